@@ -1,0 +1,21 @@
+/* The library never prints: it tells a callback. */
+#ifndef FEDPLT_LOG_H
+#define FEDPLT_LOG_H
+
+#include "fedplt/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum fplt_log_level { FPLT_LOG_DEBUG, FPLT_LOG_INFO, FPLT_LOG_WARNING } fplt_log_level;
+
+typedef void (*fplt_log_sink)(fplt_log_level level, const char *sentence, void *context);
+
+/* NULL (the default) drops every message. Set it before other threads use the library. */
+FPLT_API void fplt_log_set(fplt_log_sink sink, void *context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

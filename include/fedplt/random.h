@@ -1,0 +1,59 @@
+/* Keyed random streams (Philox4x64-10): a stream is a pure function of its key, so a result never
+ * depends on which thread drew first. For simulation; privacy noise in a real federation comes
+ * from the operating system, never from here. */
+#ifndef FEDPLT_RANDOM_H
+#define FEDPLT_RANDOM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fedplt/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a stream is for. Streams of different purposes never meet. Append only: the numbers are
+ * part of what a seed means. */
+typedef enum fplt_purpose {
+    FPLT_FOR_DATA = 1,          /* generators */
+    FPLT_FOR_PARTITION = 2,     /* shuffling, Dirichlet shares, held-out rows */
+    FPLT_FOR_START = 3,         /* initial points */
+    FPLT_FOR_PARTICIPATION = 4, /* who is active in a round */
+    FPLT_FOR_BATCH = 5,         /* minibatches */
+    FPLT_FOR_NOISE = 6,         /* noisy local training, simulated */
+    FPLT_FOR_SHARED = 7,        /* common to the cohort: lengths, masks, coins */
+    FPLT_FOR_TEST = 8           /* tests and user code */
+} fplt_purpose;
+
+/* Open so that it can live on a stack; its fields are private. */
+typedef struct fplt_stream {
+    uint64_t key[2], counter[4], block[4];
+    double spare;
+    unsigned used;
+    int has_spare;
+} fplt_stream;
+
+FPLT_API fplt_stream fplt_stream_make(uint64_t seed, uint32_t run, fplt_purpose purpose,
+                                      uint64_t round, uint64_t agent, uint64_t step);
+
+FPLT_API uint64_t fplt_stream_bits(fplt_stream *stream);
+/* (k + 1/2) 2^-52 with k uniform on 0 .. 2^52 - 1: never 0 or 1. */
+FPLT_API double fplt_stream_uniform(fplt_stream *stream);
+FPLT_API double fplt_stream_normal(fplt_stream *stream);
+FPLT_API void fplt_stream_normals(fplt_stream *stream, double deviation, double *out, size_t count);
+/* Uniform on 0 .. bound - 1, without bias; bound > 0. */
+FPLT_API uint64_t fplt_stream_below(fplt_stream *stream, uint64_t bound);
+/* Number of trials up to and including the first success: support 1, 2, ...; 0 < p <= 1. */
+FPLT_API uint64_t fplt_stream_geometric(fplt_stream *stream, double p);
+/* Gamma with the given shape > 0 and scale 1. */
+FPLT_API double fplt_stream_gamma(fplt_stream *stream, double shape);
+/* Uniformly random permutation of the array in place. */
+FPLT_API void fplt_stream_shuffle(fplt_stream *stream, uint32_t *array, size_t count);
+/* `count` distinct members of 0 .. from - 1, uniformly, in increasing order; count <= from. */
+FPLT_API void fplt_stream_choose(fplt_stream *stream, uint32_t count, uint32_t from, uint32_t *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,93 @@
+/* One row a setting: from it come the default, the check, the flag, the YAML key, the help and the
+ * documentation. A settings object is a stack of such tables and the values given so far. */
+#ifndef FEDPLT_SETTINGS_H
+#define FEDPLT_SETTINGS_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "fedplt/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum fplt_setting_kind {
+    FPLT_REAL,
+    FPLT_INTEGER,
+    FPLT_SWITCH, /* yes or no */
+    FPLT_CHOICE, /* one of `choices` */
+    FPLT_TEXT
+} fplt_setting_kind;
+
+enum fplt_setting_flags {
+    FPLT_AUTO = 1,     /* the word `auto` is legal */
+    FPLT_ABOVE = 2,    /* `low` itself is not legal */
+    FPLT_BELOW = 4,    /* `high` itself is not legal */
+    FPLT_LIST = 8,     /* several, separated by commas; in YAML also a sequence */
+    FPLT_PAIRS = 16,   /* key=value pairs, separated by commas; in YAML a mapping (text only) */
+    FPLT_REQUIRED = 32 /* no default, must be given where the table is used */
+};
+
+typedef struct fplt_setting {
+    const char *name; /* "rho", "privacy.epsilon": a dot is a YAML section */
+    fplt_setting_kind kind;
+    unsigned flags;
+    const char *standard; /* the default, as one would write it; NULL: not set */
+    double low, high;     /* numbers only */
+    const char *choices;  /* "a|b|c", choices only */
+    const char *help;     /* one line */
+    /* Tuning: factors of the automatic value between which to search, 0 and 0 where it is not
+     * searched. */
+    double search_low, search_high;
+} fplt_setting;
+
+/* Ends a table. */
+#define FPLT_SETTINGS_END {NULL, FPLT_TEXT, 0, NULL, 0, 0, NULL, NULL, 0, 0}
+
+typedef struct fplt_settings fplt_settings;
+
+FPLT_API fplt_status fplt_settings_create(fplt_settings **settings, fplt_error *error);
+FPLT_API void fplt_settings_destroy(fplt_settings *settings);
+
+/* Adds a table (borrowed, ends with FPLT_SETTINGS_END); `group` names it in help and messages. A
+ * name that is there already is kept: earlier tables win. */
+FPLT_API fplt_status fplt_settings_add(fplt_settings *settings, const char *group,
+                                       const fplt_setting *table, fplt_error *error);
+
+/* Takes a value as text. `origin` says where it comes from ("train.yaml:12", "--rho") and begins
+ * the message when the value is not legal; an unknown name is answered with the nearest one. */
+FPLT_API fplt_status fplt_settings_set(fplt_settings *settings, const char *name,
+                                       const char *value, const char *origin, fplt_error *error);
+
+/* The row of a name, or NULL; and the nearest existing name, or NULL when none is near. */
+FPLT_API const fplt_setting *fplt_settings_find(const fplt_settings *settings, const char *name);
+FPLT_API const char *fplt_settings_nearest(const fplt_settings *settings, const char *name);
+
+/* Values. A name that no table has is a programming error and reads as NaN, 0 or NULL. */
+FPLT_API int fplt_settings_given(const fplt_settings *settings, const char *name);
+FPLT_API int fplt_settings_is_auto(const fplt_settings *settings, const char *name);
+FPLT_API double fplt_settings_real(const fplt_settings *settings, const char *name);
+FPLT_API long long fplt_settings_integer(const fplt_settings *settings, const char *name);
+FPLT_API int fplt_settings_switch(const fplt_settings *settings, const char *name);
+FPLT_API const char *fplt_settings_text(const fplt_settings *settings, const char *name);
+FPLT_API const char *fplt_settings_origin(const fplt_settings *settings, const char *name);
+
+/* All rows in order of the tables: number `index`, or NULL past the last. */
+FPLT_API const fplt_setting *fplt_settings_row(const fplt_settings *settings, size_t index,
+                                               const char **group);
+
+/* FPLT_BAD_VALUE naming the first required setting that was not given. */
+FPLT_API fplt_status fplt_settings_complete(const fplt_settings *settings, fplt_error *error);
+
+/* Strict numbers: the whole text, finite, nothing behind it. */
+FPLT_API fplt_status fplt_parse_real(const char *text, double *value);
+FPLT_API fplt_status fplt_parse_integer(const char *text, long long *value);
+
+/* Writes what is legal for a row, "a number above 0" or "one of a, b, c". */
+FPLT_API void fplt_setting_legal(const fplt_setting *setting, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

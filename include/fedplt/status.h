@@ -1,0 +1,56 @@
+/* Outcomes of functions that can fail, and the sentence that explains a failure. */
+#ifndef FEDPLT_STATUS_H
+#define FEDPLT_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define FPLT_PRINTF(where, first) __attribute__((format(printf, where, first)))
+#define FPLT_API                  __attribute__((visibility("default")))
+#else
+#define FPLT_PRINTF(where, first)
+#define FPLT_API
+#endif
+
+/* code, name, text */
+#define FPLT_STATUS_MAP(X)                                                                         \
+    X(FPLT_OK, "ok", "success")                                                                    \
+    X(FPLT_NO_MEMORY, "no-memory", "out of memory")                                                \
+    X(FPLT_BAD_VALUE, "bad-value", "a setting or argument is outside what is legal")               \
+    X(FPLT_BAD_DATA, "bad-data", "a file or data set is malformed")                                \
+    X(FPLT_UNSUPPORTED, "unsupported", "this combination is not offered")                          \
+    X(FPLT_IO, "io", "reading or writing failed")                                                  \
+    X(FPLT_DIVERGED, "diverged", "a number left the range of the exact sum or is not finite")      \
+    X(FPLT_UNREACHABLE, "unreachable", "no admissible value gives what was asked for")             \
+    X(FPLT_FAILED, "failed", "a computation or callback reported failure")
+
+typedef enum fplt_status {
+#define FPLT_STATUS_CODE(code, name, text) code,
+    FPLT_STATUS_MAP(FPLT_STATUS_CODE)
+#undef FPLT_STATUS_CODE
+} fplt_status;
+
+/* A caller's place for the sentence; every function that takes one accepts NULL. */
+typedef struct fplt_error {
+    fplt_status status;
+    char text[1024];
+} fplt_error;
+
+FPLT_API const char *fplt_status_name(fplt_status status);
+FPLT_API const char *fplt_status_text(fplt_status status);
+
+/* Writes the sentence (cut to the space there is) and returns `status`, so that a failing
+ * function can end with `return fplt_error_set(error, ...)`. */
+FPLT_API fplt_status fplt_error_set(fplt_error *error, fplt_status status, const char *format, ...)
+    FPLT_PRINTF(3, 4);
+
+/* Puts "prefix: " before the sentence that is there, and returns its status. */
+FPLT_API fplt_status fplt_error_prefix(fplt_error *error, const char *format, ...)
+    FPLT_PRINTF(2, 3);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,53 @@
+/* The one exact sum. Every number is rounded once to a multiple of 2^exponent (2^-64 unless told
+ * otherwise) and added as a 128-bit integer: the result is the same to the last bit for any order,
+ * any grouping and any number of threads, processes or machines, and a running sum never drifts. */
+#ifndef FEDPLT_SUM_H
+#define FEDPLT_SUM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fedplt/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FPLT_SUM_EXPONENT (-64)
+
+typedef struct fplt_sum fplt_sum;
+
+FPLT_API fplt_status fplt_sum_create(size_t length, int exponent, fplt_sum **sum,
+                                     fplt_error *error);
+FPLT_API void fplt_sum_destroy(fplt_sum *sum);
+FPLT_API void fplt_sum_clear(fplt_sum *sum);
+FPLT_API size_t fplt_sum_length(const fplt_sum *sum);
+
+/* Adds `count` numbers to elements first, first + 1, ... FPLT_DIVERGED when one is not finite or
+ * not below 2^(exponent + 125) in magnitude, or when the total would leave the range; the sum must
+ * then be cleared. */
+FPLT_API fplt_status fplt_sum_add(fplt_sum *sum, size_t first, const double *x, size_t count);
+
+/* Adds round(now) - round(before) exactly: how a running sum follows a vector that an agent
+ * keeps. */
+FPLT_API fplt_status fplt_sum_add_change(fplt_sum *sum, size_t first, const double *now,
+                                         const double *before, size_t count);
+
+/* Adds another sum of the same length and exponent. */
+FPLT_API fplt_status fplt_sum_merge(fplt_sum *sum, const fplt_sum *other);
+
+/* The double nearest to each total. */
+FPLT_API void fplt_sum_read(const fplt_sum *sum, size_t first, double *out, size_t count);
+
+/* Totals as two's-complement 128-bit integers, low word first, two words an element: what travels
+ * between processes. */
+FPLT_API void fplt_sum_export(const fplt_sum *sum, uint64_t *words);
+FPLT_API fplt_status fplt_sum_add_words(fplt_sum *sum, const uint64_t *words);
+
+/* Rounds each number to the grid of 2^-64 in place, so that adding it to a sum loses nothing. */
+FPLT_API void fplt_grid_round(double *x, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,27 @@
+/* The library's own allocation: zeroed, aligned to a cache line, overflow-checked. */
+#ifndef FPLT_BASE_MEMORY_H
+#define FPLT_BASE_MEMORY_H
+
+#include <stddef.h>
+
+#include "fedplt/memory.h"
+
+#define FPLT_ALIGNMENT 64
+
+/* count * size bytes, zeroed and aligned to FPLT_ALIGNMENT; NULL when there is no memory or the
+ * product overflows. A zero product gives a valid pointer. */
+void *fplt__alloc(size_t count, size_t size);
+
+/* As fplt__alloc, and returns the status with a sentence in `error` that says what was wanted. */
+fplt_status fplt__alloc_into(void *pointer_to_pointer, size_t count, size_t size, const char *what,
+                             fplt_error *error);
+
+/* Grows an array to hold at least `needed` elements, at least doubling; old contents are kept. */
+fplt_status fplt__grow(void *pointer_to_pointer, size_t *capacity, size_t needed, size_t size,
+                       const char *what, fplt_error *error);
+
+void fplt__free(void *memory);
+char *fplt__strdup(const char *text);
+char *fplt__strndup(const char *text, size_t length);
+
+#endif

@@ -1,0 +1,129 @@
+/* Philox4x64-10 streams [Salmon, Moraes, Dror and Shaw, SC 2011], by way of Random123.
+ * Key: seed, and run with purpose. Counter: block, round, agent, step. */
+#include "fedplt/random.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <Random123/philox.h>
+
+__extension__ typedef unsigned __int128 unsigned_wide;
+
+static const double two_pi = 6.283185307179586476925286766559;
+
+fplt_stream fplt_stream_make(uint64_t seed, uint32_t run, fplt_purpose purpose, uint64_t round,
+                             uint64_t agent, uint64_t step)
+{
+    fplt_stream stream = {
+        .key = {seed, (uint64_t)run << 32 | (uint64_t)purpose},
+        .counter = {0, round, agent, step},
+        .used = 4,
+    };
+    return stream;
+}
+
+uint64_t fplt_stream_bits(fplt_stream *stream)
+{
+    if (stream->used == 4) {
+        philox4x64_ctr_t counter, block;
+        philox4x64_key_t key;
+        memcpy(counter.v, stream->counter, sizeof counter.v);
+        memcpy(key.v, stream->key, sizeof key.v);
+        block = philox4x64(counter, key);
+        memcpy(stream->block, block.v, sizeof block.v);
+        stream->counter[0]++;
+        stream->used = 0;
+    }
+    return stream->block[stream->used++];
+}
+
+double fplt_stream_uniform(fplt_stream *stream)
+{
+    return ((double)(fplt_stream_bits(stream) >> 12) + 0.5) * 0x1p-52;
+}
+
+/* Box-Muller; the second of each pair is kept for the next call. */
+double fplt_stream_normal(fplt_stream *stream)
+{
+    if (stream->has_spare) {
+        stream->has_spare = 0;
+        return stream->spare;
+    }
+    double radius = sqrt(-2.0 * log(fplt_stream_uniform(stream)));
+    double angle = two_pi * fplt_stream_uniform(stream);
+    stream->spare = radius * sin(angle);
+    stream->has_spare = 1;
+    return radius * cos(angle);
+}
+
+void fplt_stream_normals(fplt_stream *stream, double deviation, double *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = deviation * fplt_stream_normal(stream);
+}
+
+/* Multiply and reject [Lemire 2019]. */
+uint64_t fplt_stream_below(fplt_stream *stream, uint64_t bound)
+{
+    unsigned_wide product = (unsigned_wide)fplt_stream_bits(stream) * bound;
+    uint64_t low = (uint64_t)product;
+    if (low < bound) {
+        uint64_t threshold = (uint64_t)-bound % bound;
+        while (low < threshold) {
+            product = (unsigned_wide)fplt_stream_bits(stream) * bound;
+            low = (uint64_t)product;
+        }
+    }
+    return (uint64_t)(product >> 64);
+}
+
+uint64_t fplt_stream_geometric(fplt_stream *stream, double p)
+{
+    double uniform = fplt_stream_uniform(stream);
+    if (p >= 1)
+        return 1;
+    double trials = ceil(log(uniform) / log1p(-p));
+    if (!(trials >= 1))
+        return 1;
+    return trials < 0x1p63 ? (uint64_t)trials : UINT64_C(1) << 63;
+}
+
+/* Marsaglia and Tsang 2000; a shape below 1 by the power of a uniform. */
+double fplt_stream_gamma(fplt_stream *stream, double shape)
+{
+    double boost = 1;
+    if (shape < 1) {
+        boost = pow(fplt_stream_uniform(stream), 1 / shape);
+        shape += 1;
+    }
+    double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
+    for (;;) {
+        double normal = fplt_stream_normal(stream), v = 1 + c * normal;
+        if (v <= 0)
+            continue;
+        v = v * v * v;
+        double uniform = fplt_stream_uniform(stream);
+        if (log(uniform) < 0.5 * normal * normal + d - d * v + d * log(v))
+            return boost * d * v;
+    }
+}
+
+void fplt_stream_shuffle(fplt_stream *stream, uint32_t *array, size_t count)
+{
+    for (size_t i = count; i > 1; i--) {
+        size_t j = (size_t)fplt_stream_below(stream, i);
+        uint32_t held = array[i - 1];
+        array[i - 1] = array[j];
+        array[j] = held;
+    }
+}
+
+/* Selection sampling [Knuth, TAOCP 2, algorithm S]: one pass, in order, no memory. */
+void fplt_stream_choose(fplt_stream *stream, uint32_t count, uint32_t from, uint32_t *out)
+{
+    uint32_t chosen = 0;
+    for (uint32_t i = 0; chosen < count; i++) {
+        if (fplt_stream_below(stream, from - i) < count - chosen)
+            out[chosen++] = i;
+    }
+}

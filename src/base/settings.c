@@ -1,0 +1,328 @@
+/* Settings tables and their values. */
+#include "fedplt/settings.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+struct entry {
+    const fplt_setting *row;
+    const char *group;
+    char *value;  /* owned; NULL: the default holds */
+    char *origin; /* owned */
+};
+
+struct fplt_settings {
+    struct entry *entries;
+    size_t count, capacity;
+};
+
+fplt_status fplt_settings_create(fplt_settings **settings, fplt_error *error)
+{
+    return fplt__alloc_into(settings, 1, sizeof **settings, "settings", error);
+}
+
+void fplt_settings_destroy(fplt_settings *settings)
+{
+    if (!settings)
+        return;
+    for (size_t i = 0; i < settings->count; i++) {
+        fplt__free(settings->entries[i].value);
+        fplt__free(settings->entries[i].origin);
+    }
+    fplt__free(settings->entries);
+    fplt__free(settings);
+}
+
+static struct entry *entry_of(const fplt_settings *settings, const char *name)
+{
+    for (size_t i = 0; i < settings->count; i++)
+        if (strcmp(settings->entries[i].row->name, name) == 0)
+            return &settings->entries[i];
+    return NULL;
+}
+
+fplt_status fplt_settings_add(fplt_settings *settings, const char *group, const fplt_setting *table,
+                              fplt_error *error)
+{
+    for (const fplt_setting *row = table; row->name; row++) {
+        if (entry_of(settings, row->name))
+            continue;
+        fplt_status status = fplt__grow(&settings->entries, &settings->capacity,
+                                        settings->count + 1, sizeof *settings->entries, "settings",
+                                        error);
+        if (status)
+            return status;
+        settings->entries[settings->count++] = (struct entry){row, group, NULL, NULL};
+    }
+    return FPLT_OK;
+}
+
+fplt_status fplt_parse_real(const char *text, double *value)
+{
+    /* strtod also takes hexadecimal, "inf", "nan" and leading blanks: numbers in files do not. */
+    const char *c = text;
+    if (*c == '+' || *c == '-')
+        c++;
+    if (!((*c >= '0' && *c <= '9') || *c == '.') || strpbrk(text, "xX"))
+        return FPLT_BAD_VALUE;
+    char *end;
+    errno = 0;
+    double parsed = strtod(text, &end);
+    if (end == text || *end || !isfinite(parsed))
+        return FPLT_BAD_VALUE;
+    *value = parsed;
+    return FPLT_OK;
+}
+
+fplt_status fplt_parse_integer(const char *text, long long *value)
+{
+    const char *c = text;
+    if (*c == '+' || *c == '-')
+        c++;
+    if (!(*c >= '0' && *c <= '9'))
+        return FPLT_BAD_VALUE;
+    char *end;
+    errno = 0;
+    long long parsed = strtoll(text, &end, 10);
+    if (*end || errno == ERANGE)
+        return FPLT_BAD_VALUE;
+    *value = parsed;
+    return FPLT_OK;
+}
+
+static int parse_switch(const char *text)
+{
+    static const char *const words[2][3] = {{"no", "false", "off"}, {"yes", "true", "on"}};
+    for (int value = 0; value < 2; value++)
+        for (int i = 0; i < 3; i++)
+            if (strcmp(text, words[value][i]) == 0)
+                return value;
+    return -1;
+}
+
+static int is_choice(const char *choices, const char *text, size_t length)
+{
+    for (const char *start = choices; *start;) {
+        const char *bar = strchr(start, '|');
+        size_t size = bar ? (size_t)(bar - start) : strlen(start);
+        if (size == length && strncmp(start, text, size) == 0)
+            return 1;
+        if (!bar)
+            break;
+        start = bar + 1;
+    }
+    return 0;
+}
+
+void fplt_setting_legal(const fplt_setting *row, char *text, size_t size)
+{
+    const char *automatic = row->flags & FPLT_AUTO ? ", or auto" : "";
+    const char *several = row->flags & FPLT_LIST ? " (several are separated by commas)" : "";
+    char body[256];
+    switch (row->kind) {
+    case FPLT_REAL:
+    case FPLT_INTEGER: {
+        const char *noun = row->kind == FPLT_REAL ? "a number" : "a whole number";
+        char low[64] = "", high[64] = "";
+        if (row->low > -HUGE_VAL)
+            snprintf(low, sizeof low, row->flags & FPLT_ABOVE ? " above %.15g" : " from %.15g",
+                     row->low);
+        if (row->high < HUGE_VAL)
+            snprintf(high, sizeof high, row->flags & FPLT_BELOW ? " below %.15g" : " to %.15g",
+                     row->high);
+        if (*low && !*high && !(row->flags & FPLT_ABOVE))
+            snprintf(low, sizeof low, " of at least %.15g", row->low);
+        snprintf(body, sizeof body, "%s%s%s%s", noun, low, *low && *high ? " and" : "", high);
+        break;
+    }
+    case FPLT_SWITCH: snprintf(body, sizeof body, "yes or no"); break;
+    case FPLT_CHOICE: {
+        size_t used = (size_t)snprintf(body, sizeof body, "one of ");
+        for (const char *c = row->choices; *c && used + 3 < sizeof body; c++) {
+            if (*c == '|')
+                body[used++] = ',';
+            body[used++] = *c == '|' ? ' ' : *c;
+        }
+        body[used] = 0;
+        break;
+    }
+    default:
+        snprintf(body, sizeof body, row->flags & FPLT_PAIRS ? "key=value pairs" : "text");
+        break;
+    }
+    snprintf(text, size, "%s%s%s", body, automatic, several);
+}
+
+static int in_range(const fplt_setting *row, double value)
+{
+    int above = row->flags & FPLT_ABOVE ? value > row->low : value >= row->low;
+    int below = row->flags & FPLT_BELOW ? value < row->high : value <= row->high;
+    return above && below;
+}
+
+static int legal_word(const fplt_setting *row, const char *text)
+{
+    if (row->flags & FPLT_AUTO && strcmp(text, "auto") == 0)
+        return 1;
+    double real;
+    long long integer;
+    switch (row->kind) {
+    case FPLT_REAL: return !fplt_parse_real(text, &real) && in_range(row, real);
+    case FPLT_INTEGER:
+        return !fplt_parse_integer(text, &integer) && in_range(row, (double)integer);
+    case FPLT_SWITCH: return parse_switch(text) >= 0;
+    case FPLT_CHOICE: return is_choice(row->choices, text, strlen(text));
+    default: return 1;
+    }
+}
+
+static int legal(const fplt_setting *row, const char *text)
+{
+    if (!(row->flags & FPLT_LIST) || row->kind == FPLT_TEXT)
+        return legal_word(row, text);
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        char word[128];
+        if (length == 0 || length >= sizeof word)
+            return 0;
+        memcpy(word, text, length);
+        word[length] = 0;
+        if (!legal_word(row, word))
+            return 0;
+        text += length;
+        if (*text == ',' && !*++text)
+            return 0;
+    }
+    return 1;
+}
+
+static fplt_status unknown_name(const fplt_settings *settings, const char *name, const char *origin,
+                                fplt_error *error)
+{
+    const char *nearest = fplt_settings_nearest(settings, name);
+    return fplt_error_set(error, FPLT_BAD_VALUE, "%s: there is no setting '%.80s'%s%s%s", origin,
+                          name, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                          nearest ? "'?" : "");
+}
+
+fplt_status fplt_settings_set(fplt_settings *settings, const char *name, const char *value,
+                              const char *origin, fplt_error *error)
+{
+    struct entry *entry = entry_of(settings, name);
+    if (!entry)
+        return unknown_name(settings, name, origin, error);
+    if (!legal(entry->row, value)) {
+        char what[400];
+        fplt_setting_legal(entry->row, what, sizeof what);
+        return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s is '%.80s', but it must be %s", origin,
+                              name, value, what);
+    }
+    char *text = fplt__strdup(value), *where = fplt__strdup(origin);
+    if (!text || !where) {
+        fplt__free(text);
+        fplt__free(where);
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the setting %s", name);
+    }
+    fplt__free(entry->value);
+    fplt__free(entry->origin);
+    entry->value = text;
+    entry->origin = where;
+    return FPLT_OK;
+}
+
+const fplt_setting *fplt_settings_find(const fplt_settings *settings, const char *name)
+{
+    struct entry *entry = entry_of(settings, name);
+    return entry ? entry->row : NULL;
+}
+
+const char *fplt_settings_nearest(const fplt_settings *settings, const char *name)
+{
+    const char *best = NULL;
+    size_t least = strlen(name) / 3 + 2;
+    for (size_t i = 0; i < settings->count; i++) {
+        size_t distance = fplt__edit_distance(name, settings->entries[i].row->name);
+        if (distance < least) {
+            least = distance;
+            best = settings->entries[i].row->name;
+        }
+    }
+    return best;
+}
+
+static const char *value_of(const fplt_settings *settings, const char *name)
+{
+    struct entry *entry = entry_of(settings, name);
+    if (!entry)
+        return NULL;
+    return entry->value ? entry->value : entry->row->standard;
+}
+
+int fplt_settings_given(const fplt_settings *settings, const char *name)
+{
+    struct entry *entry = entry_of(settings, name);
+    return entry && entry->value;
+}
+
+int fplt_settings_is_auto(const fplt_settings *settings, const char *name)
+{
+    const char *value = value_of(settings, name);
+    return value && strcmp(value, "auto") == 0;
+}
+
+double fplt_settings_real(const fplt_settings *settings, const char *name)
+{
+    const char *value = value_of(settings, name);
+    double real;
+    return value && !fplt_parse_real(value, &real) ? real : NAN;
+}
+
+long long fplt_settings_integer(const fplt_settings *settings, const char *name)
+{
+    const char *value = value_of(settings, name);
+    long long integer;
+    return value && !fplt_parse_integer(value, &integer) ? integer : 0;
+}
+
+int fplt_settings_switch(const fplt_settings *settings, const char *name)
+{
+    const char *value = value_of(settings, name);
+    return value && parse_switch(value) == 1;
+}
+
+const char *fplt_settings_text(const fplt_settings *settings, const char *name)
+{
+    return value_of(settings, name);
+}
+
+const char *fplt_settings_origin(const fplt_settings *settings, const char *name)
+{
+    struct entry *entry = entry_of(settings, name);
+    return entry && entry->origin ? entry->origin : "default";
+}
+
+const fplt_setting *fplt_settings_row(const fplt_settings *settings, size_t index,
+                                      const char **group)
+{
+    if (index >= settings->count)
+        return NULL;
+    if (group)
+        *group = settings->entries[index].group;
+    return settings->entries[index].row;
+}
+
+fplt_status fplt_settings_complete(const fplt_settings *settings, fplt_error *error)
+{
+    for (size_t i = 0; i < settings->count; i++) {
+        const struct entry *entry = &settings->entries[i];
+        if (entry->row->flags & FPLT_REQUIRED && !entry->value)
+            return fplt_error_set(error, FPLT_BAD_VALUE, "%s must be given: %s", entry->row->name,
+                                  entry->row->help);
+    }
+    return FPLT_OK;
+}

@@ -1,0 +1,258 @@
+/* Exact vector sum in 128-bit fixed point.
+ *
+ * Fast path: with |x| < 2^39 (in units of the grid: 2^103) a number splits into a multiple of 2^-12
+ * and a rest below 2^-13, each made an integer by adding a constant whose last bit has that weight
+ * and subtracting the constant's bit pattern. The two integers go into 64-bit limbs `high` and
+ * `low`; after 2^11 additions neither can have passed 2^62 and both are spilled into the 128-bit
+ * total. Larger numbers are added to the total directly. */
+#include "fedplt/sum.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+_Static_assert(FLT_EVAL_METHOD == 0, "the magic-number rounding needs plain double arithmetic");
+
+__extension__ typedef __int128 wide;
+__extension__ typedef unsigned __int128 unsigned_wide;
+
+enum { SPILL_AFTER = 1 << 11, BLOCK = 256 };
+
+static const double high_magic = 0x1.8p40, low_magic = 0x1.8p-12;
+static const double fast_limit = 0x1p39, slow_limit = 0x1p61;
+static const wide total_limit = (wide)1 << 125;
+
+struct fplt_sum {
+    size_t length;
+    int exponent;
+    unsigned pending; /* additions since the last spill */
+    double scale;     /* 2^(-64 - exponent) */
+    wide *total;
+    int64_t *high, *low;
+};
+
+fplt_status fplt_sum_create(size_t length, int exponent, fplt_sum **out, fplt_error *error)
+{
+    *out = NULL;
+    if (exponent < -512 || exponent > 512)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "sum: exponent %d is not within -512 .. 512",
+                              exponent);
+    fplt_sum *sum;
+    fplt_status status = fplt__alloc_into(&sum, 1, sizeof *sum, "a sum", error);
+    if (status)
+        return status;
+    sum->length = length;
+    sum->exponent = exponent;
+    sum->scale = ldexp(1.0, FPLT_SUM_EXPONENT - exponent);
+    if ((status = fplt__alloc_into(&sum->total, length, sizeof *sum->total, "a sum", error)) ||
+        (status = fplt__alloc_into(&sum->high, length, sizeof *sum->high, "a sum", error)) ||
+        (status = fplt__alloc_into(&sum->low, length, sizeof *sum->low, "a sum", error))) {
+        fplt_sum_destroy(sum);
+        return status;
+    }
+    *out = sum;
+    return FPLT_OK;
+}
+
+void fplt_sum_destroy(fplt_sum *sum)
+{
+    if (!sum)
+        return;
+    fplt__free(sum->total);
+    fplt__free(sum->high);
+    fplt__free(sum->low);
+    fplt__free(sum);
+}
+
+void fplt_sum_clear(fplt_sum *sum)
+{
+    memset(sum->total, 0, sum->length * sizeof *sum->total);
+    memset(sum->high, 0, sum->length * sizeof *sum->high);
+    memset(sum->low, 0, sum->length * sizeof *sum->low);
+    sum->pending = 0;
+}
+
+size_t fplt_sum_length(const fplt_sum *sum)
+{
+    return sum->length;
+}
+
+static wide whole(const fplt_sum *sum, size_t i)
+{
+    return sum->total[i] + ((wide)sum->high[i] * ((wide)1 << 52)) + sum->low[i];
+}
+
+static fplt_status spill(fplt_sum *sum)
+{
+    wide worst = 0;
+    for (size_t i = 0; i < sum->length; i++) {
+        wide value = whole(sum, i), size = value < 0 ? -value : value;
+        sum->total[i] = value;
+        sum->high[i] = sum->low[i] = 0;
+        worst = size > worst ? size : worst;
+    }
+    sum->pending = 0;
+    return worst < total_limit ? FPLT_OK : FPLT_DIVERGED;
+}
+
+static int64_t bits_of(double x)
+{
+    int64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static int all_below(const double *x, size_t count, double scale, double limit)
+{
+    int ok = 1;
+    for (size_t i = 0; i < count; i++)
+        ok &= fabs(x[i] * scale) < limit;
+    return ok;
+}
+
+/* Two limbs of x, |x| < 2^39: x = high 2^-12 + low 2^-64 after one rounding. */
+#define SPLIT(x, high_limb, low_limb)                                                              \
+    double shifted_ = (x) + high_magic;                                                            \
+    double rest_ = (x) - (shifted_ - high_magic);                                                  \
+    int64_t high_limb = bits_of(shifted_) - bits_of(high_magic);                                   \
+    int64_t low_limb = bits_of(rest_ + low_magic) - bits_of(low_magic)
+
+static void add_fast(int64_t *high, int64_t *low, const double *x, size_t count, double scale)
+{
+    for (size_t i = 0; i < count; i++) {
+        SPLIT(x[i] * scale, high_limb, low_limb);
+        high[i] += high_limb;
+        low[i] += low_limb;
+    }
+}
+
+static void subtract_fast(int64_t *high, int64_t *low, const double *x, size_t count, double scale)
+{
+    for (size_t i = 0; i < count; i++) {
+        SPLIT(x[i] * scale, high_limb, low_limb);
+        high[i] -= high_limb;
+        low[i] -= low_limb;
+    }
+}
+
+/* A number of magnitude 2^39 or more has no bit below 2^-13, so its shift is exact; a smaller one
+ * takes the fast split. */
+static fplt_status add_slow(fplt_sum *sum, size_t i, double x, int sign)
+{
+    if (!(fabs(x) < slow_limit))
+        return FPLT_DIVERGED;
+    wide value;
+    if (fabs(x) < fast_limit) {
+        SPLIT(x, high_limb, low_limb);
+        value = (wide)high_limb * ((wide)1 << 52) + low_limb;
+    } else {
+        int power;
+        double mantissa = frexp(x, &power);
+        value = (wide)ldexp(mantissa, 53) * ((wide)1 << (power - 53 + 64));
+    }
+    wide total = sum->total[i] + (sign < 0 ? -value : value);
+    sum->total[i] = total;
+    return (total < 0 ? -total : total) < total_limit ? FPLT_OK : FPLT_DIVERGED;
+}
+
+static fplt_status add_signed(fplt_sum *sum, size_t first, const double *x, size_t count, int sign)
+{
+    if (sum->pending == SPILL_AFTER) {
+        fplt_status status = spill(sum);
+        if (status)
+            return status;
+    }
+    sum->pending++;
+    for (size_t start = 0; start < count; start += BLOCK) {
+        size_t size = count - start < BLOCK ? count - start : BLOCK;
+        const double *part = x + start;
+        int64_t *high = sum->high + first + start, *low = sum->low + first + start;
+        if (all_below(part, size, sum->scale, fast_limit)) {
+            (sign < 0 ? subtract_fast : add_fast)(high, low, part, size, sum->scale);
+            continue;
+        }
+        for (size_t i = 0; i < size; i++) {
+            fplt_status status = add_slow(sum, first + start + i, part[i] * sum->scale, sign);
+            if (status)
+                return status;
+        }
+    }
+    return FPLT_OK;
+}
+
+fplt_status fplt_sum_add(fplt_sum *sum, size_t first, const double *x, size_t count)
+{
+    return add_signed(sum, first, x, count, 1);
+}
+
+fplt_status fplt_sum_add_change(fplt_sum *sum, size_t first, const double *now,
+                                const double *before, size_t count)
+{
+    fplt_status status = add_signed(sum, first, now, count, 1);
+    return status ? status : add_signed(sum, first, before, count, -1);
+}
+
+fplt_status fplt_sum_merge(fplt_sum *sum, const fplt_sum *other)
+{
+    if (sum->length != other->length || sum->exponent != other->exponent)
+        return FPLT_BAD_VALUE;
+    for (size_t i = 0; i < sum->length; i++)
+        sum->total[i] += whole(other, i);
+    return spill(sum);
+}
+
+/* The nearest double, ties to even. The top 64 bits, with a sticky bit for what lies below them,
+ * round the same way as the whole integer. */
+static double nearest(wide value)
+{
+    unsigned_wide size = value < 0 ? -(unsigned_wide)value : (unsigned_wide)value;
+    int shift = 0;
+    uint64_t top = (uint64_t)(size >> 64);
+    if (top)
+        shift = 64 - __builtin_clzll(top);
+    uint64_t kept = (uint64_t)(size >> shift);
+    if (shift && (size & (((unsigned_wide)1 << shift) - 1)))
+        kept |= 1;
+    double magnitude = ldexp((double)kept, shift);
+    return value < 0 ? -magnitude : magnitude;
+}
+
+void fplt_sum_read(const fplt_sum *sum, size_t first, double *out, size_t count)
+{
+    double unit = ldexp(1.0, sum->exponent);
+    for (size_t i = 0; i < count; i++)
+        out[i] = nearest(whole(sum, first + i)) * unit;
+}
+
+void fplt_sum_export(const fplt_sum *sum, uint64_t *words)
+{
+    for (size_t i = 0; i < sum->length; i++) {
+        unsigned_wide value = (unsigned_wide)whole(sum, i);
+        words[2 * i] = (uint64_t)value;
+        words[2 * i + 1] = (uint64_t)(value >> 64);
+    }
+}
+
+fplt_status fplt_sum_add_words(fplt_sum *sum, const uint64_t *words)
+{
+    for (size_t i = 0; i < sum->length; i++) {
+        wide value = (wide)((unsigned_wide)words[2 * i + 1] << 64 | words[2 * i]);
+        if (value >= total_limit || value <= -total_limit)
+            return FPLT_DIVERGED;
+        sum->total[i] += value;
+    }
+    return spill(sum);
+}
+
+void fplt_grid_round(double *x, size_t count)
+{
+    /* Numbers of magnitude 2^-12 and more are on the grid already; below it, the same split and
+     * the same rounding as in the sum. */
+    for (size_t i = 0; i < count; i++) {
+        double coarse = (x[i] + high_magic) - high_magic;
+        double rest = ((x[i] - coarse) + low_magic) - low_magic;
+        x[i] = fabs(x[i]) < 0x1p-12 ? coarse + rest : x[i];
+    }
+}

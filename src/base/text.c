@@ -1,0 +1,31 @@
+/* Edit distance with transpositions [Damerau 1964, optimal string alignment]. */
+#include "base/text.h"
+
+#include <string.h>
+
+enum { LONGEST = 63 };
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+size_t fplt__edit_distance(const char *a, const char *b)
+{
+    size_t rows = strnlen(a, LONGEST), columns = strnlen(b, LONGEST);
+    size_t cost[LONGEST + 1][LONGEST + 1];
+    for (size_t i = 0; i <= rows; i++)
+        cost[i][0] = i;
+    for (size_t j = 0; j <= columns; j++)
+        cost[0][j] = j;
+    for (size_t i = 1; i <= rows; i++) {
+        for (size_t j = 1; j <= columns; j++) {
+            size_t change = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            size_t best = least(change, least(cost[i - 1][j], cost[i][j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                best = least(best, cost[i - 2][j - 2] + 1);
+            cost[i][j] = best;
+        }
+    }
+    return cost[rows][columns];
+}

@@ -1,0 +1,253 @@
+/* The exact sum: against long integer arithmetic done another way, and for independence of order,
+ * grouping and threads. */
+#include "testing.h"
+
+#include <pthread.h>
+
+#include "fedplt/random.h"
+#include "fedplt/sum.h"
+
+/* Numbers of every size the sum accepts, many with bits below the grid. */
+static double any_number(fplt_stream *stream)
+{
+    int power = (int)fplt_stream_below(stream, 150) - 95;
+    return ldexp(fplt_stream_uniform(stream) * 2 - 1, power);
+}
+
+static fplt_sum *new_sum(size_t length, int exponent)
+{
+    fplt_error error;
+    fplt_sum *sum;
+    assert_ok(fplt_sum_create(length, exponent, &sum, &error), error);
+    return sum;
+}
+
+/* Independent oracle: a 192-bit accumulator of 16-bit digits. */
+
+static void schoolbook_add(int64_t digits[12], double x)
+{
+    double scaled = nearbyint(ldexp(x, 64)); /* exact: a double has 53 bits, rounding once */
+    for (int i = 11; i >= 0; i--) {
+        double part = trunc(ldexp(scaled, -16 * i));
+        digits[i] += (int64_t)part;
+        scaled -= ldexp(part, 16 * i);
+    }
+}
+
+static double schoolbook_read(const int64_t digits[12])
+{
+    int64_t carried[13] = {0};
+    for (int i = 0; i < 12; i++) {
+        int64_t value = carried[i] + digits[i];
+        int64_t low = ((value % 65536) + 65536) % 65536;
+        carried[i] = low;
+        carried[i + 1] += (value - low) / 65536;
+    }
+    int negative = carried[12] < 0;
+    if (negative) {
+        int64_t borrow = 1;
+        for (int i = 0; i < 12; i++) {
+            int64_t value = 65535 - carried[i] + borrow;
+            carried[i] = value % 65536;
+            borrow = value / 65536;
+        }
+    }
+    /* bit by bit: the 60 leading bits exactly, then a sticky one for the rest */
+    int taken = 0, sticky = 0, position = 192;
+    uint64_t leading = 0;
+    while (position-- > 0) {
+        int bit = (int)(carried[position / 16] >> position % 16 & 1);
+        if (taken < 60) {
+            leading = leading << 1 | (uint64_t)bit;
+            taken += taken || bit;
+            if (taken == 60)
+                break;
+        }
+    }
+    int power = position < 0 ? 0 : position;
+    while (position-- > 0)
+        sticky |= (int)(carried[position / 16] >> position % 16 & 1);
+    double result = ldexp((double)(leading << 1 | (uint64_t)sticky), power - 1 - 64);
+    return negative ? -result : result;
+}
+
+static void agrees_with_schoolbook(void **state)
+{
+    (void)state;
+    fplt_sum *sum = new_sum(1, FPLT_SUM_EXPONENT);
+    fplt_stream stream = fplt_stream_make(1, 0, FPLT_FOR_TEST, 0, 0, 0);
+    int64_t digits[12] = {0};
+    for (int i = 0; i < 20000; i++) {
+        double x = any_number(&stream), read;
+        assert_int_equal(fplt_sum_add(sum, 0, &x, 1), FPLT_OK);
+        schoolbook_add(digits, x);
+        if (i % 37)
+            continue;
+        fplt_sum_read(sum, 0, &read, 1);
+        double expected = schoolbook_read(digits);
+        if (read != expected)
+            fail_msg("after %d additions: %a, schoolbook %a", i + 1, read, expected);
+    }
+    fplt_sum_destroy(sum);
+}
+
+enum { LENGTH = 300, AGENTS = 5000 };
+
+static double *numbers(void)
+{
+    double *x = malloc(sizeof *x * LENGTH * AGENTS);
+    assert_non_null(x);
+    fplt_stream stream = fplt_stream_make(2, 0, FPLT_FOR_TEST, 0, 0, 0);
+    for (size_t i = 0; i < (size_t)LENGTH * AGENTS; i++)
+        x[i] = any_number(&stream);
+    return x;
+}
+
+struct share {
+    const double *x;
+    fplt_sum *sum;
+    unsigned first, step;
+};
+
+static void *add_share(void *argument)
+{
+    struct share *share = argument;
+    for (unsigned i = share->first; i < AGENTS; i += share->step)
+        fplt_sum_add(share->sum, 0, share->x + (size_t)i * LENGTH, LENGTH);
+    return NULL;
+}
+
+static void same_bits_for_any_order_grouping_and_threads(void **state)
+{
+    (void)state;
+    double *x = numbers();
+    uint64_t expected[2 * LENGTH], words[2 * LENGTH];
+    fplt_sum *sum = new_sum(LENGTH, FPLT_SUM_EXPONENT);
+    for (unsigned i = 0; i < AGENTS; i++)
+        assert_int_equal(fplt_sum_add(sum, 0, x + (size_t)i * LENGTH, LENGTH), FPLT_OK);
+    fplt_sum_export(sum, expected);
+
+    fplt_sum_clear(sum);
+    for (unsigned i = AGENTS; i-- > 0;) /* backwards, and in two halves of each vector */ {
+        assert_int_equal(fplt_sum_add(sum, 150, x + (size_t)i * LENGTH + 150, 150), FPLT_OK);
+        assert_int_equal(fplt_sum_add(sum, 0, x + (size_t)i * LENGTH, 150), FPLT_OK);
+    }
+    fplt_sum_export(sum, words);
+    assert_memory_equal(words, expected, sizeof words);
+
+    const unsigned threads[] = {1, 2, 3, 8};
+    for (unsigned t = 0; t < 4; t++) {
+        pthread_t thread[8];
+        struct share share[8];
+        for (unsigned i = 0; i < threads[t]; i++) {
+            share[i] = (struct share){x, new_sum(LENGTH, FPLT_SUM_EXPONENT), i, threads[t]};
+            pthread_create(&thread[i], NULL, add_share, &share[i]);
+        }
+        fplt_sum_clear(sum);
+        for (unsigned i = threads[t]; i-- > 0;) {
+            pthread_join(thread[i], NULL);
+            if (i % 2)
+                assert_int_equal(fplt_sum_merge(sum, share[i].sum), FPLT_OK);
+            else {
+                fplt_sum_export(share[i].sum, words);
+                assert_int_equal(fplt_sum_add_words(sum, words), FPLT_OK);
+            }
+            fplt_sum_destroy(share[i].sum);
+        }
+        fplt_sum_export(sum, words);
+        assert_memory_equal(words, expected, sizeof words);
+    }
+    fplt_sum_destroy(sum);
+    free(x);
+}
+
+static void a_running_sum_of_changes_never_drifts(void **state)
+{
+    (void)state;
+    enum { COUNT = 50 };
+    static double kept[COUNT][LENGTH];
+    memset(kept, 0, sizeof kept);
+    fplt_sum *running = new_sum(LENGTH, FPLT_SUM_EXPONENT);
+    fplt_sum *fresh = new_sum(LENGTH, FPLT_SUM_EXPONENT);
+    fplt_stream stream = fplt_stream_make(3, 0, FPLT_FOR_TEST, 0, 0, 0);
+    for (int round = 0; round < 1000; round++) {
+        unsigned agent = (unsigned)fplt_stream_below(&stream, COUNT);
+        double now[LENGTH];
+        for (int j = 0; j < LENGTH; j++)
+            now[j] = any_number(&stream);
+        fplt_grid_round(now, LENGTH);
+        assert_int_equal(fplt_sum_add_change(running, 0, now, kept[agent], LENGTH), FPLT_OK);
+        memcpy(kept[agent], now, sizeof now);
+    }
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(fplt_sum_add(fresh, 0, kept[i], LENGTH), FPLT_OK);
+    uint64_t a[2 * LENGTH], b[2 * LENGTH];
+    fplt_sum_export(running, a);
+    fplt_sum_export(fresh, b);
+    assert_memory_equal(a, b, sizeof a);
+    fplt_sum_destroy(running);
+    fplt_sum_destroy(fresh);
+}
+
+static void rounding_to_the_grid_is_what_the_sum_does(void **state)
+{
+    (void)state;
+    fplt_sum *sum = new_sum(1, FPLT_SUM_EXPONENT);
+    fplt_stream stream = fplt_stream_make(4, 0, FPLT_FOR_TEST, 0, 0, 0);
+    for (int i = 0; i < 100000; i++) {
+        double x = any_number(&stream), rounded = x, read;
+        fplt_grid_round(&rounded, 1);
+        fplt_sum_clear(sum);
+        assert_int_equal(fplt_sum_add(sum, 0, &x, 1), FPLT_OK);
+        fplt_sum_read(sum, 0, &read, 1);
+        double expected = ldexp(nearbyint(ldexp(x, 64)), -64);
+        if (read != expected || rounded != expected)
+            fail_msg("%a: sum %a, grid %a, expected %a", x, read, rounded, expected);
+    }
+    fplt_sum_destroy(sum);
+}
+
+static void what_is_out_of_range_is_divergence(void **state)
+{
+    (void)state;
+    fplt_sum *sum = new_sum(3, FPLT_SUM_EXPONENT);
+    const double bad[] = {NAN, HUGE_VAL, -HUGE_VAL, 0x1p61, -1e300};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double x[3] = {1, bad[i], 2};
+        fplt_sum_clear(sum);
+        assert_int_equal(fplt_sum_add(sum, 0, x, 3), FPLT_DIVERGED);
+    }
+    fplt_sum_clear(sum);
+    double large[3] = {0x1.fp60, 0, 0};
+    assert_int_equal(fplt_sum_add(sum, 0, large, 3), FPLT_OK);
+    fplt_status status = FPLT_OK;
+    for (int i = 0; i < 3 && !status; i++)
+        status = fplt_sum_add(sum, 0, large, 3);
+    assert_int_equal(status, FPLT_DIVERGED);
+    fplt_sum_destroy(sum);
+}
+
+static void other_grids_scale_the_range(void **state)
+{
+    (void)state;
+    fplt_sum *sum = new_sum(1, -164);
+    double tiny = 0x1.23456789abcdep-110, read;
+    for (int i = 0; i < 10000; i++)
+        assert_int_equal(fplt_sum_add(sum, 0, &tiny, 1), FPLT_OK);
+    fplt_sum_read(sum, 0, &read, 1);
+    assert_true(read == 10000 * tiny);
+    fplt_sum_destroy(sum);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_schoolbook),
+        cmocka_unit_test(same_bits_for_any_order_grouping_and_threads),
+        cmocka_unit_test(a_running_sum_of_changes_never_drifts),
+        cmocka_unit_test(rounding_to_the_grid_is_what_the_sum_does),
+        cmocka_unit_test(what_is_out_of_range_is_divergence),
+        cmocka_unit_test(other_grids_scale_the_range),
+    };
+    return cmocka_run_group_tests_name("sum", tests, NULL, NULL);
+}
