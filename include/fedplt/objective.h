@@ -1,0 +1,121 @@
+/* The agents' costs f_i(x) = (1/q_i) sum_j loss(x; record j) + weight r(x), all the f_i of a run in
+ * one object. Calls are thread-safe as long as each thread brings its own scratch. */
+#ifndef FEDPLT_OBJECTIVE_H
+#define FEDPLT_OBJECTIVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fedplt/data.h"
+#include "fedplt/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct fplt_objective fplt_objective;
+
+typedef struct fplt_objective_settings {
+    const char *loss;        /* logistic, softmax, least-squares, huber, squared-hinge */
+    const char *regulariser; /* ridge: ||x||^2/2; nonconvex: sum x_j^2/(1 + x_j^2); none */
+    double weight;           /* of the regulariser: the paper's epsilon */
+    double huber_delta;
+    int intercept;  /* one more coordinate an output, not regularised */
+    int weigh_rows; /* scale f_i by q_i / mean q, so that all rows count alike */
+    double clip;    /* 0, or the largest norm of a record's loss gradient */
+    const char *kernel; /* NULL: the fastest this machine has; reference, avx2, avx512 */
+} fplt_objective_settings;
+
+/* logistic, ridge of weight 0.5, nothing else. */
+FPLT_API fplt_objective_settings fplt_objective_defaults(void);
+
+/* Copies what it needs of the data set into the layout of the kernel. The vector x holds the
+ * weights, output after output (`features` each; one output but for softmax), then one intercept an
+ * output. */
+FPLT_API fplt_status fplt_objective_create(const fplt_objective_settings *settings,
+                                           const fplt_dataset *dataset, fplt_objective **objective,
+                                           fplt_error *error);
+
+/* A user's own costs. Callbacks are called from several threads at once; non-zero means failure
+ * and ends the run. Optional ones may be NULL. */
+typedef struct fplt_objective_callbacks {
+    size_t dimension;
+    uint32_t agents;
+    void *context;
+    int (*value)(void *context, uint32_t agent, const double *x, double *value);
+    int (*gradient)(void *context, uint32_t agent, const double *x, double *gradient);
+    /* optional: product of the Hessian at x with v */
+    int (*hessian_times)(void *context, uint32_t agent, const double *x, const double *v,
+                         double *product);
+    /* optional: gradient averaged over some of the agent's records; needs `records` */
+    int (*batch_gradient)(void *context, uint32_t agent, const double *x, const uint32_t *rows,
+                          size_t count, double *gradient);
+    size_t (*records)(void *context, uint32_t agent); /* optional; 1 otherwise */
+    /* bounds of the curvature of f_i: strong convexity (0 if none) and smoothness */
+    void (*curvature)(void *context, uint32_t agent, double *lowest, double *highest);
+} fplt_objective_callbacks;
+
+FPLT_API fplt_status fplt_objective_create_callback(const fplt_objective_callbacks *callbacks,
+                                                    fplt_objective **objective, fplt_error *error);
+
+FPLT_API void fplt_objective_destroy(fplt_objective *objective);
+
+FPLT_API size_t fplt_objective_dimension(const fplt_objective *objective);
+FPLT_API uint32_t fplt_objective_agents(const fplt_objective *objective);
+FPLT_API size_t fplt_objective_records(const fplt_objective *objective, uint32_t agent);
+/* Trailing coordinates that are intercepts. */
+FPLT_API size_t fplt_objective_intercepts(const fplt_objective *objective);
+/* Nonzero when every f_i is quadratic: its Hessian is the same everywhere. */
+FPLT_API int fplt_objective_is_quadratic(const fplt_objective *objective);
+/* Name of the kernel in use: part of what makes bits reproducible. */
+FPLT_API const char *fplt_objective_kernel(const fplt_objective *objective);
+
+/* Doubles of scratch that each call below may use. */
+FPLT_API size_t fplt_objective_scratch(const fplt_objective *objective);
+
+FPLT_API fplt_status fplt_objective_value(const fplt_objective *objective, uint32_t agent,
+                                          const double *x, double *value, double *scratch);
+FPLT_API fplt_status fplt_objective_gradient(const fplt_objective *objective, uint32_t agent,
+                                             const double *x, double *gradient, double *scratch);
+FPLT_API fplt_status fplt_objective_value_gradient(const fplt_objective *objective, uint32_t agent,
+                                                   const double *x, double *value,
+                                                   double *gradient, double *scratch);
+/* Average over the given records (0-based within the agent, repeats allowed) plus the regulariser's
+ * whole gradient: unbiased when the records are drawn uniformly. */
+FPLT_API fplt_status fplt_objective_batch_gradient(const fplt_objective *objective, uint32_t agent,
+                                                   const double *x, const uint32_t *rows,
+                                                   size_t count, double *gradient, double *scratch);
+FPLT_API fplt_status fplt_objective_hessian_times(const fplt_objective *objective, uint32_t agent,
+                                                  const double *x, const double *v, double *product,
+                                                  double *scratch);
+/* The whole Hessian, row-major dimension x dimension; generalised where the loss is not twice
+ * differentiable. */
+FPLT_API fplt_status fplt_objective_hessian(const fplt_objective *objective, uint32_t agent,
+                                            const double *x, double *hessian, double *scratch);
+
+/* How f_i curves: strong convexity `lowest` (negative where f_i is not convex) and smoothness
+ * `highest`. */
+typedef struct fplt_curvature {
+    double lowest, highest;
+} fplt_curvature;
+
+/* `bound`: closed form from row norms, never below the truth, data read once. Otherwise an estimate
+ * of the largest eigenvalue by Lanczos with a safety margin of 1 %. */
+FPLT_API fplt_status fplt_objective_curvature(const fplt_objective *objective, uint32_t agent,
+                                              int bound, fplt_curvature *curvature,
+                                              fplt_error *error);
+
+/* How many of the agent's records x classifies rightly; FPLT_UNSUPPORTED in regression and for
+ * callbacks. */
+FPLT_API fplt_status fplt_objective_hits(const fplt_objective *objective, uint32_t agent,
+                                         const double *x, size_t *hits, double *scratch);
+
+/* The losses and regularisers there are: name number `index` and one line of help; NULL past the
+ * last. */
+FPLT_API const char *fplt_loss_name(size_t index, const char **help);
+FPLT_API const char *fplt_regulariser_name(size_t index, const char **help);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,46 @@
+/* Who is active in a round. A rule is a pure function of (seed, run, round). */
+#ifndef FEDPLT_PARTICIPATION_H
+#define FEDPLT_PARTICIPATION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fedplt/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct fplt_participation fplt_participation;
+
+typedef struct fplt_participation_settings {
+    const char *rule;           /* all, bernoulli, fixed, round-robin, trace */
+    double probability;         /* bernoulli: of every agent */
+    const double *probabilities;/* bernoulli: one an agent instead, or NULL (copied) */
+    uint32_t count;             /* fixed, round-robin: agents a round */
+    const char *trace;          /* trace: a text file, line k lists the agents (0-based, separated by
+                                   blanks or commas) active in round k; it repeats from the start;
+                                   # begins a comment, an empty line is a round with nobody */
+} fplt_participation_settings;
+
+FPLT_API fplt_status fplt_participation_create(const fplt_participation_settings *settings,
+                                               uint32_t agents, fplt_participation **participation,
+                                               fplt_error *error);
+FPLT_API void fplt_participation_destroy(fplt_participation *participation);
+
+/* Writes the active agents in increasing order (room for all) and returns how many. */
+FPLT_API uint32_t fplt_participation_choose(const fplt_participation *participation, uint64_t seed,
+                                            uint32_t run, uint64_t round, uint32_t *active);
+
+/* Probability (trace, round-robin: share of rounds) with which an agent takes part. */
+FPLT_API double fplt_participation_rate(const fplt_participation *participation, uint32_t agent);
+/* Nonzero when everyone takes part in every round. */
+FPLT_API int fplt_participation_is_full(const fplt_participation *participation);
+FPLT_API const char *fplt_participation_name(const fplt_participation *participation);
+
+FPLT_API const char *fplt_participation_list(size_t index, const char **help);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
