@@ -41,8 +41,13 @@ FPLT_API void fplt_sum_read(const fplt_sum *sum, size_t first, double *out, size
 
 /* Totals as two's-complement 128-bit integers, low word first, two words an element: what travels
  * between processes. */
-FPLT_API void fplt_sum_export(const fplt_sum *sum, uint64_t *words);
-FPLT_API fplt_status fplt_sum_add_words(fplt_sum *sum, const uint64_t *words);
+FPLT_API void fplt_sum_export(const fplt_sum *sum, size_t first, uint64_t *words, size_t count);
+/* Adds `count` such integers to elements first, first + 1, ... */
+FPLT_API fplt_status fplt_sum_add_words(fplt_sum *sum, size_t first, const uint64_t *words,
+                                        size_t count);
+/* Adds elements from, from + 1, ... of another sum of the same exponent. */
+FPLT_API fplt_status fplt_sum_add_part(fplt_sum *sum, size_t first, const fplt_sum *other,
+                                       size_t from, size_t count);
 
 /* Rounds each number to the grid of 2^-64 in place, so that adding it to a sum loses nothing. */
 FPLT_API void fplt_grid_round(double *x, size_t count);

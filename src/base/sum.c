@@ -194,13 +194,21 @@ fplt_status fplt_sum_add_change(fplt_sum *sum, size_t first, const double *now,
     return status ? status : add_signed(sum, first, before, count, -1);
 }
 
+fplt_status fplt_sum_add_part(fplt_sum *sum, size_t first, const fplt_sum *other, size_t from,
+                              size_t count)
+{
+    if (sum->exponent != other->exponent || first + count > sum->length ||
+        from + count > other->length)
+        return FPLT_BAD_VALUE;
+    for (size_t i = 0; i < count; i++)
+        sum->total[first + i] += whole(other, from + i);
+    return spill(sum);
+}
+
 fplt_status fplt_sum_merge(fplt_sum *sum, const fplt_sum *other)
 {
-    if (sum->length != other->length || sum->exponent != other->exponent)
-        return FPLT_BAD_VALUE;
-    for (size_t i = 0; i < sum->length; i++)
-        sum->total[i] += whole(other, i);
-    return spill(sum);
+    return sum->length == other->length ? fplt_sum_add_part(sum, 0, other, 0, sum->length)
+                                        : FPLT_BAD_VALUE;
 }
 
 /* The nearest double, ties to even. The top 64 bits, with a sticky bit for what lies below them,
@@ -226,22 +234,24 @@ void fplt_sum_read(const fplt_sum *sum, size_t first, double *out, size_t count)
         out[i] = nearest(whole(sum, first + i)) * unit;
 }
 
-void fplt_sum_export(const fplt_sum *sum, uint64_t *words)
+void fplt_sum_export(const fplt_sum *sum, size_t first, uint64_t *words, size_t count)
 {
-    for (size_t i = 0; i < sum->length; i++) {
-        unsigned_wide value = (unsigned_wide)whole(sum, i);
+    for (size_t i = 0; i < count; i++) {
+        unsigned_wide value = (unsigned_wide)whole(sum, first + i);
         words[2 * i] = (uint64_t)value;
         words[2 * i + 1] = (uint64_t)(value >> 64);
     }
 }
 
-fplt_status fplt_sum_add_words(fplt_sum *sum, const uint64_t *words)
+fplt_status fplt_sum_add_words(fplt_sum *sum, size_t first, const uint64_t *words, size_t count)
 {
-    for (size_t i = 0; i < sum->length; i++) {
+    if (first + count > sum->length)
+        return FPLT_BAD_VALUE;
+    for (size_t i = 0; i < count; i++) {
         wide value = (wide)((unsigned_wide)words[2 * i + 1] << 64 | words[2 * i]);
         if (value >= total_limit || value <= -total_limit)
             return FPLT_DIVERGED;
-        sum->total[i] += value;
+        sum->total[first + i] += value;
     }
     return spill(sum);
 }

@@ -125,14 +125,14 @@ static void same_bits_for_any_order_grouping_and_threads(void **state)
     fplt_sum *sum = new_sum(LENGTH, FPLT_SUM_EXPONENT);
     for (unsigned i = 0; i < AGENTS; i++)
         assert_int_equal(fplt_sum_add(sum, 0, x + (size_t)i * LENGTH, LENGTH), FPLT_OK);
-    fplt_sum_export(sum, expected);
+    fplt_sum_export(sum, 0, expected, LENGTH);
 
     fplt_sum_clear(sum);
     for (unsigned i = AGENTS; i-- > 0;) /* backwards, and in two halves of each vector */ {
         assert_int_equal(fplt_sum_add(sum, 150, x + (size_t)i * LENGTH + 150, 150), FPLT_OK);
         assert_int_equal(fplt_sum_add(sum, 0, x + (size_t)i * LENGTH, 150), FPLT_OK);
     }
-    fplt_sum_export(sum, words);
+    fplt_sum_export(sum, 0, words, LENGTH);
     assert_memory_equal(words, expected, sizeof words);
 
     const unsigned threads[] = {1, 2, 3, 8};
@@ -149,12 +149,12 @@ static void same_bits_for_any_order_grouping_and_threads(void **state)
             if (i % 2)
                 assert_int_equal(fplt_sum_merge(sum, share[i].sum), FPLT_OK);
             else {
-                fplt_sum_export(share[i].sum, words);
-                assert_int_equal(fplt_sum_add_words(sum, words), FPLT_OK);
+                fplt_sum_export(share[i].sum, 0, words, LENGTH);
+                assert_int_equal(fplt_sum_add_words(sum, 0, words, LENGTH), FPLT_OK);
             }
             fplt_sum_destroy(share[i].sum);
         }
-        fplt_sum_export(sum, words);
+        fplt_sum_export(sum, 0, words, LENGTH);
         assert_memory_equal(words, expected, sizeof words);
     }
     fplt_sum_destroy(sum);
@@ -182,8 +182,8 @@ static void a_running_sum_of_changes_never_drifts(void **state)
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(fplt_sum_add(fresh, 0, kept[i], LENGTH), FPLT_OK);
     uint64_t a[2 * LENGTH], b[2 * LENGTH];
-    fplt_sum_export(running, a);
-    fplt_sum_export(fresh, b);
+    fplt_sum_export(running, 0, a, LENGTH);
+    fplt_sum_export(fresh, 0, b, LENGTH);
     assert_memory_equal(a, b, sizeof a);
     fplt_sum_destroy(running);
     fplt_sum_destroy(fresh);

@@ -1,0 +1,172 @@
+/* A federated algorithm, pure: functions over explicit state, without threads, sockets, files or a
+ * random source of its own. The engine runs every algorithm with the same loop:
+ *
+ *     plan                          what everyone knows of the round
+ *     for each exchange:
+ *         broadcast                 coordinator -> a few vectors
+ *         local                     each active agent: train, stage, send a few vectors
+ *         absorb                    coordinator <- the exact SUM of what they sent
+ *     finish                        each active agent, with a last broadcast (optional)
+ *     the staged state takes effect
+ *
+ * To add one: one file, one line in the registry, one test (docs/adding-an-algorithm.md). */
+#ifndef FEDPLT_ALGORITHM_H
+#define FEDPLT_ALGORITHM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fedplt/prox.h"
+#include "fedplt/random.h"
+#include "fedplt/settings.h"
+#include "fedplt/solver.h"
+#include "fedplt/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { FPLT_MOST_PARAMETERS = 16, FPLT_MOST_SCALARS = 64 };
+
+/* How many vectors (of the model's dimension) there are of everything. */
+typedef struct fplt_shape {
+    unsigned kept;     /* an agent's, between rounds */
+    unsigned mirrored; /* the first so many of them are followed by a running sum over all agents */
+    unsigned held;     /* an agent's, inside a round: from one exchange to the next or to finish */
+    unsigned work;     /* an agent's, inside one call */
+    unsigned vectors;  /* the coordinator's */
+    unsigned numbers;  /* the coordinator's, single */
+    unsigned scalars;  /* of a round, broadcast with it */
+    unsigned exchanges;
+    struct {
+        unsigned down, up, up_scalars; /* a mirrored vector travels up by itself, not counted here */
+    } exchange[2];
+    unsigned finish_down; /* vectors broadcast after the last sum; 0: there is no finish */
+    int local_model;      /* which kept vector is the agent's own model; -1: none */
+} fplt_shape;
+
+/* What everyone knows of a round. */
+typedef struct fplt_round {
+    uint64_t number;    /* 0, 1, ... */
+    uint32_t agents;    /* the roster, fixed for a run */
+    uint32_t active;    /* the cohort of this round */
+    uint32_t position;  /* of the agent at hand in the cohort */
+    uint32_t epochs;    /* local epochs of the cohort; 0: each agent's own */
+    fplt_stream shared; /* common randomness: copy it before drawing */
+    double scalar[FPLT_MOST_SCALARS];
+} fplt_round;
+
+/* What parameters and steps may be derived from. With privacy on these are public bounds. */
+typedef struct fplt_facts {
+    fplt_curvature curvature; /* of all f_i, or of the agent at hand */
+    uint32_t agents, cohort;  /* roster; expected number of active agents */
+    uint32_t epochs;
+    size_t dimension;
+} fplt_facts;
+
+/* The coordinator as an algorithm sees it. */
+typedef struct fplt_coordinator {
+    size_t dimension;
+    uint32_t agents;
+    const double *parameter; /* in the order of the algorithm's settings */
+    const fplt_prox *prox;   /* h */
+    double *vector;          /* shape.vectors x dimension */
+    double *number;          /* shape.numbers */
+    const double *total;     /* shape.mirrored x dimension: the running sums */
+} fplt_coordinator;
+
+/* An agent as an algorithm sees it. */
+typedef struct fplt_agent {
+    uint32_t identity; /* number in the roster */
+    size_t dimension;
+    const double *parameter;
+    const double *kept; /* shape.kept x dimension, as last accepted */
+    double *staged;     /* the same after this round, written whole in the agent's last step */
+    double *held;       /* shape.held x dimension */
+    double *work;       /* shape.work x dimension */
+    fplt_local *local;  /* its solver and cost */
+} fplt_agent;
+
+/* What an algorithm can be combined with: the columns of the paper's Table I, and the reason for
+ * each no. */
+enum fplt_allowance {
+    FPLT_ALLOWS_MINIMISER = 1,  /* accelerated, L-BFGS, Newton */
+    FPLT_ALLOWS_ACCELERATED = 2, /* accelerated only, experimental */
+    FPLT_ALLOWS_PARTIAL = 4,
+    FPLT_ALLOWS_COMPOSITE = 8,  /* h != 0 */
+    FPLT_ALLOWS_PRIVACY = 16    /* a privacy claim for noisy training */
+};
+
+typedef struct fplt_algorithm {
+    const char *name, *title, *reference;
+    fplt_shape shape;
+    unsigned allows;
+    const char *no_minimiser, *no_partial, *no_privacy; /* the reason where it is not allowed */
+    /* the paper's Table I */
+    unsigned paper_agent, paper_coordinator; /* vectors it counts: paper_agent N + paper_coordinator */
+    const char *paper_epochs, *paper_problems;
+    int paper_discount; /* gradients a round that are made but that the paper does not charge */
+    const fplt_setting *settings;
+
+    /* Optional: the shape where it depends on parameters; starts as a copy of `shape`. */
+    void (*reshape)(const double *parameter, fplt_shape *shape);
+    /* Fills the parameters that are NaN (auto). */
+    void (*choose)(const fplt_facts *facts, double *parameter);
+    /* Optional: a sentence where the resolved parameters cannot work together. */
+    fplt_status (*check)(const fplt_facts *facts, const double *parameter, fplt_error *error);
+    /* The local step size gamma where none is given. */
+    double (*step)(const fplt_facts *facts, const double *parameter);
+    /* The proximal weight 1/rho of the local subproblem: what privacy and theory reckon with. */
+    double (*inverse_rho)(const fplt_facts *facts, const double *parameter);
+
+    /* Initial state from the agent's starting point and, for methods with a second one (Fed-PLT's z),
+     * a second; writes `staged`. Optional when nothing is kept or all starts at zero. */
+    void (*begin)(fplt_agent *agent, const double *start, const double *second);
+    void (*begin_coordinator)(fplt_coordinator *coordinator, const double *start);
+    /* Optional. */
+    void (*plan)(const fplt_coordinator *coordinator, fplt_round *round);
+    /* `down` has room for the vectors of the exchange, or of the finish when exchange equals
+     * shape.exchanges. */
+    fplt_status (*broadcast)(const fplt_coordinator *coordinator, const fplt_round *round,
+                             unsigned exchange, double *down);
+    fplt_status (*local)(fplt_agent *agent, const fplt_round *round, unsigned exchange,
+                         const double *down, double *up, fplt_error *error);
+    /* `sum` holds up vectors then up_scalars; not called for an empty cohort. Optional when
+     * everything is mirrored. */
+    void (*absorb)(fplt_coordinator *coordinator, const fplt_round *round, unsigned exchange,
+                   const double *sum);
+    /* Only with shape.finish_down; the last step of such an agent's round, so nothing mirrored. */
+    void (*finish)(fplt_agent *agent, const fplt_round *round, const double *down);
+    fplt_status (*model)(const fplt_coordinator *coordinator, double *x);
+} fplt_algorithm;
+
+FPLT_API const fplt_algorithm *fplt_algorithm_find(const char *name);
+FPLT_API const fplt_algorithm *fplt_algorithm_list(size_t index); /* NULL past the last */
+
+FPLT_API fplt_shape fplt_algorithm_shape(const fplt_algorithm *algorithm, const double *parameter);
+FPLT_API size_t fplt_algorithm_parameters(const fplt_algorithm *algorithm);
+/* Index of a parameter by name, or -1. */
+FPLT_API int fplt_algorithm_parameter(const fplt_algorithm *algorithm, const char *name);
+/* All parameters at their defaults: NaN where that is auto. */
+FPLT_API void fplt_algorithm_defaults(const fplt_algorithm *algorithm, double *parameter);
+/* Reads them from settings that contain the algorithm's table; a choice reads as its index. */
+FPLT_API void fplt_algorithm_read(const fplt_algorithm *algorithm, const fplt_settings *settings,
+                                  double *parameter);
+/* Fills what is auto and checks the whole. */
+FPLT_API fplt_status fplt_algorithm_resolve(const fplt_algorithm *algorithm,
+                                            const fplt_facts *facts, double *parameter,
+                                            fplt_error *error);
+/* Refuses, with the reason, what the algorithm does not allow. */
+FPLT_API fplt_status fplt_algorithm_allow(const fplt_algorithm *algorithm,
+                                          const fplt_solver *solver, int partial, int composite,
+                                          int privacy, fplt_error *error);
+
+/* For `local`: lowers d(w) from w by the agent's solver for the round's epochs. */
+FPLT_API fplt_status fplt_agent_minimise(fplt_agent *agent, const fplt_round *round,
+                                         const double *linear, const double *centre,
+                                         double inverse_rho, double *w, fplt_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

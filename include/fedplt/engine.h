@@ -1,0 +1,137 @@
+/* The engine: runs an algorithm round by round over all agents of an objective, on the threads of
+ * one machine. It never asks which algorithm it runs. */
+#ifndef FEDPLT_ENGINE_H
+#define FEDPLT_ENGINE_H
+
+#include "fedplt/algorithm.h"
+#include "fedplt/participation.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum fplt_start {
+    FPLT_START_ZERO,
+    FPLT_START_GIVEN,  /* `given`, for the model and for z */
+    FPLT_START_RANDOM, /* N(0, start_scale^2 I), each agent its own */
+    FPLT_START_PRIOR   /* x_i ~ N(0, 2 tau^2/lmin I) as the paper's Prop. 4 has it; z_i = 0 */
+} fplt_start;
+
+typedef struct fplt_run_settings {
+    const fplt_algorithm *algorithm;
+    const double *parameter; /* the algorithm's, NaN: auto; NULL: all at their defaults (copied) */
+    fplt_training training;
+    const fplt_training *each; /* one an agent instead of `training`, or NULL (copied) */
+    const fplt_prox *prox;     /* borrowed; NULL: h = 0 */
+    const fplt_participation *participation; /* borrowed; NULL: all */
+    const fplt_curvature *curvatures; /* one an agent (copied); NULL: estimated from the data */
+    fplt_curvature curvature;         /* of all, where not {0, 0}: public bounds */
+    fplt_start start;
+    const double *given; /* copied */
+    double start_scale;
+    uint64_t seed;
+    uint32_t run;
+    unsigned threads; /* 0: one a core */
+    uint64_t rounds;  /* at most */
+    double tolerance; /* on the criterion; 0: none */
+    int relative;     /* tolerance times the criterion at the start */
+    double change;    /* stop when ||model - model before|| <= change max(1, ||model||); 0: never */
+    uint32_t evaluate_every; /* rounds between evaluations of the criterion; 0: only at the end */
+    double gradient_time, communication_time; /* t_G, t_C */
+    const fplt_noise_source *noise; /* one a thread (borrowed), or NULL: simulated */
+} fplt_run_settings;
+
+/* Fed-PLT, gradient, all active, from zero, 1000 rounds, tolerance 1e-5, t_G = 1, t_C = 10. */
+FPLT_API fplt_run_settings fplt_run_defaults(void);
+
+typedef struct fplt_measure {
+    double criterion; /* ||x - prox_{th}(x - t sum grad f_i(x))||^2/t^2, t = 1/(N lmax); for h = 0
+                         that is ||sum grad f_i(x)||^2 */
+    double objective; /* sum f_i(x) + h(x) */
+    uint64_t hits, records; /* rightly classified; hits is 0 in regression */
+    int classifies;
+} fplt_measure;
+
+/* Totals over all agents since the start. */
+typedef struct fplt_counters {
+    uint64_t rounds, updates; /* updates: active agents, added up */
+    uint64_t exchanges;       /* an agent's round trips */
+    double gradients;         /* evaluations of a whole local gradient */
+    double paper_gradients;   /* as the paper charges them */
+    uint64_t vectors_up, vectors_down, scalars_up;
+    uint64_t bytes_up, bytes_down; /* 8 a number */
+    double time, paper_time; /* t_G gradients + t_C exchanges */
+} fplt_counters;
+
+typedef enum fplt_outcome {
+    FPLT_RUNNING,
+    FPLT_CONVERGED,
+    FPLT_STALLED, /* the model changes less than asked for */
+    FPLT_ROUNDS_DONE,
+    FPLT_STOPPED, /* by the observer */
+    FPLT_LEFT     /* diverged */
+} fplt_outcome;
+
+FPLT_API const char *fplt_outcome_name(fplt_outcome outcome);
+
+typedef struct fplt_progress {
+    uint64_t round; /* rounds done */
+    uint32_t active;
+    int measured;         /* whether `measure` was taken after this round */
+    fplt_measure measure; /* the latest */
+    fplt_counters counters;
+} fplt_progress;
+
+/* After every round, and before the first; non-zero stops the run. */
+typedef int (*fplt_observer)(void *context, const fplt_progress *progress);
+
+typedef struct fplt_result {
+    fplt_outcome outcome;
+    fplt_measure start, end;
+    fplt_counters counters;
+    char sentence[512]; /* what happened, and what to change where it diverged */
+} fplt_result;
+
+typedef struct fplt_engine fplt_engine;
+
+/* The objective is borrowed. Everything a run needs is allocated here. */
+FPLT_API fplt_status fplt_engine_create(const fplt_objective *objective,
+                                        const fplt_run_settings *settings, fplt_engine **engine,
+                                        fplt_error *error);
+FPLT_API void fplt_engine_destroy(fplt_engine *engine);
+
+/* To the end, from wherever the engine is. Divergence is an outcome, not an error. */
+FPLT_API fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer, void *context,
+                                     fplt_result *result, fplt_error *error);
+/* One round; FPLT_DIVERGED when a number left the range. */
+FPLT_API fplt_status fplt_engine_round(fplt_engine *engine, fplt_error *error);
+/* At the mean of the agents' models, or at the model where agents keep none. A diagnostic: not
+ * counted as sent. */
+FPLT_API fplt_status fplt_engine_measure(fplt_engine *engine, fplt_measure *measure,
+                                         fplt_error *error);
+/* The same at any point. */
+FPLT_API fplt_status fplt_engine_measure_at(fplt_engine *engine, const double *x,
+                                            fplt_measure *measure, fplt_error *error);
+
+FPLT_API fplt_status fplt_engine_model(const fplt_engine *engine, double *x);
+FPLT_API fplt_status fplt_engine_mean(fplt_engine *engine, double *x); /* of the agents' models */
+FPLT_API const double *fplt_engine_kept(const fplt_engine *engine, uint32_t agent);
+FPLT_API const fplt_counters *fplt_engine_counters(const fplt_engine *engine);
+FPLT_API fplt_shape fplt_engine_shape(const fplt_engine *engine);
+/* The parameters as resolved, the curvature of all, an agent's step and updates so far. */
+FPLT_API const double *fplt_engine_parameters(const fplt_engine *engine);
+FPLT_API fplt_facts fplt_engine_facts(const fplt_engine *engine);
+FPLT_API double fplt_engine_step(const fplt_engine *engine, uint32_t agent);
+FPLT_API uint64_t fplt_engine_updates(const fplt_engine *engine, uint32_t agent);
+/* Whether the running sums equal the sum of the agents' own vectors, to the bit. */
+FPLT_API int fplt_engine_consistent(fplt_engine *engine);
+
+/* A checkpoint continues to the same last bit as an uninterrupted run. Written to a temporary name
+ * and renamed. Loading refuses, with a sentence, a file of another problem or other settings. */
+FPLT_API fplt_status fplt_engine_save(fplt_engine *engine, const char *path, fplt_error *error);
+FPLT_API fplt_status fplt_engine_load(fplt_engine *engine, const char *path, fplt_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,112 @@
+/* Local training. Every algorithm asks an agent for one thing only, to lower
+ *
+ *     d(w) = f_i(w) + <linear, w> + (inverse_rho / 2) ||w - centre||^2
+ *
+ * from a given start, for some epochs. A solver is written once, against d, and every algorithm gets
+ * it. */
+#ifndef FEDPLT_SOLVER_H
+#define FEDPLT_SOLVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fedplt/objective.h"
+#include "fedplt/random.h"
+#include "fedplt/settings.h"
+#include "fedplt/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct fplt_solver fplt_solver;
+
+/* How an agent trains. */
+typedef struct fplt_training {
+    const fplt_solver *solver;
+    double step;     /* gamma; 0: the algorithm's own choice for the agent's curvature */
+    uint32_t epochs; /* N_e: gradient or Newton steps, or passes over the data (see by_pass) */
+    uint32_t batch;  /* stochastic solvers: records a minibatch, cut to q_i */
+    int replacement; /* stochastic solvers: draw records with replacement */
+    int by_pass;     /* stochastic solvers: an epoch is ceil(q_i / batch) steps instead of one */
+    double noise_tau; /* noisy solvers: each step adds N(0, 2 step tau^2) to every coordinate */
+    double tolerance; /* Newton, L-BFGS: stop at ||grad d|| <= tolerance max(1, ||w||) */
+    uint32_t memory;  /* L-BFGS: pairs kept */
+    void *context;    /* for a solver of one's own */
+} fplt_training;
+
+/* gradient, automatic step, 5 epochs, batch 32 without replacement, an epoch is a step. */
+FPLT_API fplt_training fplt_training_defaults(void);
+
+/* d(w); `linear` NULL is the zero vector, and so is `centre`. */
+typedef struct fplt_subproblem {
+    const fplt_objective *objective; /* f_i is its cost number `agent` */
+    uint32_t agent;
+    const double *linear, *centre;
+    double inverse_rho;
+} fplt_subproblem;
+
+/* Where noisy solvers draw: out = mean + N(0, 2 step tau^2 I), in the manner of the source. */
+typedef struct fplt_noise_source {
+    fplt_status (*add)(void *context, double step, double tau, const double *mean, double *out,
+                       size_t count);
+    void *context;
+} fplt_noise_source;
+
+/* One run of a solver: what it works on, with what, and what it used. */
+typedef struct fplt_local {
+    fplt_subproblem problem;
+    fplt_training training;
+    double step;              /* resolved: positive */
+    fplt_curvature curvature; /* of f_i */
+    uint64_t seed, round;     /* with `run` and `identity`: the key of its random streams */
+    uint32_t run, identity;
+    const fplt_noise_source *noise; /* NULL: simulated, from keyed streams */
+    double *scratch;  /* fplt_local_scratch doubles, aligned to 64 bytes */
+    double *state;    /* fplt_solver_state doubles that stay with the agent between rounds */
+    double gradients; /* grows by the gradient evaluations made; a minibatch counts its share */
+} fplt_local;
+
+/* What a solver is to an algorithm. */
+enum fplt_solver_traits {
+    FPLT_PLAIN_STEPS = 1, /* steps w - step * gradient and nothing else */
+    FPLT_MINIMISER = 2,   /* any means to lower d: acceleration, curvature */
+    FPLT_STOCHASTIC = 4,
+    FPLT_NOISY = 8,
+    FPLT_ACCELERATED = 16
+};
+
+struct fplt_solver {
+    const char *name, *help;
+    unsigned traits;
+    /* Doubles of working memory, and of memory that stays with each agent; NULL: none. */
+    size_t (*work)(const fplt_objective *objective, const fplt_training *training);
+    size_t (*state)(const fplt_objective *objective, const fplt_training *training);
+    /* Improves w in place. FPLT_DIVERGED when w is not finite. */
+    fplt_status (*run)(fplt_local *local, double *w, fplt_error *error);
+};
+
+FPLT_API const fplt_solver *fplt_solver_find(const char *name);
+FPLT_API const fplt_solver *fplt_solver_list(size_t index); /* NULL past the last */
+
+/* Doubles of scratch for a run, the objective's included; doubles of state an agent. */
+FPLT_API size_t fplt_local_scratch(const fplt_objective *objective, const fplt_training *training);
+FPLT_API size_t fplt_solver_state(const fplt_objective *objective, const fplt_training *training);
+
+/* Whether the training can be done on this objective, or a sentence. */
+FPLT_API fplt_status fplt_training_check(const fplt_training *training,
+                                         const fplt_objective *objective, fplt_error *error);
+
+FPLT_API fplt_status fplt_local_run(fplt_local *local, double *w, fplt_error *error);
+
+/* Value and gradient of d at w, counted; a building block for solvers of one's own. */
+FPLT_API fplt_status fplt_local_gradient(fplt_local *local, const double *w, double *gradient);
+FPLT_API fplt_status fplt_local_value_gradient(fplt_local *local, const double *w, double *value,
+                                               double *gradient);
+/* The solver's part of the scratch. */
+FPLT_API double *fplt_local_work(const fplt_local *local);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,93 @@
+/* A federation driven by hand, over any transport: a hub (the coordinator) and nodes (the agents).
+ * A round is
+ *
+ *     hub:  fplt_hub_plan; for each exchange: fplt_hub_broadcast
+ *     node: fplt_node_train -> words
+ *     hub:  fplt_hub_receive(words) for each, then fplt_hub_absorb
+ *     hub:  fplt_hub_broadcast of the finish, where there is one; node: fplt_node_finish
+ *     node: fplt_node_accept, once its update counts
+ *
+ * What a node sends are 128-bit integers of the exact sum: the hub may add them in any order, or
+ * receive only their sum. */
+#ifndef FEDPLT_STEPS_H
+#define FEDPLT_STEPS_H
+
+#include "fedplt/algorithm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What all sides agree on before the first round. */
+typedef struct fplt_plan {
+    const fplt_algorithm *algorithm;
+    double parameter[FPLT_MOST_PARAMETERS]; /* resolved */
+    uint32_t agents;                        /* the roster */
+    size_t dimension;
+    uint64_t seed; /* of the common randomness */
+    uint32_t run;
+} fplt_plan;
+
+/* Numbers that travel: down in an exchange (index shape.exchanges: the finish), and up; words are
+ * two a number. */
+FPLT_API size_t fplt_plan_down(const fplt_plan *plan, unsigned exchange);
+FPLT_API size_t fplt_plan_up(const fplt_plan *plan, unsigned exchange);
+FPLT_API size_t fplt_plan_words(const fplt_plan *plan, unsigned exchange);
+FPLT_API size_t fplt_plan_enrol_words(const fplt_plan *plan);
+
+typedef struct fplt_hub fplt_hub;
+
+/* `prox` is borrowed; NULL is h = 0. `start` NULL is the zero vector. */
+FPLT_API fplt_status fplt_hub_create(const fplt_plan *plan, const fplt_prox *prox,
+                                     const double *start, fplt_hub **hub, fplt_error *error);
+FPLT_API void fplt_hub_destroy(fplt_hub *hub);
+
+/* An agent's initial mirrored vectors, once an agent of the roster, before the first round. */
+FPLT_API fplt_status fplt_hub_enrol(fplt_hub *hub, const uint64_t *words);
+
+FPLT_API void fplt_hub_plan(const fplt_hub *hub, uint64_t number, uint32_t active,
+                            fplt_round *round);
+FPLT_API fplt_status fplt_hub_broadcast(const fplt_hub *hub, const fplt_round *round,
+                                        unsigned exchange, double *down);
+FPLT_API fplt_status fplt_hub_receive(fplt_hub *hub, unsigned exchange, const uint64_t *words);
+FPLT_API fplt_status fplt_hub_absorb(fplt_hub *hub, const fplt_round *round, unsigned exchange);
+/* Drops what was received in the exchange at hand: the round ends without effect. */
+FPLT_API void fplt_hub_abandon(fplt_hub *hub);
+FPLT_API fplt_status fplt_hub_model(const fplt_hub *hub, double *x);
+/* The running sums, as words: what the agents' own mirrored vectors must add up to. */
+FPLT_API void fplt_hub_totals(const fplt_hub *hub, uint64_t *words);
+
+typedef struct fplt_node fplt_node;
+
+/* Where an agent begins: its model, and Fed-PLT's z; NULL is the zero vector. */
+typedef struct fplt_node_settings {
+    const fplt_objective *objective; /* borrowed; its cost number `cost` is f_i */
+    uint32_t cost;
+    uint32_t identity; /* number in the roster, 0-based */
+    fplt_training training;
+    fplt_curvature curvature; /* of f_i: for the step size */
+    uint32_t cohort;          /* expected number of active agents a round */
+    const double *start, *second;
+    const fplt_noise_source *noise; /* borrowed; NULL: simulated noise */
+} fplt_node_settings;
+
+FPLT_API fplt_status fplt_node_create(const fplt_plan *plan, const fplt_node_settings *settings,
+                                      fplt_node **node, fplt_error *error);
+FPLT_API void fplt_node_destroy(fplt_node *node);
+
+FPLT_API fplt_status fplt_node_enrol(fplt_node *node, uint64_t *words);
+/* Trains and writes what to send. Calling it again for the same round begins again from the
+ * accepted state. */
+FPLT_API fplt_status fplt_node_train(fplt_node *node, const fplt_round *round, unsigned exchange,
+                                     const double *down, uint64_t *words, fplt_error *error);
+FPLT_API void fplt_node_finish(fplt_node *node, const fplt_round *round, const double *down);
+/* The staged state takes effect. */
+FPLT_API void fplt_node_accept(fplt_node *node);
+/* The accepted vectors: shape.kept x dimension. */
+FPLT_API const double *fplt_node_kept(const fplt_node *node);
+FPLT_API double fplt_node_gradients(const fplt_node *node);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

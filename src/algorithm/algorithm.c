@@ -1,0 +1,154 @@
+/* The registry of algorithms, their parameters, and what they may be combined with. */
+#include "algorithm/algorithm.h"
+
+#include <math.h>
+#include <string.h>
+
+static const fplt_algorithm *const algorithms[] = {
+    &fplt__fed_plt,
+};
+
+const fplt_algorithm *fplt_algorithm_list(size_t index)
+{
+    return index < sizeof algorithms / sizeof *algorithms ? algorithms[index] : NULL;
+}
+
+const fplt_algorithm *fplt_algorithm_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++)
+        if (strcmp(algorithms[i]->name, name) == 0)
+            return algorithms[i];
+    return NULL;
+}
+
+fplt_shape fplt_algorithm_shape(const fplt_algorithm *algorithm, const double *parameter)
+{
+    fplt_shape shape = algorithm->shape;
+    if (algorithm->reshape)
+        algorithm->reshape(parameter, &shape);
+    return shape;
+}
+
+size_t fplt_algorithm_parameters(const fplt_algorithm *algorithm)
+{
+    size_t count = 0;
+    while (algorithm->settings[count].name)
+        count++;
+    return count;
+}
+
+int fplt_algorithm_parameter(const fplt_algorithm *algorithm, const char *name)
+{
+    for (int i = 0; algorithm->settings[i].name; i++)
+        if (strcmp(algorithm->settings[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* Position of a word among "a|b|c". */
+static double choice_index(const char *choices, const char *word)
+{
+    size_t length = strlen(word);
+    int index = 0;
+    for (const char *start = choices;; index++) {
+        size_t size = strcspn(start, "|");
+        if (size == length && strncmp(start, word, size) == 0)
+            return index;
+        if (!start[size])
+            return NAN;
+        start += size + 1;
+    }
+}
+
+static double number_of(const fplt_setting *row, const char *text)
+{
+    double real;
+    if (!text || strcmp(text, "auto") == 0)
+        return NAN;
+    if (row->kind == FPLT_CHOICE)
+        return choice_index(row->choices, text);
+    if (row->kind == FPLT_SWITCH)
+        return strcmp(text, "yes") == 0 || strcmp(text, "true") == 0 || strcmp(text, "on") == 0;
+    return fplt_parse_real(text, &real) ? NAN : real;
+}
+
+void fplt_algorithm_defaults(const fplt_algorithm *algorithm, double *parameter)
+{
+    for (size_t i = 0; algorithm->settings[i].name; i++)
+        parameter[i] = number_of(&algorithm->settings[i], algorithm->settings[i].standard);
+}
+
+void fplt_algorithm_read(const fplt_algorithm *algorithm, const fplt_settings *settings,
+                         double *parameter)
+{
+    for (size_t i = 0; algorithm->settings[i].name; i++) {
+        const fplt_setting *row = &algorithm->settings[i];
+        parameter[i] = number_of(row, fplt_settings_text(settings, row->name));
+    }
+}
+
+fplt_status fplt_algorithm_resolve(const fplt_algorithm *algorithm, const fplt_facts *facts,
+                                   double *parameter, fplt_error *error)
+{
+    if (algorithm->choose)
+        algorithm->choose(facts, parameter);
+    for (size_t i = 0; algorithm->settings[i].name; i++)
+        if (!isfinite(parameter[i]))
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "%s: %s has no value for a cost with curvature between %g and "
+                                  "%g; give it one",
+                                  algorithm->name, algorithm->settings[i].name,
+                                  facts->curvature.lowest, facts->curvature.highest);
+    return algorithm->check ? algorithm->check(facts, parameter, error) : FPLT_OK;
+}
+
+fplt_status fplt_algorithm_allow(const fplt_algorithm *algorithm, const fplt_solver *solver,
+                                 int partial, int composite, int privacy, fplt_error *error)
+{
+    unsigned allows = algorithm->allows;
+    int accelerated = allows & FPLT_ALLOWS_ACCELERATED && solver->traits & FPLT_ACCELERATED;
+    if (!(solver->traits & FPLT_PLAIN_STEPS) && !(allows & FPLT_ALLOWS_MINIMISER) && !accelerated)
+        return fplt_error_set(error, FPLT_UNSUPPORTED, "%s does not take the solver %s: %s",
+                              algorithm->name, solver->name, algorithm->no_minimiser);
+    if (partial && !(allows & FPLT_ALLOWS_PARTIAL))
+        return fplt_error_set(error, FPLT_UNSUPPORTED, "%s needs every agent in every round: %s",
+                              algorithm->name, algorithm->no_partial);
+    if (composite && !(allows & FPLT_ALLOWS_COMPOSITE))
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "%s minimises smooth costs only: it has no proximal step for h; use "
+                              "fed-plt, or h: zero",
+                              algorithm->name);
+    if (privacy && !(allows & FPLT_ALLOWS_PRIVACY))
+        return fplt_error_set(error, FPLT_UNSUPPORTED, "%s cannot carry a privacy claim: %s",
+                              algorithm->name, algorithm->no_privacy);
+    return FPLT_OK;
+}
+
+fplt_status fplt_agent_minimise(fplt_agent *agent, const fplt_round *round, const double *linear,
+                                const double *centre, double inverse_rho, double *w,
+                                fplt_error *error)
+{
+    fplt_local *local = agent->local;
+    local->problem.linear = linear;
+    local->problem.centre = centre;
+    local->problem.inverse_rho = inverse_rho;
+    if (round->epochs)
+        local->training.epochs = round->epochs;
+    return fplt_local_run(local, w, error);
+}
+
+void fplt__mean(const double *sum, uint32_t count, double *out, size_t dimension)
+{
+    for (size_t j = 0; j < dimension; j++)
+        out[j] = sum[j] / count;
+}
+
+double fplt__usable_lowest(const fplt_curvature *curvature)
+{
+    return fmax(curvature->lowest, curvature->highest * 1e-4);
+}
+
+double fplt__balanced_rho(const fplt_curvature *curvature)
+{
+    return 1 / sqrt(fplt__usable_lowest(curvature) * curvature->highest);
+}

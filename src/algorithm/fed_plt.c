@@ -1,0 +1,113 @@
+/* Fed-PLT [Bastianello, Liu and Johansson, "Enhancing Privacy in Federated Learning through Local
+ * Training", Algorithm 1]: Peaceman-Rachford splitting with local training.
+ *
+ *     coordinator: y = prox_{rho h/N}(mean of z_i over all agents)
+ *     agent:       v = 2 y - z_i; from x_i, some epochs on f_i(w) + ||w - v||^2/(2 rho); x_i = w;
+ *                  z_i <- z_i + 2 (x_i - y)
+ *
+ * Starting the local training at the agent's own x_i is what makes the method exact. z_i is mirrored:
+ * the coordinator holds the running sum of all z_i, those of inactive agents included. */
+#include "algorithm/algorithm.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fedplt/sum.h"
+
+enum { RHO };
+enum { Z, X };
+
+static const fplt_setting settings[] = {
+    {"rho", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
+     "penalty of Peaceman-Rachford splitting; auto: 1/sqrt(lmin lmax)", 0.1, 10},
+    FPLT_SETTINGS_END,
+};
+
+static void choose(const fplt_facts *facts, double *parameter)
+{
+    if (isnan(parameter[RHO]))
+        parameter[RHO] = fplt__balanced_rho(&facts->curvature);
+}
+
+static double inverse_rho(const fplt_facts *facts, const double *parameter)
+{
+    (void)facts;
+    return 1 / parameter[RHO];
+}
+
+/* 2/(lmin + lmax + 2/rho) minimises the contraction factor of a gradient step on d. */
+static double step(const fplt_facts *facts, const double *parameter)
+{
+    return 2 / (facts->curvature.lowest + facts->curvature.highest + 2 / parameter[RHO]);
+}
+
+static void begin(fplt_agent *agent, const double *start, const double *second)
+{
+    size_t n = agent->dimension;
+    memcpy(agent->staged + X * n, start, n * sizeof *start);
+    memcpy(agent->staged + Z * n, second, n * sizeof *second);
+    fplt_grid_round(agent->staged + Z * n, n);
+}
+
+static fplt_status model(const fplt_coordinator *coordinator, double *x)
+{
+    fplt__mean(coordinator->total, coordinator->agents, x, coordinator->dimension);
+    return fplt_prox_apply(coordinator->prox, coordinator->parameter[RHO] / coordinator->agents, x,
+                           x);
+}
+
+static fplt_status broadcast(const fplt_coordinator *coordinator, const fplt_round *round,
+                             unsigned exchange, double *down)
+{
+    (void)round;
+    (void)exchange;
+    return model(coordinator, down);
+}
+
+static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned exchange,
+                         const double *y, double *up, fplt_error *error)
+{
+    (void)exchange;
+    (void)up;
+    size_t n = agent->dimension;
+    const double *z = agent->kept + Z * n;
+    double *v = agent->work, *x = agent->staged + X * n, *z_next = agent->staged + Z * n;
+    for (size_t j = 0; j < n; j++)
+        v[j] = 2 * y[j] - z[j];
+    memcpy(x, agent->kept + X * n, n * sizeof *x);
+    fplt_status status =
+        fplt_agent_minimise(agent, round, NULL, v, 1 / agent->parameter[RHO], x, error);
+    if (status)
+        return status;
+    for (size_t j = 0; j < n; j++)
+        z_next[j] = z[j] + 2 * (x[j] - y[j]);
+    fplt_grid_round(z_next, n);
+    return FPLT_OK;
+}
+
+const fplt_algorithm fplt__fed_plt = {
+    .name = "fed-plt",
+    .title = "Fed-PLT",
+    .reference = "Bastianello, Liu, Johansson: Enhancing Privacy in Federated Learning through "
+                 "Local Training",
+    .shape = {.kept = 2,
+              .mirrored = 1,
+              .work = 1,
+              .exchanges = 1,
+              .exchange = {{.down = 1}},
+              .local_model = X},
+    .allows = FPLT_ALLOWS_MINIMISER | FPLT_ALLOWS_PARTIAL | FPLT_ALLOWS_COMPOSITE |
+              FPLT_ALLOWS_PRIVACY,
+    .paper_agent = 2,
+    .paper_coordinator = 1,
+    .paper_epochs = ">= 1",
+    .paper_problems = "strongly convex, composite",
+    .settings = settings,
+    .choose = choose,
+    .step = step,
+    .inverse_rho = inverse_rho,
+    .begin = begin,
+    .broadcast = broadcast,
+    .local = local,
+    .model = model,
+};

@@ -1,0 +1,546 @@
+/* The round loop. */
+#include "engine/engine.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "engine/member.h"
+
+fplt_run_settings fplt_run_defaults(void)
+{
+    return (fplt_run_settings){
+        .algorithm = fplt_algorithm_find("fed-plt"),
+        .training = fplt_training_defaults(),
+        .start_scale = 1,
+        .rounds = 1000,
+        .tolerance = 1e-5,
+        .evaluate_every = 1,
+        .gradient_time = 1,
+        .communication_time = 10,
+    };
+}
+
+const char *fplt_outcome_name(fplt_outcome outcome)
+{
+    static const char *const names[] = {"running",     "converged", "stalled",
+                                        "rounds-done", "stopped",   "diverged"};
+    return (size_t)outcome < sizeof names / sizeof *names ? names[outcome] : "unknown";
+}
+
+static fplt_status find_curvatures(fplt_engine *engine, fplt_error *error)
+{
+    const fplt_run_settings *settings = &engine->settings;
+    fplt_curvature all = {HUGE_VAL, -HUGE_VAL};
+    for (uint32_t i = 0; i < engine->plan.agents; i++) {
+        fplt_curvature *own = &engine->curvatures[i];
+        if (settings->curvatures) {
+            *own = settings->curvatures[i];
+        } else if (settings->curvature.highest > 0) {
+            *own = settings->curvature;
+        } else {
+            fplt_status status = fplt_objective_curvature(engine->objective, i, 0, own, error);
+            if (status)
+                return status;
+        }
+        all.lowest = fmin(all.lowest, own->lowest);
+        all.highest = fmax(all.highest, own->highest);
+    }
+    if (!(all.highest > 0) || !isfinite(all.highest) || !isfinite(all.lowest))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "the costs curve between %g and %g, but the largest curvature must be "
+                              "a positive number",
+                              all.lowest, all.highest);
+    engine->facts.curvature = all;
+    return FPLT_OK;
+}
+
+static uint32_t expected_cohort(const fplt_engine *engine)
+{
+    double cohort = 0;
+    for (uint32_t i = 0; i < engine->plan.agents; i++)
+        cohort += fplt_participation_rate(engine->everyone, i);
+    return cohort < 1 ? 1 : (uint32_t)lround(cohort);
+}
+
+static fplt_status make_defaults(fplt_engine *engine, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    size_t n = engine->plan.dimension;
+    engine->prox = engine->settings.prox;
+    engine->everyone = engine->settings.participation;
+    if (!engine->prox) {
+        fplt_prox_settings none = fplt_prox_defaults();
+        status = fplt_prox_create(&none, n, n, &engine->no_prox, error);
+        engine->prox = engine->no_prox;
+    }
+    if (!status && !engine->everyone) {
+        fplt_participation_settings all = {.rule = "all"};
+        status = fplt_participation_create(&all, engine->plan.agents, &engine->all, error);
+        engine->everyone = engine->all;
+    }
+    return status;
+}
+
+static fplt_status allow(const fplt_engine *engine, fplt_error *error)
+{
+    const fplt_run_settings *settings = &engine->settings;
+    int partial = !fplt_participation_is_full(engine->everyone);
+    int composite = !fplt_prox_is_zero(engine->prox);
+    uint32_t distinct = settings->each ? engine->plan.agents : 1;
+    for (uint32_t i = 0; i < distinct; i++) {
+        const fplt_training *training = settings->each ? &settings->each[i] : &settings->training;
+        if (!training->solver)
+            return fplt_error_set(error, FPLT_BAD_VALUE, "agent %u has no local solver", i);
+        fplt_status status = fplt_algorithm_allow(settings->algorithm, training->solver, partial,
+                                                  composite, 0, error);
+        if (status)
+            return status;
+    }
+    return FPLT_OK;
+}
+
+static fplt_status resolve(fplt_engine *engine, fplt_error *error)
+{
+    const fplt_run_settings *settings = &engine->settings;
+    fplt_status status = find_curvatures(engine, error);
+    if (status)
+        return status;
+    engine->facts.agents = engine->plan.agents;
+    engine->facts.cohort = expected_cohort(engine);
+    engine->facts.epochs = settings->training.epochs;
+    engine->facts.dimension = engine->plan.dimension;
+    fplt_algorithm_defaults(settings->algorithm, engine->plan.parameter);
+    if (settings->parameter)
+        memcpy(engine->plan.parameter, settings->parameter,
+               fplt_algorithm_parameters(settings->algorithm) * sizeof(double));
+    return fplt_algorithm_resolve(settings->algorithm, &engine->facts, engine->plan.parameter,
+                                  error);
+}
+
+static fplt_status allocate(fplt_engine *engine, fplt_error *error)
+{
+    size_t n = engine->plan.dimension, agents = engine->plan.agents, down = 1;
+    fplt_shape shape = fplt_algorithm_shape(engine->plan.algorithm, engine->plan.parameter);
+    for (unsigned e = 0; e <= shape.exchanges; e++) {
+        size_t size = fplt_plan_down(&engine->plan, e);
+        down = size > down ? size : down;
+    }
+    size_t measures = n + FPLT__MEASURES;
+    size_t sums = shape.mirrored * n > measures ? shape.mirrored * n : measures;
+    const char *what = "the engine";
+    fplt_status status;
+    if ((status = fplt__alloc_into(&engine->active, agents, sizeof *engine->active, what, error)) ||
+        (status = fplt__alloc_into(&engine->updates, agents, sizeof *engine->updates, what,
+                                   error)) ||
+        (status = fplt__alloc_into(&engine->down, down, sizeof(double), what, error)) ||
+        (status = fplt__alloc_into(&engine->point, n, sizeof(double), what, error)) ||
+        (status = fplt__alloc_into(&engine->before, n, sizeof(double), what, error)) ||
+        (status = fplt__alloc_into(&engine->wide, 2 * n + FPLT__MEASURES, sizeof(double), what, error)))
+        return status;
+    return fplt_sum_create(sums, FPLT_SUM_EXPONENT, &engine->sum, error);
+}
+
+static fplt_status build(fplt_engine *engine, fplt_error *error)
+{
+    fplt_status status;
+    if ((status = make_defaults(engine, error)) || (status = allow(engine, error)) ||
+        (status = resolve(engine, error)) || (status = allocate(engine, error)) ||
+        (status = fplt_hub_create(&engine->plan, engine->prox, engine->settings.given,
+                                  &engine->hub, error)))
+        return status;
+    struct fplt__fleet_plan plan = {&engine->plan, engine->objective, &engine->settings,
+                                    engine->curvatures, engine->facts.cohort};
+    if ((status = fplt__threads_create(&plan, &engine->fleet, error)) ||
+        (status = engine->fleet->verbs->begin(engine->fleet, engine->hub->totals, error)))
+        return status;
+    fplt__hub_refresh(engine->hub);
+    return FPLT_OK;
+}
+
+fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_settings *settings,
+                               fplt_engine **out, fplt_error *error)
+{
+    *out = NULL;
+    if (settings->start == FPLT_START_GIVEN && !settings->given)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "the starting point is to be given, but is "
+                                                     "not");
+    fplt_engine *engine;
+    fplt_status status = fplt__alloc_into(&engine, 1, sizeof *engine, "the engine", error);
+    if (status)
+        return status;
+    engine->objective = objective;
+    engine->settings = *settings;
+    engine->plan = (fplt_plan){.algorithm = settings->algorithm,
+                               .agents = fplt_objective_agents(objective),
+                               .dimension = fplt_objective_dimension(objective),
+                               .seed = settings->seed,
+                               .run = settings->run};
+    status = fplt__alloc_into(&engine->curvatures, engine->plan.agents, sizeof *engine->curvatures,
+                              "the engine", error);
+    if (!status)
+        status = build(engine, error);
+    if (status) {
+        fplt_engine_destroy(engine);
+        return status;
+    }
+    engine->settings.parameter = NULL;
+    engine->settings.each = NULL;
+    engine->settings.curvatures = NULL;
+    engine->settings.given = NULL;
+    *out = engine;
+    return FPLT_OK;
+}
+
+void fplt_engine_destroy(fplt_engine *engine)
+{
+    if (!engine)
+        return;
+    if (engine->fleet)
+        engine->fleet->verbs->destroy(engine->fleet);
+    fplt_hub_destroy(engine->hub);
+    fplt_prox_destroy(engine->no_prox);
+    fplt_participation_destroy(engine->all);
+    fplt__free(engine->curvatures);
+    fplt__free(engine->active);
+    fplt__free(engine->updates);
+    fplt__free(engine->down);
+    fplt__free(engine->point);
+    fplt__free(engine->before);
+    fplt__free(engine->wide);
+    fplt_sum_destroy(engine->sum);
+    fplt__free(engine);
+}
+
+/* Numbers, vectors and time of a round with `active` agents. The broadcast after the last sum is
+ * the next round's broadcast where everyone takes part, and is then not counted twice. */
+static void count(fplt_engine *engine, uint32_t active, double gradients)
+{
+    fplt_counters *counters = &engine->counters;
+    fplt_shape shape = engine->hub->shape;
+    size_t n = engine->plan.dimension;
+    unsigned up = shape.mirrored, down = 0, scalars = 0;
+    for (unsigned e = 0; e < shape.exchanges; e++) {
+        up += shape.exchange[e].up;
+        down += shape.exchange[e].down;
+        scalars += shape.exchange[e].up_scalars;
+    }
+    if (!fplt_participation_is_full(engine->everyone))
+        down += shape.finish_down;
+    double charged = gradients - (double)engine->plan.algorithm->paper_discount * active;
+    uint64_t exchanges = (uint64_t)active * shape.exchanges;
+    counters->rounds++;
+    counters->updates += active;
+    counters->exchanges += exchanges;
+    counters->gradients += gradients;
+    counters->paper_gradients += charged;
+    counters->vectors_up += (uint64_t)active * up;
+    counters->vectors_down += (uint64_t)active * down;
+    counters->scalars_up += (uint64_t)active * scalars;
+    counters->bytes_up += (uint64_t)active * (up * n + scalars) * 8;
+    counters->bytes_down += (uint64_t)active * (down * n + shape.scalars) * 8;
+    double talk = engine->settings.communication_time * (double)exchanges;
+    counters->time += engine->settings.gradient_time * gradients + talk;
+    counters->paper_time += engine->settings.gradient_time * charged + talk;
+}
+
+static fplt_status exchange_all(fplt_engine *engine, const fplt_round *round, double *gradients,
+                                fplt_error *error)
+{
+    const struct fplt__fleet_verbs *verbs = engine->fleet->verbs;
+    fplt_status status;
+    for (unsigned e = 0; e < engine->hub->shape.exchanges; e++) {
+        if ((status = fplt_hub_broadcast(engine->hub, round, e, engine->down)))
+            return fplt_error_set(error, status, "the coordinator's proximal step failed");
+        if ((status = verbs->train(engine->fleet, round, e, engine->active, engine->down,
+                                   engine->hub->up, gradients, error)))
+            return status;
+        if ((status = fplt_hub_absorb(engine->hub, round, e)))
+            return fplt_error_set(error, status, "the sum over the agents is out of range");
+    }
+    if (!engine->hub->shape.finish_down)
+        return FPLT_OK;
+    if ((status = fplt_hub_broadcast(engine->hub, round, engine->hub->shape.exchanges,
+                                     engine->down)))
+        return fplt_error_set(error, status, "the coordinator's proximal step failed");
+    return verbs->finish(engine->fleet, round, engine->active, engine->down, error);
+}
+
+fplt_status fplt_engine_round(fplt_engine *engine, fplt_error *error)
+{
+    uint32_t active = fplt_participation_choose(engine->everyone, engine->plan.seed,
+                                                engine->plan.run, engine->round, engine->active);
+    double gradients = 0;
+    engine->last_active = active;
+    if (active) {
+        fplt_round round;
+        fplt_hub_plan(engine->hub, engine->round, active, &round);
+        fplt_status status = exchange_all(engine, &round, &gradients, error);
+        if (status) {
+            fplt_hub_abandon(engine->hub);
+            return status;
+        }
+        for (uint32_t i = 0; i < active; i++)
+            engine->updates[engine->active[i]]++;
+    }
+    count(engine, active, gradients);
+    engine->round++;
+    return FPLT_OK;
+}
+
+static double squared(const double *x, size_t n)
+{
+    double sum = 0;
+    for (size_t j = 0; j < n; j++)
+        sum += x[j] * x[j];
+    return sum;
+}
+
+/* ||x - prox_{t h}(x - t g)||^2/t^2 with t = 1/(N lmax); ||g||^2 where h = 0. */
+static fplt_status criterion(fplt_engine *engine, const double *x, const double *gradient,
+                             double *value)
+{
+    size_t n = engine->plan.dimension;
+    if (fplt_prox_is_zero(engine->prox)) {
+        *value = squared(gradient, n);
+        return FPLT_OK;
+    }
+    double t = 1 / (engine->plan.agents * engine->facts.curvature.highest);
+    double *moved = engine->wide + n + FPLT__MEASURES;
+    for (size_t j = 0; j < n; j++)
+        moved[j] = x[j] - t * gradient[j];
+    fplt_status status = fplt_prox_apply(engine->prox, t, moved, moved);
+    for (size_t j = 0; j < n; j++)
+        moved[j] = (x[j] - moved[j]) / t;
+    *value = squared(moved, n);
+    return status;
+}
+
+fplt_status fplt_engine_measure_at(fplt_engine *engine, const double *x, fplt_measure *measure,
+                                   fplt_error *error)
+{
+    size_t n = engine->plan.dimension;
+    fplt_sum_clear(engine->sum);
+    fplt_status status = engine->fleet->verbs->evaluate(engine->fleet, x, engine->sum, error);
+    if (status)
+        return status;
+    double *sums = engine->wide, common;
+    fplt_sum_read(engine->sum, 0, sums, n + FPLT__MEASURES);
+    if ((status = fplt_prox_value(engine->prox, x, &common)) ||
+        (status = criterion(engine, x, sums, &measure->criterion)))
+        return fplt_error_set(error, status, "the proximal operator failed");
+    measure->objective = sums[n] + common;
+    measure->hits = (uint64_t)sums[n + 1];
+    measure->records = (uint64_t)sums[n + 2];
+    measure->classifies = sums[n + 3] > 0;
+    if (!isfinite(measure->criterion))
+        return fplt_error_set(error, FPLT_DIVERGED, "the criterion is not finite");
+    return FPLT_OK;
+}
+
+fplt_status fplt_engine_mean(fplt_engine *engine, double *x)
+{
+    int vector = engine->hub->shape.local_model;
+    if (vector < 0)
+        return fplt_hub_model(engine->hub, x);
+    size_t n = engine->plan.dimension;
+    fplt_sum_clear(engine->sum);
+    fplt_status status =
+        engine->fleet->verbs->total(engine->fleet, (unsigned)vector, 1, engine->sum);
+    fplt_sum_read(engine->sum, 0, x, n);
+    for (size_t j = 0; j < n; j++)
+        x[j] /= engine->plan.agents;
+    return status;
+}
+
+fplt_status fplt_engine_measure(fplt_engine *engine, fplt_measure *measure, fplt_error *error)
+{
+    fplt_status status = fplt_engine_mean(engine, engine->point);
+    if (status)
+        return fplt_error_set(error, status, "the agents' models are out of range");
+    return fplt_engine_measure_at(engine, engine->point, measure, error);
+}
+
+/* What to change: the step is named where it is outside the range in which a gradient step on the
+ * local subproblem contracts. */
+static void diverged(const fplt_engine *engine, const fplt_error *error, fplt_result *result)
+{
+    const fplt_algorithm *algorithm = engine->plan.algorithm;
+    double pull = algorithm->inverse_rho
+                      ? algorithm->inverse_rho(&engine->facts, engine->plan.parameter)
+                      : 0;
+    double limit = 2 / (engine->facts.curvature.highest + pull), largest = 0;
+    for (uint32_t i = 0; i < engine->plan.agents; i++)
+        largest = fmax(largest, fplt_engine_step(engine, i));
+    result->outcome = FPLT_LEFT;
+    if (largest >= limit)
+        snprintf(result->sentence, sizeof result->sentence,
+                 "diverged in round %llu (%.200s): gamma is %.4g, but a gradient step on the local "
+                 "cost contracts only below %.4g; try gamma: auto",
+                 (unsigned long long)engine->round, error->text, largest, limit);
+    else
+        snprintf(result->sentence, sizeof result->sentence,
+                 "diverged in round %llu (%.200s): gamma is %.4g, which is legal (below %.4g), so "
+                 "try a smaller one, other parameters of %s (auto), or more epochs",
+                 (unsigned long long)engine->round, error->text, largest, limit, algorithm->name);
+}
+
+static int has_stalled(fplt_engine *engine)
+{
+    size_t n = engine->plan.dimension;
+    double change = 0;
+    if (!(engine->settings.change > 0) || fplt_hub_model(engine->hub, engine->point))
+        return 0;
+    for (size_t j = 0; j < n; j++)
+        change += (engine->point[j] - engine->before[j]) * (engine->point[j] - engine->before[j]);
+    double size = sqrt(squared(engine->point, n));
+    memcpy(engine->before, engine->point, n * sizeof *engine->point);
+    return engine->round > 0 && engine->last_active &&
+           sqrt(change) <= engine->settings.change * fmax(1, size);
+}
+
+static fplt_outcome judge(fplt_engine *engine, const fplt_progress *progress, int stalled,
+                          fplt_error *error)
+{
+    const fplt_run_settings *settings = &engine->settings;
+    double target = settings->tolerance * (settings->relative ? engine->start.criterion : 1);
+    if (progress->measured && settings->tolerance > 0 && progress->measure.criterion <= target)
+        return FPLT_CONVERGED;
+    if (progress->measured &&
+        progress->measure.criterion > 1e16 * fmax(1, engine->start.criterion)) {
+        fplt_error_set(error, FPLT_DIVERGED, "the criterion grew from %.3g to %.3g",
+                       engine->start.criterion, progress->measure.criterion);
+        return FPLT_LEFT;
+    }
+    if (stalled)
+        return FPLT_STALLED;
+    return engine->round >= settings->rounds ? FPLT_ROUNDS_DONE : FPLT_RUNNING;
+}
+
+static void describe(const fplt_engine *engine, const fplt_progress *progress, fplt_result *result)
+{
+    static const char *const words[] = {
+        [FPLT_CONVERGED] = "converged", [FPLT_STALLED] = "the model no longer changes",
+        [FPLT_ROUNDS_DONE] = "all rounds done", [FPLT_STOPPED] = "stopped"};
+    snprintf(result->sentence, sizeof result->sentence, "%s after %llu rounds, criterion %.6g",
+             words[result->outcome], (unsigned long long)engine->round,
+             progress->measure.criterion);
+}
+
+/* Measures where the settings ask for it, tells the observer, and decides whether to go on. */
+static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *context,
+                           fplt_progress *progress, fplt_result *result, fplt_error *error)
+{
+    const fplt_run_settings *settings = &engine->settings;
+    uint32_t every = settings->evaluate_every;
+    int stalled = has_stalled(engine);
+    progress->measured = stalled || !engine->started || engine->round >= settings->rounds ||
+                         (every && engine->round % every == 0);
+    if (progress->measured) {
+        fplt_status status = fplt_engine_measure(engine, &progress->measure, error);
+        if (status)
+            return status;
+    }
+    if (!engine->started) {
+        engine->start = progress->measure;
+        engine->started = 1;
+    }
+    progress->round = engine->round;
+    progress->active = engine->last_active;
+    progress->counters = engine->counters;
+    result->outcome = judge(engine, progress, stalled, error);
+    if (observer && observer(context, progress) && result->outcome == FPLT_RUNNING) {
+        result->outcome = FPLT_STOPPED;
+        if (!progress->measured)
+            return fplt_engine_measure(engine, &progress->measure, error);
+    }
+    return result->outcome == FPLT_LEFT ? FPLT_DIVERGED : FPLT_OK;
+}
+
+fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer, void *context,
+                            fplt_result *result, fplt_error *error)
+{
+    fplt_progress progress = {.measure = engine->start};
+    fplt_error own = {FPLT_OK, ""};
+    memset(result, 0, sizeof *result);
+    fplt_status status = observe(engine, observer, context, &progress, result, &own);
+    while (!status && result->outcome == FPLT_RUNNING) {
+        status = fplt_engine_round(engine, &own);
+        if (!status)
+            status = observe(engine, observer, context, &progress, result, &own);
+    }
+    result->start = engine->start;
+    result->end = progress.measure;
+    result->counters = engine->counters;
+    if (status == FPLT_DIVERGED) {
+        diverged(engine, &own, result);
+        return FPLT_OK;
+    }
+    if (status) {
+        if (error)
+            *error = own;
+        return status;
+    }
+    describe(engine, &progress, result);
+    return FPLT_OK;
+}
+
+fplt_status fplt_engine_model(const fplt_engine *engine, double *x)
+{
+    return fplt_hub_model(engine->hub, x);
+}
+
+const double *fplt_engine_kept(const fplt_engine *engine, uint32_t agent)
+{
+    return engine->fleet->verbs->kept(engine->fleet, agent);
+}
+
+const fplt_counters *fplt_engine_counters(const fplt_engine *engine)
+{
+    return &engine->counters;
+}
+
+fplt_shape fplt_engine_shape(const fplt_engine *engine)
+{
+    return engine->hub->shape;
+}
+
+const double *fplt_engine_parameters(const fplt_engine *engine)
+{
+    return engine->plan.parameter;
+}
+
+fplt_facts fplt_engine_facts(const fplt_engine *engine)
+{
+    return engine->facts;
+}
+
+double fplt_engine_step(const fplt_engine *engine, uint32_t agent)
+{
+    return fplt__member_step(&engine->plan, &engine->settings.training,
+                             &engine->curvatures[agent], engine->facts.cohort);
+}
+
+uint64_t fplt_engine_updates(const fplt_engine *engine, uint32_t agent)
+{
+    return engine->updates[agent];
+}
+
+int fplt_engine_consistent(fplt_engine *engine)
+{
+    unsigned mirrored = engine->hub->shape.mirrored;
+    size_t count_ = mirrored * engine->plan.dimension;
+    if (!mirrored)
+        return 1;
+    fplt_sum_clear(engine->sum);
+    if (engine->fleet->verbs->total(engine->fleet, 0, mirrored, engine->sum))
+        return 0;
+    for (size_t i = 0; i < count_; i++) {
+        uint64_t own[2], running[2];
+        fplt_sum_export(engine->sum, i, own, 1);
+        fplt_sum_export(engine->hub->totals, i, running, 1);
+        if (own[0] != running[0] || own[1] != running[1])
+            return 0;
+    }
+    return 1;
+}

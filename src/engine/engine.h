@@ -1,0 +1,33 @@
+/* The engine's inside: shared by the round loop and the checkpoint. */
+#ifndef FPLT_ENGINE_ENGINE_H
+#define FPLT_ENGINE_ENGINE_H
+
+#include "engine/fleet.h"
+#include "engine/hub.h"
+#include "fedplt/engine.h"
+
+struct fplt_engine {
+    const fplt_objective *objective;      /* borrowed */
+    const fplt_prox *prox;                /* borrowed, or `no_prox` */
+    const fplt_participation *everyone;   /* borrowed, or `all` */
+    fplt_prox *no_prox;                   /* owned */
+    fplt_participation *all;              /* owned */
+    fplt_run_settings settings;           /* arrays in it are not kept */
+    fplt_plan plan;
+    fplt_facts facts;
+    fplt_hub *hub;
+    fplt__fleet *fleet;
+    fplt_curvature *curvatures;           /* owned; one an agent */
+    uint32_t *active;                     /* owned; room for all */
+    uint64_t *updates;                    /* owned; one an agent */
+    double *down, *point, *before, *wide; /* owned */
+    fplt_sum *sum;                        /* owned; dimension + 3, or all mirrored */
+    fplt_counters counters;
+    uint64_t round; /* rounds done: the number of the next */
+    uint32_t last_active;
+    fplt_measure start;
+    int started;
+    uint64_t fingerprint[4]; /* of the data: a hash of the exact gradient at zero */
+};
+
+#endif

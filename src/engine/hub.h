@@ -1,0 +1,27 @@
+/* The coordinator's inside, for engines. */
+#ifndef FPLT_ENGINE_HUB_H
+#define FPLT_ENGINE_HUB_H
+
+#include "fedplt/steps.h"
+#include "fedplt/sum.h"
+
+struct fplt_hub {
+    fplt_plan plan;
+    fplt_shape shape;
+    fplt_coordinator view;
+    fplt_prox *no_prox; /* owned: h = 0 where none was given */
+    fplt_sum *up;       /* what arrives in an exchange, the mirrored changes behind it */
+    fplt_sum *totals;   /* running sums of the mirrored vectors */
+    double *numbers;    /* the sum of an exchange as doubles */
+    double *total;      /* the running sums as doubles */
+};
+
+/* Numbers sent up in an exchange without the mirrored changes. */
+size_t fplt__plain_up(const fplt_shape *shape, size_t dimension, unsigned exchange);
+/* Mirrored changes travel with the last exchange. */
+size_t fplt__mirrored_up(const fplt_shape *shape, size_t dimension, unsigned exchange);
+
+/* Makes the view's totals equal to the running sums. */
+void fplt__hub_refresh(fplt_hub *hub);
+
+#endif

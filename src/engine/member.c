@@ -1,0 +1,49 @@
+/* An agent's part of a round. */
+#include "engine/member.h"
+
+#include <string.h>
+
+#include "engine/hub.h"
+
+double fplt__member_step(const fplt_plan *plan, const fplt_training *training,
+                         const fplt_curvature *curvature, uint32_t cohort)
+{
+    if (training->step > 0)
+        return training->step;
+    fplt_facts facts = {.curvature = *curvature,
+                        .agents = plan->agents,
+                        .cohort = cohort,
+                        .epochs = training->epochs,
+                        .dimension = plan->dimension};
+    return plan->algorithm->step(&facts, plan->parameter);
+}
+
+fplt_status fplt__member_exchange(const fplt_plan *plan, const fplt_shape *shape, fplt_agent *agent,
+                                  const fplt_round *round, unsigned exchange, const double *down,
+                                  double *up, fplt_sum *sum, fplt_error *error)
+{
+    size_t n = plan->dimension, plain = fplt__plain_up(shape, n, exchange);
+    fplt_status status = plan->algorithm->local(agent, round, exchange, down, up, error);
+    if (!status && plain) {
+        status = fplt_sum_add(sum, 0, up, plain);
+        if (status)
+            fplt_error_set(error, status, "agent %u sends a number that is not finite or too large",
+                           agent->identity);
+    }
+    size_t mirrored = fplt__mirrored_up(shape, n, exchange);
+    if (!status && mirrored) {
+        status = fplt_sum_add_change(sum, plain, agent->staged, agent->kept, mirrored);
+        if (status)
+            fplt_error_set(error, status, "agent %u sends a number that is not finite or too large",
+                           agent->identity);
+    }
+    return status;
+}
+
+void fplt__member_begin(const fplt_plan *plan, const fplt_shape *shape, fplt_agent *agent,
+                        const double *start, const double *second)
+{
+    memset(agent->staged, 0, shape->kept * plan->dimension * sizeof(double));
+    if (plan->algorithm->begin)
+        plan->algorithm->begin(agent, start, second);
+}

@@ -1,0 +1,22 @@
+/* An agent's part of a round, whichever engine it lives in. */
+#ifndef FPLT_ENGINE_MEMBER_H
+#define FPLT_ENGINE_MEMBER_H
+
+#include "fedplt/steps.h"
+#include "fedplt/sum.h"
+
+/* The step size of an agent: given, or the algorithm's choice for its curvature. */
+double fplt__member_step(const fplt_plan *plan, const fplt_training *training,
+                         const fplt_curvature *curvature, uint32_t cohort);
+
+/* Runs `local` and adds what it sends to `sum`: the plain numbers first, in the last exchange the
+ * changes of the mirrored vectors behind them. `up` has room for the plain numbers. */
+fplt_status fplt__member_exchange(const fplt_plan *plan, const fplt_shape *shape, fplt_agent *agent,
+                                  const fplt_round *round, unsigned exchange, const double *down,
+                                  double *up, fplt_sum *sum, fplt_error *error);
+
+/* Writes the agent's initial vectors to `staged`. */
+void fplt__member_begin(const fplt_plan *plan, const fplt_shape *shape, fplt_agent *agent,
+                        const double *start, const double *second);
+
+#endif

@@ -1,0 +1,16 @@
+/* Threads that run the same function at once, again and again. */
+#ifndef FPLT_ENGINE_POOL_H
+#define FPLT_ENGINE_POOL_H
+
+#include "fedplt/status.h"
+
+typedef struct fplt__pool fplt__pool;
+
+/* `threads` in all: the caller of run is number 0. */
+fplt_status fplt__pool_create(unsigned threads, fplt__pool **pool, fplt_error *error);
+void fplt__pool_destroy(fplt__pool *pool);
+unsigned fplt__pool_threads(const fplt__pool *pool);
+/* Calls task(context, number) on every thread and returns when all have. */
+void fplt__pool_run(fplt__pool *pool, void (*task)(void *context, unsigned number), void *context);
+
+#endif

@@ -1,0 +1,500 @@
+/* The fleet on the threads of one machine. An agent is never an object: its vectors are rows of one
+ * array, its staged state belongs to the worker that trains it and is committed in place, and the
+ * view an algorithm sees is filled on the stack. */
+#include "engine/fleet.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "engine/hub.h"
+#include "engine/member.h"
+#include "engine/pool.h"
+
+struct worker {
+    double *staged, *work, *up, *scratch; /* owned */
+    fplt_sum *sum;
+    double gradients;
+};
+
+struct threads {
+    fplt__fleet base;
+    fplt_plan plan;
+    fplt_shape shape;
+    const fplt_objective *objective; /* borrowed */
+    const fplt_noise_source *noise;  /* borrowed; one a worker, or NULL */
+    fplt_training training;
+    fplt_training *each;        /* owned; NULL: `training` for all */
+    fplt_curvature *curvatures; /* owned; one an agent */
+    double *step;               /* owned; one an agent */
+    fplt_start start;
+    double start_scale, prior_deviation;
+    double *given;               /* owned */
+    double *kept, *held, *state; /* owned; agent after agent */
+    size_t state_size, numbers;  /* numbers: length of a worker's sum */
+    fplt__pool *pool;
+    struct worker *workers; /* owned */
+    /* the job at hand */
+    const fplt_round *round;
+    const uint32_t *active;
+    const double *point; /* broadcast, or the point to evaluate */
+    unsigned exchange, vector, count;
+    atomic_uint next;
+    atomic_int failed;
+    pthread_mutex_t mutex;
+    fplt_error failure;
+    uint32_t failed_position;
+};
+
+static struct threads *threads_of(fplt__fleet *fleet)
+{
+    return (struct threads *)(void *)fleet;
+}
+
+static uint32_t agents_of(const struct threads *threads)
+{
+    return threads->plan.agents;
+}
+
+static double *kept_of(const struct threads *threads, uint32_t agent)
+{
+    return threads->kept + (size_t)agent * threads->shape.kept * threads->plan.dimension;
+}
+
+static const fplt_training *training_of(const struct threads *threads, uint32_t agent)
+{
+    return threads->each ? &threads->each[agent] : &threads->training;
+}
+
+static fplt_agent view_of(struct threads *threads, unsigned number, uint32_t identity,
+                          fplt_local *local)
+{
+    struct worker *worker = &threads->workers[number];
+    size_t n = threads->plan.dimension;
+    *local = (fplt_local){
+        .problem = {.objective = threads->objective, .agent = identity},
+        .training = *training_of(threads, identity),
+        .step = threads->step[identity],
+        .curvature = threads->curvatures[identity],
+        .seed = threads->plan.seed,
+        .round = threads->round ? threads->round->number : 0,
+        .run = threads->plan.run,
+        .identity = identity,
+        .noise = threads->noise ? &threads->noise[number] : NULL,
+        .scratch = worker->scratch,
+        .state = threads->state_size ? threads->state + identity * threads->state_size : NULL,
+    };
+    return (fplt_agent){
+        .identity = identity,
+        .dimension = n,
+        .parameter = threads->plan.parameter,
+        .kept = kept_of(threads, identity),
+        .staged = worker->staged,
+        .held = threads->held + (size_t)identity * threads->shape.held * n,
+        .work = worker->work,
+        .local = local,
+    };
+}
+
+static void commit(struct threads *threads, const fplt_agent *agent)
+{
+    memcpy(kept_of(threads, agent->identity), agent->staged,
+           threads->shape.kept * threads->plan.dimension * sizeof(double));
+}
+
+/* Of several failures the one of the first agent is reported, whatever the timing. */
+static void report(struct threads *threads, uint32_t position, const fplt_error *error)
+{
+    pthread_mutex_lock(&threads->mutex);
+    if (!atomic_load(&threads->failed) || position < threads->failed_position) {
+        threads->failure = *error;
+        threads->failed_position = position;
+        atomic_store(&threads->failed, 1);
+    }
+    pthread_mutex_unlock(&threads->mutex);
+}
+
+/* Hands out positions 0 .. count - 1 in small portions; zero when none is left. */
+static int take(struct threads *threads, uint32_t count, uint32_t *first, uint32_t *last)
+{
+    uint32_t portion = count / (8 * fplt__pool_threads(threads->pool)) + 1;
+    *first = atomic_fetch_add(&threads->next, portion);
+    if (*first >= count || atomic_load(&threads->failed))
+        return 0;
+    *last = *first + portion < count ? *first + portion : count;
+    return 1;
+}
+
+static void train_task(void *context, unsigned number)
+{
+    struct threads *threads = context;
+    struct worker *worker = &threads->workers[number];
+    fplt_round round = *threads->round;
+    int last_step = threads->exchange + 1 == threads->shape.exchanges &&
+                    !threads->shape.finish_down;
+    uint32_t first, last;
+    while (take(threads, round.active, &first, &last)) {
+        for (uint32_t position = first; position < last; position++) {
+            fplt_error error;
+            fplt_local local;
+            fplt_agent agent = view_of(threads, number, threads->active[position], &local);
+            round.position = position;
+            fplt_status status = fplt__member_exchange(&threads->plan, &threads->shape, &agent,
+                                                       &round, threads->exchange, threads->point,
+                                                       worker->up, worker->sum, &error);
+            /* a multiple of 2^-20, so that the total does not depend on who counted */
+            worker->gradients += nearbyint(local.gradients * 0x1p20) * 0x1p-20;
+            if (status) {
+                report(threads, position, &error);
+                return;
+            }
+            if (last_step)
+                commit(threads, &agent);
+        }
+    }
+}
+
+static void finish_task(void *context, unsigned number)
+{
+    struct threads *threads = context;
+    fplt_round round = *threads->round;
+    uint32_t first, last;
+    while (take(threads, round.active, &first, &last)) {
+        for (uint32_t position = first; position < last; position++) {
+            fplt_local local;
+            fplt_agent agent = view_of(threads, number, threads->active[position], &local);
+            round.position = position;
+            threads->plan.algorithm->finish(&agent, &round, threads->point);
+            commit(threads, &agent);
+        }
+    }
+}
+
+/* Gradient sums, value, hits, records, agents that classify. */
+static void evaluate_task(void *context, unsigned number)
+{
+    struct threads *threads = context;
+    struct worker *worker = &threads->workers[number];
+    size_t n = threads->plan.dimension;
+    uint32_t first, last;
+    while (take(threads, agents_of(threads), &first, &last)) {
+        for (uint32_t agent = first; agent < last; agent++) {
+            fplt_error error;
+            size_t hits = 0;
+            double *out = worker->up;
+            fplt_status status = fplt_objective_value_gradient(
+                threads->objective, agent, threads->point, &out[n], out, worker->scratch);
+            int judged = !fplt_objective_hits(threads->objective, agent, threads->point, &hits,
+                                              worker->scratch);
+            out[n + 1] = (double)hits;
+            out[n + 2] = (double)fplt_objective_records(threads->objective, agent);
+            out[n + 3] = judged ? 1 : 0;
+            if (!status)
+                status = fplt_sum_add(worker->sum, 0, out, n + FPLT__MEASURES);
+            if (status) {
+                fplt_error_set(&error, status,
+                               "the cost of agent %u or its gradient is not finite or too large",
+                               agent);
+                report(threads, agent, &error);
+                return;
+            }
+        }
+    }
+}
+
+static void total_task(void *context, unsigned number)
+{
+    struct threads *threads = context;
+    struct worker *worker = &threads->workers[number];
+    size_t n = threads->plan.dimension;
+    uint32_t first, last;
+    while (take(threads, agents_of(threads), &first, &last)) {
+        for (uint32_t agent = first; agent < last; agent++) {
+            const double *vectors = kept_of(threads, agent) + threads->vector * n;
+            if (fplt_sum_add(worker->sum, 0, vectors, threads->count * n)) {
+                fplt_error error;
+                fplt_error_set(&error, FPLT_DIVERGED, "agent %u keeps a number out of range",
+                               agent);
+                report(threads, agent, &error);
+                return;
+            }
+        }
+    }
+}
+
+/* Starts the job on all workers and adds up their sums. */
+static fplt_status run(struct threads *threads, void (*task)(void *, unsigned), fplt_sum *sum,
+                       size_t count, fplt_error *error)
+{
+    atomic_store(&threads->next, 0);
+    atomic_store(&threads->failed, 0);
+    unsigned workers = fplt__pool_threads(threads->pool);
+    for (unsigned i = 0; i < workers; i++)
+        fplt_sum_clear(threads->workers[i].sum);
+    fplt__pool_run(threads->pool, task, threads);
+    if (atomic_load(&threads->failed)) {
+        if (error)
+            *error = threads->failure;
+        return threads->failure.status;
+    }
+    for (unsigned i = 0; sum && i < workers; i++) {
+        fplt_status status = fplt_sum_add_part(sum, 0, threads->workers[i].sum, 0, count);
+        if (status)
+            return fplt_error_set(error, status, "the sum over all agents is out of range");
+    }
+    return FPLT_OK;
+}
+
+static fplt_status train(fplt__fleet *fleet, const fplt_round *round, unsigned exchange,
+                         const uint32_t *active, const double *down, fplt_sum *sum,
+                         double *gradients, fplt_error *error)
+{
+    struct threads *threads = threads_of(fleet);
+    threads->round = round;
+    threads->active = active;
+    threads->point = down;
+    threads->exchange = exchange;
+    unsigned workers = fplt__pool_threads(threads->pool);
+    for (unsigned i = 0; i < workers; i++)
+        threads->workers[i].gradients = 0;
+    fplt_status status =
+        run(threads, train_task, sum, fplt_plan_up(&threads->plan, exchange), error);
+    for (unsigned i = 0; i < workers; i++)
+        *gradients += threads->workers[i].gradients;
+    return status;
+}
+
+static fplt_status finish(fplt__fleet *fleet, const fplt_round *round, const uint32_t *active,
+                          const double *down, fplt_error *error)
+{
+    struct threads *threads = threads_of(fleet);
+    threads->round = round;
+    threads->active = active;
+    threads->point = down;
+    return run(threads, finish_task, NULL, 0, error);
+}
+
+static fplt_status evaluate(fplt__fleet *fleet, const double *x, fplt_sum *sum, fplt_error *error)
+{
+    struct threads *threads = threads_of(fleet);
+    threads->point = x;
+    return run(threads, evaluate_task, sum, threads->plan.dimension + FPLT__MEASURES, error);
+}
+
+static fplt_status total(fplt__fleet *fleet, unsigned vector, unsigned count, fplt_sum *sum)
+{
+    struct threads *threads = threads_of(fleet);
+    threads->vector = vector;
+    threads->count = count;
+    return run(threads, total_task, sum, count * threads->plan.dimension, NULL);
+}
+
+/* The agent's starting points into two work vectors. */
+static void draw_start(const struct threads *threads, uint32_t agent, double *start, double *second)
+{
+    size_t n = threads->plan.dimension;
+    fplt_stream stream = fplt_stream_make(threads->plan.seed, threads->plan.run, FPLT_FOR_START, 0,
+                                          agent, 0);
+    memset(start, 0, n * sizeof *start);
+    memset(second, 0, n * sizeof *second);
+    if (threads->start == FPLT_START_GIVEN) {
+        memcpy(start, threads->given, n * sizeof *start);
+        memcpy(second, threads->given, n * sizeof *second);
+    }
+    if (threads->start == FPLT_START_RANDOM) {
+        fplt_stream_normals(&stream, threads->start_scale, start, n);
+        fplt_stream_normals(&stream, threads->start_scale, second, n);
+    }
+    if (threads->start == FPLT_START_PRIOR)
+        fplt_stream_normals(&stream, threads->prior_deviation, start, n);
+}
+
+static fplt_status begin(fplt__fleet *fleet, fplt_sum *totals, fplt_error *error)
+{
+    struct threads *threads = threads_of(fleet);
+    size_t n = threads->plan.dimension;
+    double *start = threads->workers[0].up, *second = start + n;
+    for (uint32_t i = 0; i < agents_of(threads); i++) {
+        fplt_local local;
+        fplt_agent agent = view_of(threads, 0, i, &local);
+        draw_start(threads, i, start, second);
+        fplt__member_begin(&threads->plan, &threads->shape, &agent, start, second);
+        commit(threads, &agent);
+    }
+    fplt_status status = total(fleet, 0, threads->shape.mirrored, totals);
+    return status ? fplt_error_set(error, status, "the initial vectors are out of range") : FPLT_OK;
+}
+
+static fplt_status each_state(fplt__fleet *fleet,
+                              fplt_status (*visit)(void *context, void *bytes, size_t size),
+                              void *context)
+{
+    struct threads *threads = threads_of(fleet);
+    size_t numbers = (size_t)agents_of(threads) * threads->shape.kept * threads->plan.dimension;
+    return visit(context, threads->kept, numbers * sizeof(double));
+}
+
+static const double *kept(const fplt__fleet *fleet, uint32_t agent)
+{
+    return kept_of((const struct threads *)(const void *)fleet, agent);
+}
+
+static void destroy(fplt__fleet *fleet)
+{
+    struct threads *threads = threads_of(fleet);
+    if (!threads)
+        return;
+    unsigned workers = threads->pool ? fplt__pool_threads(threads->pool) : 0;
+    for (unsigned i = 0; threads->workers && i < workers; i++) {
+        struct worker *worker = &threads->workers[i];
+        fplt__free(worker->staged);
+        fplt__free(worker->work);
+        fplt__free(worker->up);
+        fplt__free(worker->scratch);
+        fplt_sum_destroy(worker->sum);
+    }
+    fplt__free(threads->workers);
+    fplt__pool_destroy(threads->pool);
+    pthread_mutex_destroy(&threads->mutex);
+    fplt__free(threads->each);
+    fplt__free(threads->curvatures);
+    fplt__free(threads->step);
+    fplt__free(threads->given);
+    fplt__free(threads->kept);
+    fplt__free(threads->held);
+    fplt__free(threads->state);
+    fplt__free(threads);
+}
+
+static const struct fplt__fleet_verbs verbs = {
+    .begin = begin,
+    .train = train,
+    .finish = finish,
+    .evaluate = evaluate,
+    .total = total,
+    .each_state = each_state,
+    .kept = kept,
+    .destroy = destroy,
+};
+
+static fplt_status copy_of(void *to, const void *from, size_t count, size_t size, fplt_error *error)
+{
+    void *copy;
+    fplt_status status = fplt__alloc_into(&copy, count, size, "the agents", error);
+    if (!status && from)
+        memcpy(copy, from, count * size);
+    memcpy(to, &copy, sizeof copy);
+    return status;
+}
+
+static fplt_status create_worker(struct threads *threads, struct worker *worker, size_t scratch,
+                                 fplt_error *error)
+{
+    size_t n = threads->plan.dimension;
+    fplt_status status;
+    if ((status = copy_of(&worker->staged, NULL, threads->shape.kept * n, sizeof(double), error)) ||
+        (status = copy_of(&worker->work, NULL, threads->shape.work * n, sizeof(double), error)) ||
+        (status = copy_of(&worker->up, NULL, threads->numbers, sizeof(double), error)) ||
+        (status = copy_of(&worker->scratch, NULL, scratch, sizeof(double), error)))
+        return status;
+    return fplt_sum_create(threads->numbers, FPLT_SUM_EXPONENT, &worker->sum, error);
+}
+
+/* Longest sum any job needs: an exchange, an evaluation, all mirrored vectors, or two vectors. */
+static size_t longest(const struct threads *threads)
+{
+    size_t n = threads->plan.dimension, most = 2 * n + FPLT__MEASURES;
+    if (threads->shape.mirrored * n > most)
+        most = threads->shape.mirrored * n;
+    for (unsigned e = 0; e < threads->shape.exchanges; e++) {
+        size_t size = fplt_plan_up(&threads->plan, e);
+        most = size > most ? size : most;
+    }
+    return most;
+}
+
+static fplt_status create_agents(struct threads *threads, const struct fplt__fleet_plan *plan,
+                                 size_t *scratch, fplt_error *error)
+{
+    const fplt_run_settings *settings = plan->settings;
+    size_t n = threads->plan.dimension, agents = threads->plan.agents;
+    fplt_status status;
+    if ((settings->each &&
+         (status = copy_of(&threads->each, settings->each, agents, sizeof *threads->each, error))) ||
+        (settings->given &&
+         (status = copy_of(&threads->given, settings->given, n, sizeof(double), error))) ||
+        (status = copy_of(&threads->curvatures, plan->curvatures, agents,
+                          sizeof *threads->curvatures, error)) ||
+        (status = copy_of(&threads->step, NULL, agents, sizeof(double), error)) ||
+        (status = copy_of(&threads->kept, NULL, agents * threads->shape.kept * n, sizeof(double),
+                          error)) ||
+        (status = copy_of(&threads->held, NULL, agents * threads->shape.held * n, sizeof(double),
+                          error)))
+        return status;
+    *scratch = 0;
+    for (uint32_t i = 0; i < agents; i++) {
+        const fplt_training *training = training_of(threads, i);
+        threads->step[i] = fplt__member_step(&threads->plan, training, &threads->curvatures[i],
+                                             plan->cohort);
+        if (i && !threads->each)
+            continue;
+        if ((status = fplt_training_check(training, threads->objective, error)))
+            return status;
+        size_t size = fplt_local_scratch(threads->objective, training);
+        size_t state = fplt_solver_state(threads->objective, training);
+        *scratch = size > *scratch ? size : *scratch;
+        threads->state_size = state > threads->state_size ? state : threads->state_size;
+    }
+    return copy_of(&threads->state, NULL, agents * threads->state_size, sizeof(double), error);
+}
+
+static unsigned workers_for(unsigned asked, uint32_t agents)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned workers = asked ? asked : cores > 0 ? (unsigned)cores : 1;
+    return workers > agents ? agents : workers;
+}
+
+fplt_status fplt__threads_create(const struct fplt__fleet_plan *plan, fplt__fleet **out,
+                                 fplt_error *error)
+{
+    *out = NULL;
+    const fplt_run_settings *settings = plan->settings;
+    struct threads *threads;
+    fplt_status status = fplt__alloc_into(&threads, 1, sizeof *threads, "the agents", error);
+    if (status)
+        return status;
+    threads->base.verbs = &verbs;
+    threads->plan = *plan->plan;
+    threads->shape = fplt_algorithm_shape(plan->plan->algorithm, plan->plan->parameter);
+    threads->objective = plan->objective;
+    threads->noise = settings->noise;
+    threads->training = settings->training;
+    threads->start = settings->start;
+    threads->start_scale = settings->start_scale;
+    pthread_mutex_init(&threads->mutex, NULL);
+    double lowest = HUGE_VAL;
+    for (uint32_t i = 0; i < plan->plan->agents; i++)
+        lowest = fmin(lowest, plan->curvatures[i].lowest);
+    threads->prior_deviation = lowest > 0 ? sqrt(2 / lowest) * settings->training.noise_tau : 0;
+    threads->numbers = longest(threads);
+    size_t scratch = 0;
+    status = create_agents(threads, plan, &scratch, error);
+    if (!status)
+        status = fplt__pool_create(workers_for(settings->threads, plan->plan->agents),
+                                   &threads->pool, error);
+    if (!status)
+        status = fplt__alloc_into(&threads->workers, fplt__pool_threads(threads->pool),
+                                  sizeof *threads->workers, "the threads", error);
+    for (unsigned i = 0; !status && i < fplt__pool_threads(threads->pool); i++)
+        status = create_worker(threads, &threads->workers[i], scratch, error);
+    if (status) {
+        destroy(&threads->base);
+        return status;
+    }
+    *out = &threads->base;
+    return FPLT_OK;
+}

@@ -1,0 +1,140 @@
+/* Gradient descent on d, plain, accelerated, and with Gaussian noise in every step
+ * [Fed-PLT eqs. local-update-approx, local-update-accelerated, private-local-update-approx]. */
+#include "solver/solver.h"
+
+#include <string.h>
+
+static size_t gradient_work(const fplt_objective *objective, const fplt_training *training)
+{
+    (void)training;
+    return fplt_objective_dimension(objective);
+}
+
+/* w <- w - step grad d(w), in one sweep over the coordinates. */
+static void step_down(const fplt_subproblem *problem, double step, const double *gradient, double *w)
+{
+    size_t n = fplt_objective_dimension(problem->objective);
+    const double *linear = problem->linear, *centre = problem->centre;
+    double pull = problem->inverse_rho;
+    if (centre && !linear) {
+        for (size_t j = 0; j < n; j++)
+            w[j] -= step * (gradient[j] + pull * (w[j] - centre[j]));
+        return;
+    }
+    for (size_t j = 0; j < n; j++) {
+        double slope = gradient[j] + (linear ? linear[j] : 0);
+        w[j] -= step * (slope + pull * (w[j] - (centre ? centre[j] : 0)));
+    }
+}
+
+static fplt_status descend(fplt_local *local, double *w, fplt_error *error)
+{
+    const fplt_subproblem *problem = &local->problem;
+    double *gradient = fplt_local_work(local);
+    for (uint32_t epoch = 0; epoch < local->training.epochs; epoch++) {
+        fplt_status status = fplt_objective_gradient(problem->objective, problem->agent, w, gradient,
+                                                     local->scratch);
+        if (status)
+            return fplt_error_set(error, status, "the gradient of agent %u failed",
+                                  local->identity);
+        step_down(problem, local->step, gradient, w);
+    }
+    local->gradients += local->training.epochs;
+    return fplt__check_finite(w, fplt_objective_dimension(problem->objective), error);
+}
+
+static fplt_status descend_noisily(fplt_local *local, double *w, fplt_error *error)
+{
+    const fplt_subproblem *problem = &local->problem;
+    double *gradient = fplt_local_work(local);
+    fplt_stream stream = fplt_stream_make(local->seed, local->run, FPLT_FOR_NOISE, local->round,
+                                          local->identity, 0);
+    for (uint32_t epoch = 0; epoch < local->training.epochs; epoch++) {
+        fplt_status status = fplt_objective_gradient(problem->objective, problem->agent, w, gradient,
+                                                     local->scratch);
+        if (status)
+            return fplt_error_set(error, status, "the gradient of agent %u failed",
+                                  local->identity);
+        step_down(problem, local->step, gradient, w);
+        status = fplt__noise_add(local, &stream, local->step, w, w);
+        if (status)
+            return fplt_error_set(error, status, "the noise of agent %u failed", local->identity);
+    }
+    local->gradients += local->training.epochs;
+    return fplt__check_finite(w, fplt_objective_dimension(problem->objective), error);
+}
+
+static size_t accelerated_work(const fplt_objective *objective, const fplt_training *training)
+{
+    (void)training;
+    return 2 * fplt_objective_dimension(objective);
+}
+
+/* u+ = w - grad d(w)/M; w+ = u+ + b (u+ - u). `noisy` adds the noise of a step to every u+. */
+static fplt_status accelerate(fplt_local *local, double *w, int noisy, fplt_error *error)
+{
+    size_t n = fplt_objective_dimension(local->problem.objective);
+    double *gradient = fplt_local_work(local), *u = gradient + n;
+    double step = fplt__accelerated_step(local), b = fplt__momentum(local);
+    fplt_stream stream = fplt_stream_make(local->seed, local->run, FPLT_FOR_NOISE, local->round,
+                                          local->identity, 0);
+    memcpy(u, w, n * sizeof *u);
+    for (uint32_t epoch = 0; epoch < local->training.epochs; epoch++) {
+        fplt_status status = fplt_local_gradient(local, w, gradient);
+        for (size_t j = 0; j < n; j++)
+            gradient[j] = w[j] - step * gradient[j];
+        if (!status && noisy)
+            status = fplt__noise_add(local, &stream, step, gradient, gradient);
+        if (status)
+            return fplt_error_set(error, status, "local training of agent %u failed",
+                                  local->identity);
+        for (size_t j = 0; j < n; j++) {
+            double next = gradient[j];
+            w[j] = next + b * (next - u[j]);
+            u[j] = next;
+        }
+    }
+    return fplt__check_finite(w, n, error);
+}
+
+static fplt_status descend_accelerated(fplt_local *local, double *w, fplt_error *error)
+{
+    return accelerate(local, w, 0, error);
+}
+
+static fplt_status descend_accelerated_noisily(fplt_local *local, double *w, fplt_error *error)
+{
+    return accelerate(local, w, 1, error);
+}
+
+const fplt_solver fplt__solver_gradient = {
+    .name = "gradient",
+    .help = "gradient descent: N_e steps of size gamma",
+    .traits = FPLT_PLAIN_STEPS,
+    .work = gradient_work,
+    .run = descend,
+};
+
+const fplt_solver fplt__solver_noisy = {
+    .name = "noisy",
+    .help = "gradient descent with Gaussian noise of deviation sqrt(2 gamma) tau in every step",
+    .traits = FPLT_PLAIN_STEPS | FPLT_NOISY,
+    .work = gradient_work,
+    .run = descend_noisily,
+};
+
+const fplt_solver fplt__solver_accelerated = {
+    .name = "accelerated",
+    .help = "accelerated gradient descent with the constant momentum of strongly convex costs",
+    .traits = FPLT_MINIMISER | FPLT_ACCELERATED,
+    .work = accelerated_work,
+    .run = descend_accelerated,
+};
+
+const fplt_solver fplt__solver_noisy_accelerated = {
+    .name = "noisy-accelerated",
+    .help = "accelerated gradient descent with Gaussian noise in every step",
+    .traits = FPLT_MINIMISER | FPLT_ACCELERATED | FPLT_NOISY,
+    .work = accelerated_work,
+    .run = descend_accelerated_noisily,
+};

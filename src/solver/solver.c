@@ -1,0 +1,164 @@
+/* The registry of solvers, and what they share. */
+#include "solver/solver.h"
+
+#include <math.h>
+#include <string.h>
+
+static const fplt_solver *const solvers[] = {
+    &fplt__solver_gradient,  &fplt__solver_accelerated,       &fplt__solver_sgd,
+    &fplt__solver_svrg,      &fplt__solver_accelerated_sgd,   &fplt__solver_noisy,
+    &fplt__solver_lbfgs,     &fplt__solver_noisy_accelerated, &fplt__solver_newton,
+};
+
+const fplt_solver *fplt_solver_list(size_t index)
+{
+    return index < sizeof solvers / sizeof *solvers ? solvers[index] : NULL;
+}
+
+const fplt_solver *fplt_solver_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof solvers / sizeof *solvers; i++)
+        if (strcmp(solvers[i]->name, name) == 0)
+            return solvers[i];
+    return NULL;
+}
+
+fplt_training fplt_training_defaults(void)
+{
+    return (fplt_training){
+        .solver = &fplt__solver_gradient,
+        .epochs = 5,
+        .batch = 32,
+        .memory = 6,
+    };
+}
+
+/* Doubles rounded up to whole cache lines. */
+static size_t lines(size_t count)
+{
+    return (count + 7) / 8 * 8;
+}
+
+size_t fplt_local_scratch(const fplt_objective *objective, const fplt_training *training)
+{
+    size_t own = training->solver->work ? training->solver->work(objective, training) : 0;
+    return lines(fplt_objective_scratch(objective)) + lines(own);
+}
+
+size_t fplt_solver_state(const fplt_objective *objective, const fplt_training *training)
+{
+    return training->solver->state ? training->solver->state(objective, training) : 0;
+}
+
+double *fplt_local_work(const fplt_local *local)
+{
+    return local->scratch + lines(fplt_objective_scratch(local->problem.objective));
+}
+
+fplt_status fplt_training_check(const fplt_training *training, const fplt_objective *objective,
+                                fplt_error *error)
+{
+    const fplt_solver *solver = training->solver;
+    if (!solver)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "no local solver is given");
+    if (!training->epochs)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "epochs is 0, but local training needs at least 1");
+    if (!(training->step >= 0 && isfinite(training->step)))
+        return fplt_error_set(error, FPLT_BAD_VALUE, "gamma is %g, but it must be above 0",
+                              training->step);
+    if (solver->traits & FPLT_STOCHASTIC && !training->batch)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "batch is 0, but %s needs at least 1",
+                              solver->name);
+    if (solver->traits & FPLT_NOISY && !(training->noise_tau >= 0 && isfinite(training->noise_tau)))
+        return fplt_error_set(error, FPLT_BAD_VALUE, "tau is %g, but it must be at least 0",
+                              training->noise_tau);
+    (void)objective;
+    return FPLT_OK;
+}
+
+fplt_status fplt_local_run(fplt_local *local, double *w, fplt_error *error)
+{
+    return local->training.solver->run(local, w, error);
+}
+
+void fplt__subproblem_add(const fplt_subproblem *problem, const double *w, double *gradient)
+{
+    size_t n = fplt_objective_dimension(problem->objective);
+    double inverse_rho = problem->inverse_rho;
+    const double *linear = problem->linear, *centre = problem->centre;
+    if (linear)
+        for (size_t j = 0; j < n; j++)
+            gradient[j] += linear[j];
+    if (inverse_rho == 0)
+        return;
+    if (centre)
+        for (size_t j = 0; j < n; j++)
+            gradient[j] += inverse_rho * (w[j] - centre[j]);
+    else
+        for (size_t j = 0; j < n; j++)
+            gradient[j] += inverse_rho * w[j];
+}
+
+fplt_status fplt_local_gradient(fplt_local *local, const double *w, double *gradient)
+{
+    const fplt_subproblem *problem = &local->problem;
+    fplt_status status = fplt_objective_gradient(problem->objective, problem->agent, w, gradient,
+                                                 local->scratch);
+    fplt__subproblem_add(problem, w, gradient);
+    local->gradients += 1;
+    return status;
+}
+
+fplt_status fplt_local_value_gradient(fplt_local *local, const double *w, double *value,
+                                      double *gradient)
+{
+    const fplt_subproblem *problem = &local->problem;
+    fplt_status status = fplt_objective_value_gradient(problem->objective, problem->agent, w, value,
+                                                       gradient, local->scratch);
+    fplt__subproblem_add(problem, w, gradient);
+    size_t n = fplt_objective_dimension(problem->objective);
+    for (size_t j = 0; j < n; j++) {
+        double away = w[j] - (problem->centre ? problem->centre[j] : 0);
+        *value += 0.5 * problem->inverse_rho * away * away;
+        if (problem->linear)
+            *value += problem->linear[j] * w[j];
+    }
+    local->gradients += 1;
+    return status;
+}
+
+double fplt__momentum(const fplt_local *local)
+{
+    double m = fmax(local->curvature.lowest + local->problem.inverse_rho, 0);
+    double M = local->curvature.highest + local->problem.inverse_rho;
+    return (sqrt(M) - sqrt(m)) / (sqrt(M) + sqrt(m));
+}
+
+double fplt__accelerated_step(const fplt_local *local)
+{
+    if (local->training.step > 0)
+        return local->training.step;
+    return 1 / (local->curvature.highest + local->problem.inverse_rho);
+}
+
+fplt_status fplt__noise_add(const fplt_local *local, fplt_stream *stream, double step,
+                            const double *mean, double *out)
+{
+    size_t n = fplt_objective_dimension(local->problem.objective);
+    double tau = local->training.noise_tau;
+    if (local->noise)
+        return local->noise->add(local->noise->context, step, tau, mean, out, n);
+    double deviation = sqrt(2 * step) * tau;
+    for (size_t j = 0; j < n; j++)
+        out[j] = mean[j] + deviation * fplt_stream_normal(stream);
+    return FPLT_OK;
+}
+
+fplt_status fplt__check_finite(const double *w, size_t count, fplt_error *error)
+{
+    for (size_t j = 0; j < count; j++)
+        if (!isfinite(w[j]))
+            return fplt_error_set(error, FPLT_DIVERGED, "local training left the finite numbers");
+    return FPLT_OK;
+}

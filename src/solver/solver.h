@@ -1,0 +1,26 @@
+/* Shared by the solvers. */
+#ifndef FPLT_SOLVER_SOLVER_H
+#define FPLT_SOLVER_SOLVER_H
+
+#include "fedplt/solver.h"
+
+extern const fplt_solver fplt__solver_gradient, fplt__solver_accelerated, fplt__solver_noisy,
+    fplt__solver_noisy_accelerated, fplt__solver_sgd, fplt__solver_accelerated_sgd,
+    fplt__solver_svrg, fplt__solver_lbfgs, fplt__solver_newton;
+
+/* gradient += linear + inverse_rho (w - centre): what d adds to f_i. */
+void fplt__subproblem_add(const fplt_subproblem *problem, const double *w, double *gradient);
+
+/* The momentum b = (sqrt M - sqrt m)/(sqrt M + sqrt m) of d, m and M its least and largest
+ * curvature [Fed-PLT, accelerated gradient descent]. */
+double fplt__momentum(const fplt_local *local);
+/* 1/M, or the step that was given. */
+double fplt__accelerated_step(const fplt_local *local);
+
+/* out = mean plus the noise of one step. */
+fplt_status fplt__noise_add(const fplt_local *local, fplt_stream *stream, double step,
+                            const double *mean, double *out);
+
+fplt_status fplt__check_finite(const double *w, size_t count, fplt_error *error);
+
+#endif
