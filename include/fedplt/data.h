@@ -43,6 +43,47 @@ FPLT_API fplt_task fplt_dataset_task(const fplt_dataset *dataset);
 /* 2 for two classes, the number of classes for more, 1 in regression. */
 FPLT_API uint32_t fplt_dataset_outputs(const fplt_dataset *dataset);
 FPLT_API fplt_rows fplt_dataset_shard(const fplt_dataset *dataset, uint32_t agent);
+/* All rows, agent after agent. */
+FPLT_API fplt_rows fplt_dataset_all(const fplt_dataset *dataset);
+
+/* Names, borrowed from the data set; NULL where they are not known or the number is past the last.
+ * Class 0 is the label -1 of two classes and class 1 the label +1. */
+FPLT_API const char *fplt_dataset_feature_name(const fplt_dataset *dataset, size_t feature);
+FPLT_API const char *fplt_dataset_agent_name(const fplt_dataset *dataset, uint32_t agent);
+FPLT_API const char *fplt_dataset_class_name(const fplt_dataset *dataset, uint32_t index);
+
+/* Synthetic data. N(m, C) is normal; agent i draws from a stream of its own, keyed by (seed, run,
+ * i), so its rows do not depend on how many other agents there are.
+ *   paper      mean_i ~ N(0, spread^2 I); each row: label b = -1 or +1 evenly, a = b mean_i + N(0, I)
+ *   iid        the same with one mean common to all agents
+ *   planted    truth ~ N(0, I) common to all; a ~ N(0, I);
+ *              binary: label = sign(a.truth + noise * logistic);
+ *              classes: one truth a class, label = argmax_c a.truth_c + noise * Gumbel;
+ *              regression: label = a.truth + noise * N(0, 1)
+ *   quadratic  regression: A = sqrt(q) U diag(sqrt(lambda)) V', with random orthonormal U (q x n) and
+ *              V (n x n), a minimiser m_i ~ N(0, spread^2 I), labels A m_i + noise * N(0, I). The
+ *              Hessian A'A/q of (1/q) sum (a.x - label)^2/2 then has the eigenvalues lambda: the
+ *              smallest is `lowest`, the largest `highest`, the others lie log-uniformly between. */
+typedef struct fplt_generate_settings {
+    const char *name; /* paper, iid, planted, quadratic */
+    uint32_t agents;
+    size_t features;
+    size_t rows;              /* of each agent */
+    const size_t *agent_rows; /* instead of `rows`: one number an agent (borrowed), or NULL */
+    double unequal;           /* 0, or u < 1: an agent's rows are uniform on rows (1-u) .. rows (1+u) */
+    double spread, noise, lowest, highest;
+    fplt_task task;
+    uint32_t classes; /* with FPLT_TASK_CLASSES */
+    uint64_t seed;
+    uint32_t run; /* the number of the Monte Carlo run */
+} fplt_generate_settings;
+
+/* The paper's problem: 100 agents, 5 features, 250 rows, spread 1. */
+FPLT_API fplt_generate_settings fplt_generate_defaults(void);
+FPLT_API fplt_status fplt_dataset_generate(const fplt_generate_settings *settings,
+                                           fplt_dataset **dataset, fplt_error *error);
+/* What exists: name number `index` and one line of help; NULL past the last. */
+FPLT_API const char *fplt_generator_list(size_t index, const char **help);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,5 @@
-/* Who is active in a round. A rule is a pure function of (seed, run, round). */
+/* Who is active in a round. A rule is a pure function of (seed, run, round); rounds are counted
+ * from 0. */
 #ifndef FEDPLT_PARTICIPATION_H
 #define FEDPLT_PARTICIPATION_H
 
@@ -14,13 +15,15 @@ extern "C" {
 typedef struct fplt_participation fplt_participation;
 
 typedef struct fplt_participation_settings {
-    const char *rule;           /* all, bernoulli, fixed, round-robin, trace */
-    double probability;         /* bernoulli: of every agent */
-    const double *probabilities;/* bernoulli: one an agent instead, or NULL (copied) */
-    uint32_t count;             /* fixed, round-robin: agents a round */
-    const char *trace;          /* trace: a text file, line k lists the agents (0-based, separated by
-                                   blanks or commas) active in round k; it repeats from the start;
-                                   # begins a comment, an empty line is a round with nobody */
+    const char *rule;            /* all, bernoulli, fixed, round-robin, trace */
+    double probability;          /* bernoulli: of every agent; above 0, at most 1 */
+    const double *probabilities; /* bernoulli: one an agent instead, or NULL (copied) */
+    uint32_t count;              /* fixed, round-robin: agents a round */
+    const char *trace; /* trace: a text file, each line lists the agents (0-based, separated by
+                                   blanks or commas) active in one round, the first line those of
+                                   round 0; it repeats from the start; # begins a comment, an empty
+                                   line is a round with nobody, a line with only a comment is no
+                                   round */
 } fplt_participation_settings;
 
 FPLT_API fplt_status fplt_participation_create(const fplt_participation_settings *settings,
@@ -38,6 +41,7 @@ FPLT_API double fplt_participation_rate(const fplt_participation *participation,
 FPLT_API int fplt_participation_is_full(const fplt_participation *participation);
 FPLT_API const char *fplt_participation_name(const fplt_participation *participation);
 
+/* What exists: rule number `index` and one line of help; NULL past the last. */
 FPLT_API const char *fplt_participation_list(size_t index, const char **help);
 
 #ifdef __cplusplus

@@ -118,12 +118,42 @@ void fplt_stream_shuffle(fplt_stream *stream, uint32_t *array, size_t count)
     }
 }
 
-/* Selection sampling [Knuth, TAOCP 2, algorithm S]: one pass, in order, no memory. */
-void fplt_stream_choose(fplt_stream *stream, uint32_t count, uint32_t from, uint32_t *out)
+/* Floyd's sampling [Bentley and Floyd 1987], the set kept as a sorted array: `count` draws, and
+ * moves that grow with count^2. */
+static void choose_few(fplt_stream *stream, uint32_t count, uint32_t from, uint32_t *out)
+{
+    for (uint32_t size = 0; size < count; size++) {
+        uint32_t newest = from - count + size;
+        uint32_t drawn = (uint32_t)fplt_stream_below(stream, (uint64_t)newest + 1);
+        uint32_t low = 0, high = size;
+        while (low < high) {
+            uint32_t middle = low + (high - low) / 2;
+            if (out[middle] < drawn)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low < size && out[low] == drawn) {
+            out[size] = newest; /* larger than all before it */
+            continue;
+        }
+        memmove(out + low + 1, out + low, (size - low) * sizeof *out);
+        out[low] = drawn;
+    }
+}
+
+/* Selection sampling [Knuth, TAOCP 2, algorithm S]: one pass over all. */
+static void choose_many(fplt_stream *stream, uint32_t count, uint32_t from, uint32_t *out)
 {
     uint32_t chosen = 0;
     for (uint32_t i = 0; chosen < count; i++) {
         if (fplt_stream_below(stream, from - i) < count - chosen)
             out[chosen++] = i;
     }
+}
+
+void fplt_stream_choose(fplt_stream *stream, uint32_t count, uint32_t from, uint32_t *out)
+{
+    int few = (uint64_t)count * count / 16 <= from;
+    (few ? choose_few : choose_many)(stream, count, from, out);
 }

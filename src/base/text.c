@@ -1,6 +1,7 @@
-/* Edit distance with transpositions [Damerau 1964, optimal string alignment]. */
+/* Messages about names. Edit distance with transpositions [Damerau 1964, optimal string alignment]. */
 #include "base/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { LONGEST = 63 };
@@ -28,4 +29,27 @@ size_t fplt__edit_distance(const char *a, const char *b)
         }
     }
     return cost[rows][columns];
+}
+
+fplt_status fplt__unknown_name(const char *what, const char *name,
+                               const char *(*list)(size_t index, const char **help),
+                               fplt_error *error)
+{
+    char names[512] = "";
+    const char *nearest = NULL, *candidate;
+    size_t used = 0, closest = strlen(name) / 3 + 2;
+    for (size_t i = 0; (candidate = list(i, NULL)); i++) {
+        if (used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                                     candidate);
+        size_t distance = fplt__edit_distance(name, candidate);
+        if (distance < closest) {
+            closest = distance;
+            nearest = candidate;
+        }
+    }
+    return fplt_error_set(error, FPLT_BAD_VALUE,
+                          "there is no %s '%.80s'%s%s%s; it must be one of %s", what, name,
+                          nearest ? " (did you mean '" : "", nearest ? nearest : "",
+                          nearest ? "'?)" : "", names);
 }

@@ -1,0 +1,359 @@
+/* Data sets: storage, names, selection of rows. */
+#include "data/dataset.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+fplt_status fplt__names_make(const fplt__span *spans, size_t count, fplt__names *names,
+                             fplt_error *error)
+{
+    *names = (fplt__names){0, NULL};
+    if (count == 0)
+        return FPLT_OK;
+    size_t bytes = count * sizeof *names->item;
+    for (size_t i = 0; i < count; i++)
+        bytes += spans[i].length + 1;
+    fplt_status status = fplt__alloc_into(&names->item, bytes, 1, "names", error);
+    if (status)
+        return status;
+    char *place = (char *)(names->item + count);
+    for (size_t i = 0; i < count; i++) {
+        if (spans[i].length)
+            memcpy(place, spans[i].text, spans[i].length);
+        names->item[i] = place;
+        place += spans[i].length + 1;
+    }
+    names->count = count;
+    return FPLT_OK;
+}
+
+fplt_status fplt__names_copy(const fplt__names *from, fplt__names *names, fplt_error *error)
+{
+    *names = (fplt__names){0, NULL};
+    if (from->count == 0)
+        return FPLT_OK;
+    fplt__span *spans;
+    fplt_status status = fplt__alloc_into(&spans, from->count, sizeof *spans, "names", error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < from->count; i++)
+        spans[i] = (fplt__span){from->item[i], strlen(from->item[i])};
+    status = fplt__names_make(spans, from->count, names, error);
+    fplt__free(spans);
+    return status;
+}
+
+void fplt__names_clear(fplt__names *names)
+{
+    fplt__free(names->item);
+    *names = (fplt__names){0, NULL};
+}
+
+static fplt_status allocate_values(fplt_dataset *dataset, size_t entries, fplt_error *error)
+{
+    fplt_status status;
+    if (entries == FPLT__DENSE) {
+        size_t numbers;
+        if (__builtin_mul_overflow(dataset->rows, dataset->features, &numbers))
+            return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for %zu rows of %zu features",
+                                  dataset->rows, dataset->features);
+        return fplt__alloc_into(&dataset->dense, numbers, sizeof *dataset->dense, "rows", error);
+    }
+    status = fplt__alloc_into(&dataset->start, dataset->rows + 1, sizeof *dataset->start,
+                              "row starts", error);
+    if (!status)
+        status =
+            fplt__alloc_into(&dataset->column, entries, sizeof *dataset->column, "columns", error);
+    if (!status)
+        status =
+            fplt__alloc_into(&dataset->value, entries, sizeof *dataset->value, "values", error);
+    return status;
+}
+
+fplt_status fplt__dataset_create(size_t rows, size_t features, size_t entries, uint32_t agents,
+                                 fplt_task task, fplt_dataset **dataset, fplt_error *error)
+{
+    fplt_dataset *made;
+    fplt_status status = fplt__alloc_into(&made, 1, sizeof *made, "a data set", error);
+    *dataset = NULL;
+    if (status)
+        return status;
+    made->task = task;
+    made->agents = agents;
+    made->outputs = task == FPLT_TASK_REGRESSION ? 1 : 2;
+    made->rows = rows;
+    made->features = features;
+    status =
+        fplt__alloc_into(&made->first, (size_t)agents + 1, sizeof *made->first, "agents", error);
+    if (!status)
+        status = fplt__alloc_into(&made->label, rows, sizeof *made->label, "labels", error);
+    if (!status)
+        status = allocate_values(made, entries, error);
+    if (status) {
+        fplt_dataset_destroy(made);
+        return status;
+    }
+    *dataset = made;
+    return FPLT_OK;
+}
+
+void fplt_dataset_destroy(fplt_dataset *dataset)
+{
+    if (!dataset)
+        return;
+    fplt__free(dataset->first);
+    fplt__free(dataset->dense);
+    fplt__free(dataset->start);
+    fplt__free(dataset->column);
+    fplt__free(dataset->value);
+    fplt__free(dataset->label);
+    fplt__names_clear(&dataset->feature_names);
+    fplt__names_clear(&dataset->agent_names);
+    fplt__names_clear(&dataset->class_names);
+    fplt__free(dataset);
+}
+
+static fplt_status check_shares(const fplt_rows *rows, const size_t *agent_rows, uint32_t agents,
+                                fplt_error *error)
+{
+    size_t total = 0;
+    if (agents == 0)
+        return fplt_error_set(error, FPLT_BAD_DATA, "a data set needs at least one agent");
+    for (uint32_t i = 0; i < agents; i++) {
+        if (agent_rows[i] == 0)
+            return fplt_error_set(error, FPLT_BAD_DATA, "agent %u has no rows", i);
+        if (__builtin_add_overflow(total, agent_rows[i], &total))
+            break;
+    }
+    if (total != rows->count)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the agents have %zu rows together, but there are %zu", total,
+                              rows->count);
+    if (rows->features == 0 || rows->features > UINT32_MAX)
+        return fplt_error_set(error, FPLT_BAD_DATA, "%zu features, but 1 to %u are legal",
+                              rows->features, UINT32_MAX);
+    if (!rows->dense == !rows->start || !rows->label)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "rows need labels and either dense or CSR values");
+    return FPLT_OK;
+}
+
+/* Row numbers in messages count from 0, as the arrays of a C caller do. */
+static fplt_status check_row(const fplt_rows *rows, size_t row, fplt_error *error)
+{
+    if (rows->dense) {
+        const double *value = rows->dense + row * rows->features;
+        for (size_t j = 0; j < rows->features; j++)
+            if (!isfinite(value[j]))
+                return fplt_error_set(error, FPLT_BAD_DATA,
+                                      "row %zu, feature %zu is %g, not a finite number", row, j,
+                                      value[j]);
+        return FPLT_OK;
+    }
+    if (rows->start[row + 1] < rows->start[row])
+        return fplt_error_set(error, FPLT_BAD_DATA, "row %zu ends before it starts", row);
+    for (size_t k = rows->start[row]; k < rows->start[row + 1]; k++) {
+        if (rows->column[k] >= rows->features)
+            return fplt_error_set(error, FPLT_BAD_DATA,
+                                  "row %zu has column %u, but there are %zu features", row,
+                                  rows->column[k], rows->features);
+        if (k > rows->start[row] && rows->column[k] <= rows->column[k - 1])
+            return fplt_error_set(error, FPLT_BAD_DATA,
+                                  "row %zu has column %u after %u: columns must increase", row,
+                                  rows->column[k], rows->column[k - 1]);
+        if (!isfinite(rows->value[k]))
+            return fplt_error_set(error, FPLT_BAD_DATA,
+                                  "row %zu, feature %u is %g, not a finite number", row,
+                                  rows->column[k], rows->value[k]);
+    }
+    return FPLT_OK;
+}
+
+static fplt_status check_label(double label, fplt_task task, size_t row, fplt_error *error)
+{
+    if (task == FPLT_TASK_BINARY && label != -1 && label != 1)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "row %zu has label %g, but with two classes it must be -1 or 1", row,
+                              label);
+    if (task == FPLT_TASK_CLASSES &&
+        !(label >= 0 && label < FPLT__CLASSES_MOST && label == trunc(label)))
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "row %zu has label %g, but a class is a whole number from 0 to %d",
+                              row, label, FPLT__CLASSES_MOST - 1);
+    if (!isfinite(label))
+        return fplt_error_set(error, FPLT_BAD_DATA, "row %zu has label %g, not a finite number",
+                              row, label);
+    return FPLT_OK;
+}
+
+static void copy_rows(const fplt_rows *rows, fplt_dataset *dataset)
+{
+    memcpy(dataset->label, rows->label, rows->count * sizeof *rows->label);
+    if (rows->dense) {
+        memcpy(dataset->dense, rows->dense, rows->count * rows->features * sizeof *rows->dense);
+        return;
+    }
+    size_t from = rows->start[0], entries = rows->start[rows->count] - from;
+    for (size_t r = 0; r <= rows->count; r++)
+        dataset->start[r] = rows->start[r] - from;
+    if (entries) {
+        memcpy(dataset->column, rows->column + from, entries * sizeof *rows->column);
+        memcpy(dataset->value, rows->value + from, entries * sizeof *rows->value);
+    }
+}
+
+fplt_status fplt_dataset_from_rows(const fplt_rows *rows, fplt_task task, const size_t *agent_rows,
+                                   uint32_t agents, fplt_dataset **dataset, fplt_error *error)
+{
+    *dataset = NULL;
+    fplt_status status = check_shares(rows, agent_rows, agents, error);
+    uint32_t outputs = task == FPLT_TASK_REGRESSION ? 1 : 2;
+    for (size_t r = 0; r < rows->count && !status; r++) {
+        status = check_row(rows, r, error);
+        if (!status)
+            status = check_label(rows->label[r], task, r, error);
+        if (!status && task == FPLT_TASK_CLASSES && rows->label[r] + 1 > outputs)
+            outputs = (uint32_t)rows->label[r] + 1;
+    }
+    if (status)
+        return status;
+    size_t entries = rows->dense ? FPLT__DENSE : rows->start[rows->count] - rows->start[0];
+    fplt_dataset *made;
+    status = fplt__dataset_create(rows->count, rows->features, entries, agents, task, &made, error);
+    if (status)
+        return status;
+    made->outputs = outputs;
+    for (uint32_t i = 0; i < agents; i++)
+        made->first[i + 1] = made->first[i] + agent_rows[i];
+    copy_rows(rows, made);
+    *dataset = made;
+    return FPLT_OK;
+}
+
+size_t fplt__row_entries(const fplt_dataset *dataset, size_t row)
+{
+    return dataset->dense ? dataset->features : dataset->start[row + 1] - dataset->start[row];
+}
+
+static void copy_selected(const fplt_dataset *source, const size_t *order, fplt_dataset *made)
+{
+    size_t filled = 0, features = source->features;
+    for (size_t r = 0; r < made->rows; r++) {
+        size_t from = order[r];
+        made->label[r] = source->label[from];
+        if (source->dense) {
+            memcpy(made->dense + r * features, source->dense + from * features,
+                   features * sizeof *made->dense);
+            continue;
+        }
+        size_t count = fplt__row_entries(source, from), begin = source->start[from];
+        memcpy(made->column + filled, source->column + begin, count * sizeof *made->column);
+        memcpy(made->value + filled, source->value + begin, count * sizeof *made->value);
+        filled += count;
+        made->start[r + 1] = filled;
+    }
+}
+
+fplt_status fplt__dataset_select(const fplt_dataset *source, const size_t *order,
+                                 const size_t *agent_rows, uint32_t agents, int same_agents,
+                                 fplt_dataset **dataset, fplt_error *error)
+{
+    *dataset = NULL;
+    size_t rows = 0, entries = 0;
+    for (uint32_t i = 0; i < agents; i++)
+        rows += agent_rows[i];
+    for (size_t r = 0; r < rows && !source->dense; r++)
+        entries += fplt__row_entries(source, order[r]);
+    fplt_dataset *made;
+    fplt_status status =
+        fplt__dataset_create(rows, source->features, source->dense ? FPLT__DENSE : entries, agents,
+                             source->task, &made, error);
+    if (status)
+        return status;
+    made->outputs = source->outputs;
+    for (uint32_t i = 0; i < agents; i++)
+        made->first[i + 1] = made->first[i] + agent_rows[i];
+    copy_selected(source, order, made);
+    status = fplt__names_copy(&source->feature_names, &made->feature_names, error);
+    if (!status)
+        status = fplt__names_copy(&source->class_names, &made->class_names, error);
+    if (!status && same_agents)
+        status = fplt__names_copy(&source->agent_names, &made->agent_names, error);
+    if (status) {
+        fplt_dataset_destroy(made);
+        return status;
+    }
+    *dataset = made;
+    return FPLT_OK;
+}
+
+size_t fplt_dataset_rows(const fplt_dataset *dataset)
+{
+    return dataset->rows;
+}
+
+size_t fplt_dataset_features(const fplt_dataset *dataset)
+{
+    return dataset->features;
+}
+
+uint32_t fplt_dataset_agents(const fplt_dataset *dataset)
+{
+    return dataset->agents;
+}
+
+fplt_task fplt_dataset_task(const fplt_dataset *dataset)
+{
+    return dataset->task;
+}
+
+uint32_t fplt_dataset_outputs(const fplt_dataset *dataset)
+{
+    return dataset->outputs;
+}
+
+static fplt_rows view(const fplt_dataset *dataset, size_t first, size_t count)
+{
+    return (fplt_rows){
+        .count = count,
+        .features = dataset->features,
+        .dense = dataset->dense ? dataset->dense + first * dataset->features : NULL,
+        .start = dataset->start ? dataset->start + first : NULL,
+        .column = dataset->column,
+        .value = dataset->value,
+        .label = dataset->label + first,
+    };
+}
+
+fplt_rows fplt_dataset_shard(const fplt_dataset *dataset, uint32_t agent)
+{
+    size_t first = dataset->first[agent];
+    return view(dataset, first, dataset->first[agent + 1] - first);
+}
+
+fplt_rows fplt_dataset_all(const fplt_dataset *dataset)
+{
+    return view(dataset, 0, dataset->rows);
+}
+
+static const char *name_of(const fplt__names *names, size_t index)
+{
+    return index < names->count ? names->item[index] : NULL;
+}
+
+const char *fplt_dataset_feature_name(const fplt_dataset *dataset, size_t feature)
+{
+    return name_of(&dataset->feature_names, feature);
+}
+
+const char *fplt_dataset_agent_name(const fplt_dataset *dataset, uint32_t agent)
+{
+    return name_of(&dataset->agent_names, agent);
+}
+
+const char *fplt_dataset_class_name(const fplt_dataset *dataset, uint32_t index)
+{
+    return name_of(&dataset->class_names, index);
+}

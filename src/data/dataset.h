@@ -1,0 +1,55 @@
+/* The inside of a data set, for the readers, generators, partitioners and transforms. */
+#ifndef FPLT_DATA_DATASET_H
+#define FPLT_DATA_DATASET_H
+
+#include "fedplt/data.h"
+
+typedef struct fplt__span {
+    const char *text;
+    size_t length;
+} fplt__span;
+
+/* Texts in one block: the pointers first, the characters behind them. count 0: not known. */
+typedef struct fplt__names {
+    size_t count;
+    const char **item; /* owned */
+} fplt__names;
+
+struct fplt_dataset {
+    fplt_task task;
+    uint32_t agents, outputs;
+    size_t rows, features;
+    size_t *first; /* agent i has rows first[i] .. first[i + 1] - 1 */
+    double *dense; /* either this ... */
+    size_t *start; /* ... or these three */
+    uint32_t *column;
+    double *value;
+    double *label;
+    fplt__names feature_names, agent_names;
+    fplt__names class_names; /* in order of the class values */
+};
+
+/* For `entries` of fplt__dataset_create. */
+#define FPLT__DENSE SIZE_MAX
+
+/* Class values from 0 to below this. */
+#define FPLT__CLASSES_MOST 1000000
+
+/* Room for everything but names, zeroed; features and classes are the caller's to fill. */
+fplt_status fplt__dataset_create(size_t rows, size_t features, size_t entries, uint32_t agents,
+                                 fplt_task task, fplt_dataset **dataset, fplt_error *error);
+
+/* New data set of the rows order[0], order[1], ... of `source`; agent i has the next agent_rows[i].
+ * Feature and class names are kept; agents' names only when `same_agents`. */
+fplt_status fplt__dataset_select(const fplt_dataset *source, const size_t *order,
+                                 const size_t *agent_rows, uint32_t agents, int same_agents,
+                                 fplt_dataset **dataset, fplt_error *error);
+
+fplt_status fplt__names_make(const fplt__span *spans, size_t count, fplt__names *names,
+                             fplt_error *error);
+fplt_status fplt__names_copy(const fplt__names *from, fplt__names *names, fplt_error *error);
+void fplt__names_clear(fplt__names *names);
+
+size_t fplt__row_entries(const fplt_dataset *dataset, size_t row);
+
+#endif
