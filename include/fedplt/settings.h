@@ -43,7 +43,10 @@ typedef struct fplt_setting {
 } fplt_setting;
 
 /* Ends a table. */
-#define FPLT_SETTINGS_END {NULL, FPLT_TEXT, 0, NULL, 0, 0, NULL, NULL, 0, 0}
+#define FPLT_SETTINGS_END                                \
+    {                                                    \
+        NULL, FPLT_TEXT, 0, NULL, 0, 0, NULL, NULL, 0, 0 \
+    }
 
 typedef struct fplt_settings fplt_settings;
 
@@ -57,8 +60,8 @@ FPLT_API fplt_status fplt_settings_add(fplt_settings *settings, const char *grou
 
 /* Takes a value as text. `origin` says where it comes from ("train.yaml:12", "--rho") and begins
  * the message when the value is not legal; an unknown name is answered with the nearest one. */
-FPLT_API fplt_status fplt_settings_set(fplt_settings *settings, const char *name,
-                                       const char *value, const char *origin, fplt_error *error);
+FPLT_API fplt_status fplt_settings_set(fplt_settings *settings, const char *name, const char *value,
+                                       const char *origin, fplt_error *error);
 
 /* The row of a name, or NULL; and the nearest existing name, or NULL when none is near. */
 FPLT_API const fplt_setting *fplt_settings_find(const fplt_settings *settings, const char *name);

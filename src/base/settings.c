@@ -52,9 +52,9 @@ fplt_status fplt_settings_add(fplt_settings *settings, const char *group, const 
     for (const fplt_setting *row = table; row->name; row++) {
         if (entry_of(settings, row->name))
             continue;
-        fplt_status status = fplt__grow(&settings->entries, &settings->capacity,
-                                        settings->count + 1, sizeof *settings->entries, "settings",
-                                        error);
+        fplt_status status =
+            fplt__grow(&settings->entries, &settings->capacity, settings->count + 1,
+                       sizeof *settings->entries, "settings", error);
         if (status)
             return status;
         settings->entries[settings->count++] = (struct entry){row, group, NULL, NULL};
@@ -173,8 +173,7 @@ static int legal_word(const fplt_setting *row, const char *text)
     long long integer;
     switch (row->kind) {
     case FPLT_REAL: return !fplt_parse_real(text, &real) && in_range(row, real);
-    case FPLT_INTEGER:
-        return !fplt_parse_integer(text, &integer) && in_range(row, (double)integer);
+    case FPLT_INTEGER: return !fplt_parse_integer(text, &integer) && in_range(row, (double)integer);
     case FPLT_SWITCH: return parse_switch(text) >= 0;
     case FPLT_CHOICE: return is_choice(row->choices, text, strlen(text));
     default: return 1;

@@ -7,12 +7,12 @@
 #include "fedplt/engine.h"
 
 struct fplt_engine {
-    const fplt_objective *objective;      /* borrowed */
-    const fplt_prox *prox;                /* borrowed, or `no_prox` */
-    const fplt_participation *everyone;   /* borrowed, or `all` */
-    fplt_prox *no_prox;                   /* owned */
-    fplt_participation *all;              /* owned */
-    fplt_run_settings settings;           /* arrays in it are not kept */
+    const fplt_objective *objective;    /* borrowed */
+    const fplt_prox *prox;              /* borrowed, or `no_prox` */
+    const fplt_participation *everyone; /* borrowed, or `all` */
+    fplt_prox *no_prox;                 /* owned */
+    fplt_participation *all;            /* owned */
+    fplt_run_settings settings;         /* arrays in it are not kept */
     fplt_plan plan;
     fplt_facts facts;
     fplt_hub *hub;

@@ -43,8 +43,8 @@ static fplt_status factorise(fplt_local *local, const double *w, double *matrix,
 {
     const fplt_subproblem *problem = &local->problem;
     size_t n = fplt_objective_dimension(problem->objective);
-    fplt_status status = fplt_objective_hessian(problem->objective, problem->agent, w, matrix,
-                                                local->scratch);
+    fplt_status status =
+        fplt_objective_hessian(problem->objective, problem->agent, w, matrix, local->scratch);
     if (status)
         return fplt_error_set(error, status, "the Hessian of agent %u failed", local->identity);
     for (size_t j = 0; j < n; j++)
