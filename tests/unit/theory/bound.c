@@ -13,15 +13,15 @@ struct trial {
 /* Parameters for which the corrected S is stable: the least epochs that make it so, or a few more.
  * rho is a share of 1/sqrt(lmin lmax). */
 static const struct trial trials[] = {
-    {1.2, 1, 1, 0, 0, 0, 0},      {1.2, 0.3, 0.7, 1, 1, 0, 0},  {1.5, 1, 1, 0, 1, 0, 0.5},
-    {1.5, 3, 0.9, 2, 0, 0, 0},    {2, 1, 1, 0, 0, 0, 0},        {2, 0.2, 1, 0, 1, 0, 0},
-    {2, 5, 0.5, 0, 0, 0, 2},      {3, 1, 1.03, 3, 1, 0, 0},     {3, 0.5, 0.8, 0, 0, 0, 0},
-    {4, 1, 1, 0, 0, 0, 0},        {4, 2, 1, 5, 1, 0, 1},        {4, 0.25, 0.6, 0, 0, 0, 0},
-    {6, 1, 1, 0, 1, 0, 0},        {6, 1.5, 0.9, 0, 0, 0, 0},    {10, 1, 1, 0, 0, 0, 0},
-    {10, 0.5, 1, 4, 1, 0, 0},     {10, 2, 0.95, 0, 0, 0, 1},    {16, 1, 1, 0, 1, 0, 0},
-    {20, 1, 1, 0, 0, 0, 0},       {20, 3, 1, 10, 0, 0, 0},      {30, 1, 1, 0, 1, 0, 0.2},
-    {50, 1, 1, 20, 0, 0, 0},      {2, 1, 1, 0, 0, 1, 0},        {4, 0.5, 1, 0, 1, 1, 0},
-    {10, 1, 1, 2, 0, 1, 0.5},     {30, 1, 1, 0, 1, 1, 0},
+    {1.2, 1, 1, 0, 0, 0, 0},   {1.2, 0.3, 0.7, 1, 1, 0, 0}, {1.5, 1, 1, 0, 1, 0, 0.5},
+    {1.5, 3, 0.9, 2, 0, 0, 0}, {2, 1, 1, 0, 0, 0, 0},       {2, 0.2, 1, 0, 1, 0, 0},
+    {2, 5, 0.5, 0, 0, 0, 2},   {3, 1, 1.03, 3, 1, 0, 0},    {3, 0.5, 0.8, 0, 0, 0, 0},
+    {4, 1, 1, 0, 0, 0, 0},     {4, 2, 1, 5, 1, 0, 1},       {4, 0.25, 0.6, 0, 0, 0, 0},
+    {6, 1, 1, 0, 1, 0, 0},     {6, 1.5, 0.9, 0, 0, 0, 0},   {10, 1, 1, 0, 0, 0, 0},
+    {10, 0.5, 1, 4, 1, 0, 0},  {10, 2, 0.95, 0, 0, 0, 1},   {16, 1, 1, 0, 1, 0, 0},
+    {20, 1, 1, 0, 0, 0, 0},    {20, 3, 1, 10, 0, 0, 0},     {30, 1, 1, 0, 1, 0, 0.2},
+    {50, 1, 1, 20, 0, 0, 0},   {2, 1, 1, 0, 0, 1, 0},       {4, 0.5, 1, 0, 1, 1, 0},
+    {10, 1, 1, 2, 0, 1, 0.5},  {30, 1, 1, 0, 1, 1, 0},
 };
 enum { TRIALS = sizeof trials / sizeof *trials };
 
@@ -96,12 +96,8 @@ struct rule {
 };
 
 static const struct rule rules[] = {
-    {{1, 1, 1, 1}, 0},
-    {{0.5, 0.5, 0.5, 0.5}, 0},
-    {{0.3, 0.9, 0.6, 0.9}, 0},
-    {{0.05, 1, 1, 1}, 0},
-    {{0.5, 0.5, 0.5, 0.5}, 2},
-    {{0.25, 0.25, 0.25, 0.25}, 1},
+    {{1, 1, 1, 1}, 0},    {{0.5, 0.5, 0.5, 0.5}, 0}, {{0.3, 0.9, 0.6, 0.9}, 0},
+    {{0.05, 1, 1, 1}, 0}, {{0.5, 0.5, 0.5, 0.5}, 2}, {{0.25, 0.25, 0.25, 0.25}, 1},
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
@@ -368,17 +364,17 @@ static void illegal_numbers_are_refused_by_name(void **state)
     (void)state;
     const fplt_theory_problem good = {1, 2, 3, 4};
     const fplt_theory_parameters fine = fplt_theory_defaults(&good);
-    const fplt_theory_problem bad_problems[] = {
-        {1, NAN, 3, 4}, {1, -1, 3, 4}, {3, 2, 3, 4}, {NAN, 2, 3, 4}, {1, 2, 0, 4}, {1, 2, 3, 0}};
+    const fplt_theory_problem bad_problems[] = {{1, NAN, 3, 4}, {1, -1, 3, 4}, {3, 2, 3, 4},
+                                                {NAN, 2, 3, 4}, {1, 2, 0, 4},  {1, 2, 3, 0}};
     const char *const problem_words[] = {"smoothness",       "smoothness", "strong_convexity",
                                          "strong_convexity", "agents",     "dimension"};
     fplt_error error;
     fplt_theory_bound bound;
     fplt_theory_verdict verdict;
     for (int i = 0; i < 6; i++) {
-        assert_int_equal(
-            fplt_theory_bound_make(&bad_problems[i], &fine, FPLT_BOUND_PLAIN, &bound, &error),
-            FPLT_BAD_VALUE);
+        assert_int_equal(fplt_theory_bound_make(&bad_problems[i], &fine, FPLT_BOUND_PLAIN, &bound,
+                                                &error),
+                         FPLT_BAD_VALUE);
         assert_contains(error.text, problem_words[i]);
     }
     const struct {

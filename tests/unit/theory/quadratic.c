@@ -41,9 +41,8 @@ static double radius_of_round(struct federation *f, const fplt_theory_parameters
             matrix[(half + row) * size + column] = f->z[row / f->dimension][row % f->dimension];
         }
     }
-    assert_int_equal(LAPACKE_dgeev(LAPACK_ROW_MAJOR, 'N', 'N', size, matrix, size, re, im, NULL, 1,
-                                   NULL, 1),
-                     0);
+    assert_int_equal(
+        LAPACKE_dgeev(LAPACK_ROW_MAJOR, 'N', 'N', size, matrix, size, re, im, NULL, 1, NULL, 1), 0);
     double radius = 0;
     for (int i = 0; i < size; i++)
         radius = fmax(radius, hypot(re[i], im[i]));
@@ -111,7 +110,7 @@ static void the_simulated_error_shrinks_by_the_rate(void **state)
     }
 }
 
-/* Hessians that differ from agent to agent and do not commute: never faster than promised, wherever
+/* Hessians that differ from agent to agent and do not commute: never slower than promised, wherever
  * the family converges. */
 static void no_quadratic_is_slower(void **state)
 {
@@ -283,7 +282,7 @@ static void tuning_finds_what_brute_force_finds(void **state)
             assert_true(tuned.cost_per_digit <= best_cost(&problem, &prices) * 1.005);
             /* what is reported is what the parameters give */
             fplt_theory_parameters p = {tuned.rho, tuned.step, tuned.epochs, prices.accelerated, 1,
-                                        1, 0};
+                                        1,         0};
             double rate = fplt_theory_quadratic_rate(&problem, &p).rate;
             assert_near(rate, tuned.rate, 1e-15);
             assert_close(tuned.cost_per_digit, (tuned.epochs + 10) * log(10) / -log(rate), 1e-12);
@@ -305,7 +304,7 @@ static void tuning_chooses_epochs_by_price(void **state)
         clock_t start = clock();
         assert_ok(fplt_theory_tune(&problem, &prices, &tuned, &error), error);
         double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-        print_message("communication %g: %u epochs, %.1f ms\n", communication[i], tuned.epochs,
+        print_message("# communication %g: %u epochs, %.1f ms\n", communication[i], tuned.epochs,
                       1e3 * seconds);
         for (prices.epochs = 1; prices.epochs <= 60; prices.epochs++) {
             assert_ok(fplt_theory_tune(&problem, &prices, &fixed, &error), error);
