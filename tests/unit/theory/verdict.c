@@ -170,6 +170,9 @@ static void what_has_no_proof_is_not_promised(void **state)
     fplt_theory_verdict v = judge(&problem, &p);
     assert_true(!v.guaranteed && find(&v, "stable")->holds);
     assert_contains(find(&v, "noise")->advice, "no proof");
+    p.epochs = 1; /* noise does not hide how many epochs S wants */
+    v = judge(&problem, &p);
+    assert_contains(find(&v, "stable")->advice, "take at least");
 
     problem.strong_convexity = 0;
     p = fplt_theory_defaults(&problem);
