@@ -73,8 +73,9 @@ FPLT_API double fplt_theory_local_contraction(const fplt_theory_problem *problem
                                               fplt_theory_version version);
 
 /* The matrix S (S' when accelerated) of [Fed-PLT Prop. contractive]: one round of Fed-PLT with all
- * agents active takes (|x - x*|, |z - z*|) to at most S times it. Printed, that is true for rho >= 1 and
- * plain gradient steps only; corrected, always. Values are infinite where local training overflows. */
+ * agents active takes (|x - x*|, |z - z*|) to at most S times it. Printed, that is true for plain
+ * gradient steps with rho >= 1 only; corrected, always. Values are infinite where local training
+ * overflows. */
 typedef struct fplt_theory_matrix {
     double entry[2][2];
     double eigenvalue[2]; /* real, the greater first */

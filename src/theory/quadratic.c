@@ -7,8 +7,8 @@
  *     v = R z,   x+ = r x + b v,   z+ = z + 2 (x+ - y) = -v + 2 x+,
  * where R = 2 prox_{rho g} - I couples the agents and is nonexpansive for every convex h.
  *
- * Identical Hessians, h = 0: R = 1 on the mean of the agents, R = -1 on their disagreement, so every
- * curvature has two 2 x 2 modes,
+ * Identical Hessians, h = 0: R = 1 on the mean of the agents, R = -1 on their disagreement, so
+ * every curvature has two 2 x 2 modes,
  *     consensus:    [r, b; 2 r, 2 b - 1],    trace r + 2 b - 1,  determinant -r;
  *     disagreement: [r, -b; 2 r, 1 - 2 b],   trace r + 1 - 2 b,  determinant r.
  *
@@ -90,8 +90,8 @@ fplt_theory_rate fplt_theory_quadratic_rate_at(const fplt_theory_problem *proble
     return (fplt_theory_rate){first ? consensus : disagreement, curvature, first};
 }
 
-/* From the least curvature (0) to the greatest (1): evenly in the logarithm, which resolves the small
- * ones, or evenly where there is no logarithm. */
+/* From the least curvature (0) to the greatest (1): evenly in the logarithm, which resolves the
+ * small ones, or evenly where there is no logarithm. */
 static fplt_theory_rate rate_on(const fplt_theory_problem *problem,
                                 const fplt_theory_parameters *parameters, double position)
 {
