@@ -154,7 +154,8 @@ ALL_RUNS(heart_disease, 0)
 ALL_RUNS(a9a, 1)
 ALL_RUNS(mushrooms, 2)
 
-/* Weighting rows instead of agents moves the minimiser of heart_disease by 0.39. */
+/* Weighting rows instead of agents moves the minimiser of heart_disease; how far was found with
+ * SciPy's BFGS. */
 static void rows_and_agents_weigh_differently(void **state)
 {
     (void)state;
@@ -176,7 +177,7 @@ static void rows_and_agents_weigh_differently(void **state)
     read_minimiser(source, 0.01, 0, minimiser);
     fplt_engine_model(engine, x);
     double away = distance(x, minimiser, source->features);
-    assert_near(away, 0.39, 0.01);
+    assert_near(away, 0.47032365, 1e-6);
     fplt_engine_destroy(engine);
     fplt_objective_destroy(objective);
     fplt_dataset_destroy(dataset);
