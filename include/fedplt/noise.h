@@ -1,5 +1,5 @@
-/* Privacy noise: an exact discrete Gaussian on a lattice, so that no bit pattern of a floating-point
- * number betrays the mean it was added to.
+/* Privacy noise: an exact discrete Gaussian on a lattice, so that no bit pattern of a
+ * floating-point number betrays the mean it was added to.
  *
  * The randomness is libsodium's (the operating system's), never a seed. Where the system has no
  * entropy libsodium ends the process: the one case in which this library may do so. */
@@ -31,10 +31,10 @@ FPLT_API void fplt_noise_draw(fplt_noise *noise, int64_t *out, size_t count);
 /* The lattice of a noisy local step: sqrt(2 step) noise_tau / 2^20. */
 FPLT_API double fplt_noise_spacing(double step, double noise_tau);
 
-/* out = spacing (round(mean / spacing) + X), a fresh X for each coordinate: the mean of a local step
- * with noise of standard deviation sqrt(2 step) noise_tau. `out` may be `mean`. Means beyond 2^52
- * spacings are moved to that bound first, which changes no distance for the worse and so costs no
- * privacy. FPLT_DIVERGED when a mean is not a number; `out` is then without meaning. */
+/* out = spacing (round(mean / spacing) + X), a fresh X for each coordinate: the mean of a local
+ * step, with noise of standard deviation sqrt(2 step) noise_tau. `out` may be `mean`. Means beyond
+ * 2^52 spacings are moved to that bound first, which brings no two of them further apart and so
+ * costs no privacy. FPLT_DIVERGED when a mean is not a number; `out` is then without meaning. */
 FPLT_API fplt_status fplt_noise_add(fplt_noise *noise, double step, double noise_tau,
                                     const double *mean, double *out, size_t count,
                                     fplt_error *error);

@@ -5,7 +5,8 @@
  *     fplt_privacy_mechanism mechanism = fplt_privacy_defaults();
  *     mechanism.sensitivity = 2; mechanism.records = 250; ...
  *     fplt_privacy_budget budget = {.epsilon = 3, .delta = 1e-5};
- *     fplt_privacy_calibrate_noise(&mechanism, "transcript", &budget, &mechanism.noise_tau, &error);
+ *     fplt_privacy_calibrate_noise(&mechanism, "transcript", &budget, &mechanism.noise_tau,
+ *                                  &error);
  *     fplt_privacy_claim_make(&mechanism, "transcript", &claim, &error);
  *     fplt_privacy_epsilon(&claim, FPLT_CONVERT_BEST, 1e-5, &epsilon, &error);
  *
@@ -121,7 +122,7 @@ FPLT_API double fplt_privacy_order(const fplt_privacy_claim *claim, fplt_convers
 
 /* The bound on the divergence of order > 1. */
 FPLT_API double fplt_privacy_renyi(const fplt_privacy_claim *claim, double order);
-/* Epsilon from the divergence at one single order > 1; classic or tight, anything else gives NaN. */
+/* Epsilon from the divergence at one single order > 1; classic or tight, anything else is NaN. */
 FPLT_API double fplt_privacy_epsilon_at(fplt_conversion conversion, double order, double divergence,
                                         double delta);
 
@@ -171,7 +172,7 @@ typedef struct fplt_privacy_budget {
 } fplt_privacy_budget;
 
 /* The least noise_tau within the budget; that of the mechanism is not read. FPLT_UNREACHABLE when
- * no noise is enough: on the lattice a step never costs less than about 3 sqrt(dimension) / 2^20. */
+ * no noise is enough: on the lattice a step never costs less than 3 sqrt(dimension) / 2^20. */
 FPLT_API fplt_status fplt_privacy_calibrate_noise(const fplt_privacy_mechanism *mechanism,
                                                   const char *threat,
                                                   const fplt_privacy_budget *budget,
@@ -218,7 +219,7 @@ typedef struct fplt_privacy_facts {
     int accelerated;           /* accelerated steps: charged step by step */
     int skips_rounds;          /* the state may go on without being sent: step by step */
     int shuffled_batches;      /* minibatches that are not Poisson samples */
-    int unbounded_sensitivity; /* a loss of unbounded gradient, or rows without bound; no clipping */
+    int unbounded_sensitivity; /* unbounded gradient of the loss, or rows; no clipping */
     int clipping_bends;        /* clipping that is not the gradient of a convex function */
     int parameters_from_data;  /* step, rho, epochs, rounds or start computed from the records */
     int scaling_from_data;     /* columns standardised by their own statistics */

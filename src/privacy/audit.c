@@ -12,6 +12,7 @@
 #include "fedplt/privacy.h"
 #include "privacy/boundary.h"
 #include "privacy/normal.h"
+#include "privacy/valid.h"
 
 static double log_gamma(double x)
 {
@@ -76,18 +77,10 @@ static double beta_quantile(double a, double b, double target)
     return p;
 }
 
-static fplt_status valid_confidence(double confidence, fplt_error *error)
-{
-    if (confidence > 0 && confidence < 1)
-        return FPLT_OK;
-    return fplt_error_set(error, FPLT_BAD_VALUE,
-                          "confidence is %g, but it must be above 0 and below 1", confidence);
-}
-
 fplt_status fplt_privacy_binomial_bounds(uint64_t hits, uint64_t trials, double confidence,
                                          double *low, double *high, fplt_error *error)
 {
-    fplt_status status = valid_confidence(confidence, error);
+    fplt_status status = fplt__valid_fraction("confidence", confidence, error);
     if (status)
         return status;
     if (trials == 0 || hits > trials)
@@ -106,7 +99,7 @@ fplt_status fplt_privacy_audit_bound(const fplt_privacy_trials *trials, double c
                                      double *gdp_mu, fplt_error *error)
 {
     double low, false_positives, false_negatives, each = 1 - (1 - confidence) / 2;
-    fplt_status status = valid_confidence(confidence, error);
+    fplt_status status = fplt__valid_fraction("confidence", confidence, error);
     if (!status)
         status = fplt_privacy_binomial_bounds(trials->false_positives, trials->negatives, each,
                                               &low, &false_positives, error);

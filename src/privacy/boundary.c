@@ -1,5 +1,5 @@
-/* Bisection over the bit patterns of positive doubles, which are ordered as the numbers are: it ends
- * at two neighbours whatever the scale. */
+/* Bisection over the bit patterns of positive doubles, which are ordered as the numbers are: it
+ * ends at two neighbours whatever the scale. */
 #include "privacy/boundary.h"
 
 #include <stdint.h>

@@ -10,6 +10,7 @@
 #include "privacy/claim.h"
 #include "privacy/conversion.h"
 #include "privacy/sampling.h"
+#include "privacy/valid.h"
 
 struct question {
     fplt_privacy_mechanism mechanism;
@@ -26,7 +27,7 @@ static double rate_of(const fplt_privacy_mechanism *mechanism, const char *threa
 static fplt_status valid_budget(const fplt_privacy_budget *budget, fplt_error *error)
 {
     fplt_status status = fplt__valid_epsilon(budget->epsilon, error);
-    return status ? status : fplt__valid_delta(budget->delta, error);
+    return status ? status : fplt__valid_fraction("delta", budget->delta, error);
 }
 
 /* Checks everything but the noise, and finds what the budget allows. */

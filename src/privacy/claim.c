@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "fedplt/noise.h"
+#include "privacy/valid.h"
 
 fplt_privacy_mechanism fplt_privacy_defaults(void)
 {
@@ -37,14 +38,6 @@ fplt_privacy_mechanism fplt_privacy_defaults(void)
     };
 }
 
-static fplt_status above_zero(const char *name, double value, fplt_error *error)
-{
-    if (value > 0 && isfinite(value))
-        return FPLT_OK;
-    return fplt_error_set(error, FPLT_BAD_VALUE, "%s is %g, but it must be a number above 0", name,
-                          value);
-}
-
 static fplt_status valid_curvature(const fplt_privacy_mechanism *mechanism, fplt_error *error)
 {
     double low = mechanism->strong_convexity, high = mechanism->smoothness;
@@ -61,21 +54,21 @@ static fplt_status valid_curvature(const fplt_privacy_mechanism *mechanism, fplt
 
 fplt_status fplt__mechanism_valid(const fplt_privacy_mechanism *mechanism, fplt_error *error)
 {
-    fplt_status status = above_zero("sensitivity", mechanism->sensitivity, error);
+    fplt_status status = fplt__valid_positive("sensitivity", mechanism->sensitivity, error);
     if (!status)
-        status = above_zero("records", (double)mechanism->records, error);
+        status = fplt__valid_positive("records", (double)mechanism->records, error);
     if (!status)
-        status = above_zero("step", mechanism->step, error);
+        status = fplt__valid_positive("step", mechanism->step, error);
     if (!status)
-        status = above_zero("noise_tau", mechanism->noise_tau, error);
+        status = fplt__valid_positive("noise_tau", mechanism->noise_tau, error);
     if (!status)
-        status = above_zero("epochs", (double)mechanism->epochs, error);
+        status = fplt__valid_positive("epochs", (double)mechanism->epochs, error);
     if (!status && mechanism->contraction)
         status = valid_curvature(mechanism, error);
     if (!status && mechanism->lattice)
-        status = above_zero("dimension", (double)mechanism->dimension, error);
+        status = fplt__valid_positive("dimension", (double)mechanism->dimension, error);
     if (!status && mechanism->lattice)
-        status = above_zero("agents", (double)mechanism->agents, error);
+        status = fplt__valid_positive("agents", (double)mechanism->agents, error);
     return status;
 }
 
@@ -240,7 +233,8 @@ static fplt_status claim_final_y(const fplt_privacy_mechanism *mechanism, fplt_p
 static fplt_status claim_paper(const fplt_privacy_mechanism *mechanism, fplt_privacy_claim *claim,
                                fplt_error *error)
 {
-    fplt_status status = above_zero("strong_convexity", mechanism->strong_convexity, error);
+    fplt_status status =
+        fplt__valid_positive("strong_convexity", mechanism->strong_convexity, error);
     if (status)
         return status;
     double lmin = mechanism->strong_convexity;

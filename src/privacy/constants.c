@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "privacy/valid.h"
+
 static const struct loss {
     const char *name;
     double gradient;  /* over R; 0: unbounded */
@@ -29,17 +31,12 @@ static const struct loss *find(const char *name)
 
 static fplt_status valid(const fplt_privacy_loss *loss, int with_delta, fplt_error *error)
 {
-    if (!(loss->row_norm > 0 && isfinite(loss->row_norm)))
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "row_norm is %g, but it must be a number above 0", loss->row_norm);
-    if (with_delta && !(loss->huber_delta > 0 && isfinite(loss->huber_delta)))
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "huber_delta is %g, but it must be a number above 0",
-                              loss->huber_delta);
-    if (!(loss->clip >= 0 && isfinite(loss->clip)))
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "clip is %g, but it must be 0 or a number above 0", loss->clip);
-    return FPLT_OK;
+    fplt_status status = fplt__valid_positive("row_norm", loss->row_norm, error);
+    if (!status && with_delta)
+        status = fplt__valid_positive("huber_delta", loss->huber_delta, error);
+    if (!status && loss->clip != 0) /* 0: no clipping */
+        status = fplt__valid_positive("clip", loss->clip, error);
+    return status;
 }
 
 fplt_status fplt_privacy_loss_constants(const fplt_privacy_loss *loss,

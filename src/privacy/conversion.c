@@ -13,6 +13,7 @@
 
 #include "privacy/boundary.h"
 #include "privacy/normal.h"
+#include "privacy/valid.h"
 
 static const double half_log_two_pi = 0.91893853320467274178032973640562;
 
@@ -223,26 +224,10 @@ double fplt__rate_within(fplt_conversion conversion, double epsilon, double log_
     return rate;
 }
 
-fplt_status fplt__valid_delta(double delta, fplt_error *error)
-{
-    if (delta > 0 && delta < 1)
-        return FPLT_OK;
-    return fplt_error_set(error, FPLT_BAD_VALUE, "delta is %g, but it must be above 0 and below 1",
-                          delta);
-}
-
-fplt_status fplt__valid_epsilon(double epsilon, fplt_error *error)
-{
-    if (epsilon >= 0 && isfinite(epsilon))
-        return FPLT_OK;
-    return fplt_error_set(error, FPLT_BAD_VALUE,
-                          "epsilon is %g, but it must be a number of at least 0", epsilon);
-}
-
 fplt_status fplt_privacy_epsilon(const fplt_privacy_claim *claim, fplt_conversion conversion,
                                  double delta, double *epsilon, fplt_error *error)
 {
-    fplt_status status = fplt__valid_delta(delta, error);
+    fplt_status status = fplt__valid_fraction("delta", delta, error);
     if (!status)
         status = fplt__conversion_settle(conversion, claim->is_gaussian, claim->method, &conversion,
                                          error);
@@ -265,7 +250,7 @@ fplt_status fplt_privacy_log_delta(const fplt_privacy_claim *claim, fplt_convers
 
 double fplt_privacy_order(const fplt_privacy_claim *claim, fplt_conversion conversion, double delta)
 {
-    if (fplt__valid_delta(delta, NULL) || !(claim->renyi_rate > 0) ||
+    if (fplt__valid_fraction("delta", delta, NULL) || !(claim->renyi_rate > 0) ||
         fplt__conversion_settle(conversion, claim->is_gaussian, "", &conversion, NULL))
         return NAN;
     return conversions[conversion].order(claim->renyi_rate, log(delta));
@@ -280,7 +265,7 @@ double fplt_privacy_epsilon_at(fplt_conversion conversion, double order, double 
                                double delta)
 {
     if ((size_t)conversion >= CONVERSIONS || !conversions[conversion].at || !(order > 1) ||
-        fplt__valid_delta(delta, NULL))
+        fplt__valid_fraction("delta", delta, NULL))
         return NAN;
     return conversions[conversion].at(order, divergence, log(delta));
 }

@@ -15,7 +15,4 @@ double fplt__rate_epsilon(fplt_conversion conversion, double rate, double log_de
 /* The largest rate with which (epsilon, delta) holds; 0 when there is none. */
 double fplt__rate_within(fplt_conversion conversion, double epsilon, double log_delta);
 
-fplt_status fplt__valid_delta(double delta, fplt_error *error);
-fplt_status fplt__valid_epsilon(double epsilon, fplt_error *error);
-
 #endif

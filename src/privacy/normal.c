@@ -43,8 +43,8 @@ double fplt__normal_log_cdf(double x)
     return -x * x / 2 - half_log_two_pi + log(fplt__normal_mills(-x));
 }
 
-/* z < 0 with ln P(normal <= z) = target: Newton on the logarithm of the distribution function, which
- * is concave and increasing, from a start good to 4.5e-4 [Abramowitz and Stegun 26.2.23]. */
+/* z < 0 with ln P(normal <= z) = target: Newton on the logarithm of the distribution function,
+ * which is concave and increasing, from a start good to 4.5e-4 [Abramowitz and Stegun 26.2.23]. */
 static double lower_quantile(double target)
 {
     double t = sqrt(-2 * target);

@@ -9,23 +9,7 @@
 
 #include <math.h>
 
-#include "privacy/conversion.h"
-
-static fplt_status probability_like(const char *name, double value, fplt_error *error)
-{
-    if (value > 0 && value <= 1)
-        return FPLT_OK;
-    return fplt_error_set(error, FPLT_BAD_VALUE, "%s is %g, but it must be above 0 and at most 1",
-                          name, value);
-}
-
-static fplt_status positive(const char *name, double value, fplt_error *error)
-{
-    if (value > 0 && isfinite(value))
-        return FPLT_OK;
-    return fplt_error_set(error, FPLT_BAD_VALUE, "%s is %g, but it must be a number above 0", name,
-                          value);
-}
+#include "privacy/valid.h"
 
 /* ln(1 + exp(t)) */
 static double softplus(double t)
@@ -65,8 +49,8 @@ static double best_over_orders(divergence_function divergence, const void *conte
 
 static fplt_status lottery_valid(const fplt_privacy_lottery *lottery, fplt_error *error)
 {
-    fplt_status status = probability_like("probability", lottery->probability, error);
-    return status ? status : positive("mu_round", lottery->mu_round, error);
+    fplt_status status = fplt__valid_probability("probability", lottery->probability, error);
+    return status ? status : fplt__valid_positive("mu_round", lottery->mu_round, error);
 }
 
 static double lottery_divergence(const void *context, double order)
@@ -94,7 +78,7 @@ fplt_status fplt_privacy_lottery_epsilon(const fplt_privacy_lottery *lottery, do
 {
     fplt_status status = lottery_valid(lottery, error);
     if (!status)
-        status = fplt__valid_delta(delta, error);
+        status = fplt__valid_fraction("delta", delta, error);
     if (!status)
         *epsilon = best_over_orders(lottery_divergence, lottery, FPLT_CONVERT_TIGHT, delta, order);
     return status;
@@ -102,15 +86,15 @@ fplt_status fplt_privacy_lottery_epsilon(const fplt_privacy_lottery *lottery, do
 
 fplt_status fplt__minibatch_valid(const fplt_privacy_minibatch *minibatch, fplt_error *error)
 {
-    fplt_status status = probability_like("rate", minibatch->rate, error);
+    fplt_status status = fplt__valid_probability("rate", minibatch->rate, error);
     if (!status)
-        status = positive("clip", minibatch->clip, error);
+        status = fplt__valid_positive("clip", minibatch->clip, error);
     if (!status)
-        status = positive("records", (double)minibatch->records, error);
+        status = fplt__valid_positive("records", (double)minibatch->records, error);
     if (!status)
-        status = positive("step", minibatch->step, error);
+        status = fplt__valid_positive("step", minibatch->step, error);
     if (!status)
-        status = positive("noise_tau", minibatch->noise_tau, error);
+        status = fplt__valid_positive("noise_tau", minibatch->noise_tau, error);
     return status;
 }
 
@@ -176,7 +160,7 @@ fplt_status fplt_privacy_minibatch_epsilon(const fplt_privacy_minibatch *minibat
 {
     fplt_status status = fplt__minibatch_valid(minibatch, error);
     if (!status)
-        status = fplt__valid_delta(delta, error);
+        status = fplt__valid_fraction("delta", delta, error);
     if (!status)
         *epsilon = fplt__minibatch_epsilon(minibatch, FPLT_CONVERT_TIGHT, delta, order);
     return status;

@@ -3,6 +3,7 @@
 
 #include "fedplt/noise.h"
 #include "fedplt/privacy.h"
+#include "privacy/conversion.h"
 
 static fplt_privacy_mechanism typical(void)
 {
@@ -33,6 +34,22 @@ static double epsilon_of(const fplt_privacy_mechanism *mechanism, const char *th
     return epsilon;
 }
 
+/* The claim's rate is not above what the budget allows, to the last bit. */
+static void assert_private_side(const fplt_privacy_mechanism *mechanism, const char *threat,
+                                const fplt_privacy_budget *budget)
+{
+    fplt_error error;
+    fplt_privacy_claim claim;
+    fplt_conversion conversion;
+    assert_ok(fplt_privacy_claim_make(mechanism, threat, &claim, &error), error);
+    assert_ok(fplt__conversion_settle(budget->conversion, claim.is_gaussian, "", &conversion,
+                                      &error),
+              error);
+    double allowed = fplt__rate_within(conversion, budget->epsilon, log(budget->delta));
+    assert_true(claim.renyi_rate <= allowed);
+    assert_true(fplt__rate_log_delta(conversion, allowed, budget->epsilon) <= log(budget->delta));
+}
+
 /* The noise meets the budget to 1e-9 from the private side. */
 static void noise_meets_the_budget(void **state)
 {
@@ -59,6 +76,7 @@ static void noise_meets_the_budget(void **state)
                         assert_ok(status, error);
                         double reached = epsilon_of(&mechanism, threat->name, &budget);
                         assert_close(reached, budget.epsilon, 1e-9);
+                        assert_private_side(&mechanism, threat->name, &budget);
                         mechanism.noise_tau *= 1 - 1e-9;
                         assert_true(epsilon_of(&mechanism, threat->name, &budget) > budget.epsilon);
                     }

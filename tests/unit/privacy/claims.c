@@ -214,7 +214,7 @@ static void claims_on_messages_add_up(void **state)
     assert_int_equal(fplt_privacy_claim_add(&total, &more, &error), FPLT_UNSUPPORTED);
 }
 
-/* For one claim the conversions are ordered, each inverts itself, and nothing is lost at the ends. */
+/* For one claim the conversions are ordered, and each inverts itself. */
 static void conversions_are_ordered_and_invert(void **state)
 {
     (void)state;
@@ -239,6 +239,21 @@ static void conversions_are_ordered_and_invert(void **state)
             assert_true(epsilon[FPLT_CONVERT_TIGHT] <= epsilon[FPLT_CONVERT_CLASSIC]);
             assert_true(epsilon[FPLT_CONVERT_EXACT] <= epsilon[FPLT_CONVERT_TIGHT] * (1 + 1e-12));
         }
+}
+
+/* delta at epsilon 0 is the total variation distance, erf(mu / sqrt 8), however small mu is. */
+static void tiny_claims_keep_their_digits(void **state)
+{
+    (void)state;
+    for (double tau = 1e-3; tau < 1e12; tau *= 10) {
+        fplt_error error;
+        fplt_privacy_mechanism mechanism = typical();
+        mechanism.noise_tau = tau;
+        fplt_privacy_claim claim = claim_of(&mechanism, "transcript");
+        double log_delta;
+        assert_ok(fplt_privacy_log_delta(&claim, FPLT_CONVERT_EXACT, 0, &log_delta, &error), error);
+        assert_close(exp(log_delta), erf(claim.gdp_mu / sqrt(8)), 1e-13);
+    }
 }
 
 static void no_rounds_cost_nothing(void **state)
@@ -448,6 +463,7 @@ int main(void)
         cmocka_unit_test(unbounded_epochs_cost_the_limit),
         cmocka_unit_test(claims_on_messages_add_up),
         cmocka_unit_test(conversions_are_ordered_and_invert),
+        cmocka_unit_test(tiny_claims_keep_their_digits),
         cmocka_unit_test(no_rounds_cost_nothing),
         cmocka_unit_test(bad_numbers_are_refused),
         cmocka_unit_test(samplings_refuse_bad_numbers),

@@ -138,6 +138,10 @@ static void audits_find_what_is_there(void **state)
     double bound;
     assert_ok(fplt_privacy_audit_bound(&nothing, 0.9, &bound, &error), error);
     assert_true(bound == 0);
+    /* no error at all: both rates are below the root of half the doubt */
+    fplt_privacy_trials perfect = {500, 0, 500, 0};
+    assert_ok(fplt_privacy_audit_bound(&perfect, 0.95, &bound, &error), error);
+    assert_close(bound, -2 * fplt__normal_quantile(1 - pow(0.025, 1 / 500.0)), 1e-9);
     assert_int_equal(fplt_privacy_audit_bound(&wrong, 0.9, &bound, &error), FPLT_BAD_VALUE);
     assert_int_equal(fplt_privacy_audit_bound(&nothing, 1.5, &bound, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "1.5");

@@ -287,7 +287,7 @@ static void the_transmitted_z_exceeds_the_papers_figure(void **state)
     assert_true(seen_every_round(&run, 0, 1, 0) > 3 * paper);
 }
 
-/* With a known start, gamma <= 2/(m + M) and the flattest victim, the transcript meets Theorem T. */
+/* With a known start, gamma <= 2/(m + M) and the flattest victim, the transcript meets T. */
 static void theorem_t_is_attained(void **state)
 {
     (void)state;
