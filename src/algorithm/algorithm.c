@@ -6,6 +6,7 @@
 
 static const fplt_algorithm *const algorithms[] = {
     &fplt__fed_plt,
+    &fplt__fed_plt_anderson,
 };
 
 const fplt_algorithm *fplt_algorithm_list(size_t index)
@@ -110,6 +111,11 @@ fplt_status fplt_algorithm_allow(const fplt_algorithm *algorithm, const fplt_sol
     if (!(solver->traits & FPLT_PLAIN_STEPS) && !(allows & FPLT_ALLOWS_MINIMISER) && !accelerated)
         return fplt_error_set(error, FPLT_UNSUPPORTED, "%s does not take the solver %s: %s",
                               algorithm->name, solver->name, algorithm->no_minimiser);
+    if (allows & FPLT_NEEDS_CERTAINTY && solver->traits & (FPLT_STOCHASTIC | FPLT_NOISY))
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "%s does not take the solver %s: it combines the residuals of "
+                              "earlier rounds, which randomness would swamp",
+                              algorithm->name, solver->name);
     if (partial && !(allows & FPLT_ALLOWS_PARTIAL))
         return fplt_error_set(error, FPLT_UNSUPPORTED, "%s needs every agent in every round: %s",
                               algorithm->name, algorithm->no_partial);

@@ -4,7 +4,7 @@
 
 #include "fedplt/algorithm.h"
 
-extern const fplt_algorithm fplt__fed_plt;
+extern const fplt_algorithm fplt__fed_plt, fplt__fed_plt_anderson;
 
 /* out = sum / count */
 void fplt__mean(const double *sum, uint32_t count, double *out, size_t dimension);

@@ -181,6 +181,12 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
                                .run = settings->run};
     status = fplt__alloc_into(&engine->curvatures, engine->plan.agents, sizeof *engine->curvatures,
                               "the engine", error);
+    if (!status && settings->each) {
+        status = fplt__alloc_into(&engine->each, engine->plan.agents, sizeof *engine->each,
+                                  "the engine", error);
+        if (!status)
+            memcpy(engine->each, settings->each, engine->plan.agents * sizeof *engine->each);
+    }
     if (!status)
         status = build(engine, error);
     if (status) {
@@ -188,7 +194,7 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
         return status;
     }
     engine->settings.parameter = NULL;
-    engine->settings.each = NULL;
+    engine->settings.each = engine->each;
     engine->settings.curvatures = NULL;
     engine->settings.given = NULL;
     *out = engine;
@@ -205,6 +211,7 @@ void fplt_engine_destroy(fplt_engine *engine)
     fplt_prox_destroy(engine->no_prox);
     fplt_participation_destroy(engine->all);
     fplt__free(engine->curvatures);
+    fplt__free(engine->each);
     fplt__free(engine->active);
     fplt__free(engine->updates);
     fplt__free(engine->down);

@@ -18,6 +18,7 @@ struct fplt_engine {
     fplt_hub *hub;
     fplt__fleet *fleet;
     fplt_curvature *curvatures;           /* owned; one an agent */
+    fplt_training *each;                  /* owned; one an agent, or NULL */
     uint32_t *active;                     /* owned; room for all */
     uint64_t *updates;                    /* owned; one an agent */
     double *down, *point, *before, *wide; /* owned */
@@ -27,7 +28,8 @@ struct fplt_engine {
     uint32_t last_active;
     fplt_measure start;
     int started;
-    uint64_t fingerprint[4]; /* of the data: a hash of the exact gradient at zero */
+    unsigned char identity[32]; /* of problem and settings, once `identified` */
+    int identified;
 };
 
 #endif
