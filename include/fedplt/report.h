@@ -51,6 +51,12 @@ FPLT_API const fplt_progress *fplt_history_get(const fplt_history *history, size
 /* round, active, criterion, objective, accuracy, gradients, vectors and bytes both ways, time. */
 FPLT_API fplt_status fplt_history_csv(const fplt_history *history, char **text, fplt_error *error);
 
+/* Adds the rows of such a file whose round is below `before`, as far as a resumed run has them;
+ * `records` is the number of records behind the accuracy. FPLT_BAD_DATA, naming the line, for
+ * another file. */
+FPLT_API fplt_status fplt_history_read(fplt_history *history, const char *path, uint64_t before,
+                                       uint64_t records, fplt_error *error);
+
 /* A picture of curves. */
 typedef struct fplt_series {
     const char *name;
