@@ -119,6 +119,7 @@ static fplt_status write_script(const fplt_plot *plot, const char *path, fplt__b
                               path);
     if (!points)
         return fplt_error_set(error, FPLT_BAD_VALUE, "%s: there is nothing to draw", path);
+    fplt__buffer_add(script, "set encoding utf8\n");
     fplt__buffer_add(script, svg ? "set terminal svg size 900,560 enhanced rounded "
                                    "background rgb 'white' font 'DejaVu Sans,13'\n"
                                  : "set terminal pngcairo size 1350,840 enhanced rounded "
