@@ -1,0 +1,46 @@
+/* The arithmetic on vectors and records that takes the time, one table of functions an instruction
+ * set. A result depends on the kernel and on the inputs alone, never on alignment, so that runs can
+ * be compared bit for bit; `reference` gives the same bits on every machine. */
+#ifndef FPLT_LINALG_KERNEL_H
+#define FPLT_LINALG_KERNEL_H
+
+#include "fedplt/status.h"
+#include "linalg/matrix.h"
+
+typedef struct fplt__kernel {
+    const char *name, *help;
+    int (*available)(void);
+    size_t panel_columns; /* rows up to this length are kept in panels */
+
+    double (*dot)(const double *x, const double *y, size_t count);
+    double (*norm)(const double *x, size_t count);
+    void (*axpy)(double alpha, const double *x, double *y, size_t count);
+    /* w -= gamma (g + c + (w - v) inverse_rho): a gradient step on the local subproblem
+     * [Fed-PLT eq. 9]. v and c may be NULL, then their term is left out. */
+    void (*step)(double *w, const double *g, const double *c, const double *v, double gamma,
+                 double inverse_rho, size_t count);
+
+    /* In place: exp x (2 ulp), 1/(1 + exp(-x)) and log(1 + exp x). */
+    void (*exp)(double *x, size_t count);
+    void (*sigmoid)(double *x, size_t count);
+    void (*softplus)(double *x, size_t count);
+
+    /* margins[r] = <row first + r, x> for r < count. `first` is a multiple of FPLT_PANEL; dense
+     * matrices write margins up to the padded count (zero for the padding). */
+    void (*margins)(const fplt__matrix *a, size_t first, size_t count, const double *x,
+                    double *margins);
+    /* y += sum over r < count of weights[r] (row first + r). `first` as above; weights are read up
+     * to the padded count and must be finite there. */
+    void (*combine)(const fplt__matrix *a, size_t first, size_t count, const double *weights,
+                    double *y);
+} fplt__kernel;
+
+/* By name, or the fastest that the machine has when `name` is NULL. */
+fplt_status fplt__kernel_choose(const char *name, const fplt__kernel **kernel, fplt_error *error);
+
+/* Kernels compiled in, the fastest first; NULL past the last. */
+const fplt__kernel *fplt__kernel_get(size_t index);
+
+extern const fplt__kernel fplt__kernel_reference;
+
+#endif

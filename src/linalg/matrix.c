@@ -1,0 +1,37 @@
+/* Access to single rows and columns of packed records, whatever the layout. */
+#include "linalg/matrix.h"
+
+double fplt__matrix_row_dot(const fplt__matrix *a, size_t row, const double *x)
+{
+    double sum = 0;
+    if (a->layout == FPLT_SPARSE) {
+        for (size_t e = a->start[row]; e < a->start[row + 1]; e++)
+            sum += a->value[e] * x[a->column[e]];
+        return sum;
+    }
+    const double *element = a->dense + fplt__matrix_place(a, row, 0);
+    size_t step = a->layout == FPLT_ROWS ? 1 : FPLT_PANEL;
+    for (size_t j = 0; j < a->columns; j++)
+        sum += element[j * step] * x[j];
+    return sum;
+}
+
+void fplt__matrix_row_axpy(const fplt__matrix *a, size_t row, double alpha, double *y)
+{
+    if (a->layout == FPLT_SPARSE) {
+        for (size_t e = a->start[row]; e < a->start[row + 1]; e++)
+            y[a->column[e]] += alpha * a->value[e];
+        return;
+    }
+    const double *element = a->dense + fplt__matrix_place(a, row, 0);
+    size_t step = a->layout == FPLT_ROWS ? 1 : FPLT_PANEL;
+    for (size_t j = 0; j < a->columns; j++)
+        y[j] += alpha * element[j * step];
+}
+
+void fplt__matrix_column(const fplt__matrix *a, size_t first, size_t count, size_t column,
+                         double *out)
+{
+    for (size_t r = 0; r < count; r++)
+        out[r] = a->dense[fplt__matrix_place(a, first + r, column)];
+}

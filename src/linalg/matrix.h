@@ -1,0 +1,49 @@
+/* An agent's records in the layout that the kernels read. The matrix is a view: the memory behind it
+ * belongs to whoever packed it. */
+#ifndef FPLT_LINALG_MATRIX_H
+#define FPLT_LINALG_MATRIX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Rows of a panel, and the multiple to which dense rows and row counts are padded with zeros. */
+enum { FPLT_PANEL = 8 };
+
+typedef enum fplt__layout {
+    FPLT_PANELS, /* FPLT_PANEL rows at a time, inside them column by column: for short rows */
+    FPLT_ROWS,   /* row-major, each row `stride` numbers long */
+    FPLT_SPARSE  /* CSR */
+} fplt__layout;
+
+typedef struct fplt__matrix {
+    fplt__layout layout;
+    size_t rows, columns;
+    size_t stride; /* numbers that a row occupies when dense */
+    double *dense; /* padded to a multiple of FPLT_PANEL rows */
+    size_t *start; /* rows + 1 places in ... */
+    uint32_t *column;
+    double *value;
+} fplt__matrix;
+
+static inline size_t fplt__padded(size_t count)
+{
+    return (count + FPLT_PANEL - 1) / FPLT_PANEL * FPLT_PANEL;
+}
+
+/* Where element (row, column) of a dense matrix is. */
+static inline size_t fplt__matrix_place(const fplt__matrix *a, size_t row, size_t column)
+{
+    if (a->layout == FPLT_ROWS)
+        return row * a->stride + column;
+    return (row / FPLT_PANEL * a->stride + column) * FPLT_PANEL + row % FPLT_PANEL;
+}
+
+/* <row, x> and y += alpha row, for one row: the way of minibatches. */
+double fplt__matrix_row_dot(const fplt__matrix *a, size_t row, const double *x);
+void fplt__matrix_row_axpy(const fplt__matrix *a, size_t row, double alpha, double *y);
+
+/* Elements first, first + 1, ... of one column, as a dense vector; not for sparse matrices. */
+void fplt__matrix_column(const fplt__matrix *a, size_t first, size_t count, size_t column,
+                         double *out);
+
+#endif

@@ -1,0 +1,99 @@
+/* The reference kernel: plain C, no fused multiply-add, no libm but the square root. Every other
+ * kernel is tested against it. */
+#include <math.h>
+
+#include "linalg/elementary.h"
+#include "linalg/kernel.h"
+
+static int available(void)
+{
+    return 1;
+}
+
+/* Four partial sums: so that the additions do not wait for each other. */
+static double dot(const double *x, const double *y, size_t count)
+{
+    double sum[4] = {0};
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4)
+        for (size_t k = 0; k < 4; k++)
+            sum[k] += x[i + k] * y[i + k];
+    for (; i < count; i++)
+        sum[0] += x[i] * y[i];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+static double norm(const double *x, size_t count)
+{
+    return sqrt(dot(x, x, count));
+}
+
+static void axpy(double alpha, const double *x, double *y, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        y[i] += alpha * x[i];
+}
+
+static void step(double *w, const double *g, const double *c, const double *v, double gamma,
+                 double inverse_rho, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        double slope = g[i];
+        if (c)
+            slope += c[i];
+        if (v)
+            slope += (w[i] - v[i]) * inverse_rho;
+        w[i] -= gamma * slope;
+    }
+}
+
+static void exponential(double *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        x[i] = fplt__exp(x[i]);
+}
+
+static void sigmoid(double *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        x[i] = 1 / (1 + fplt__exp(-x[i] > FPLT_EXP_SAFE ? FPLT_EXP_SAFE : -x[i]));
+}
+
+static void softplus(double *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        x[i] = (x[i] < 0 ? 0 : x[i]) + fplt__log1p_unit(fplt__exp(-fabs(x[i])));
+}
+
+static void margins(const fplt__matrix *a, size_t first, size_t count, const double *x, double *out)
+{
+    size_t r = 0;
+    for (; r < count; r++)
+        out[r] = a->layout == FPLT_ROWS ? dot(a->dense + (first + r) * a->stride, x, a->columns)
+                                        : fplt__matrix_row_dot(a, first + r, x);
+    for (; r < fplt__padded(count) && a->layout != FPLT_SPARSE; r++)
+        out[r] = 0;
+}
+
+static void combine(const fplt__matrix *a, size_t first, size_t count, const double *weights,
+                    double *y)
+{
+    for (size_t r = 0; r < count; r++)
+        fplt__matrix_row_axpy(a, first + r, weights[r], y);
+}
+
+const fplt__kernel fplt__kernel_reference = {
+    .name = "reference",
+    .help = "plain C, the same bits on every machine",
+    .available = available,
+    .panel_columns = 0,
+    .dot = dot,
+    .norm = norm,
+    .axpy = axpy,
+    .step = step,
+    .exp = exponential,
+    .sigmoid = sigmoid,
+    .softplus = softplus,
+    .margins = margins,
+    .combine = combine,
+};

@@ -1,0 +1,95 @@
+/* Householder's reduction to tridiagonal form, and bisection with Sturm counts [Golub and Van Loan,
+ * Matrix Computations, sections 8.3 and 8.4]. */
+#include "linalg/symmetric.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* How many eigenvalues are below `shift`: negative pivots of T - shift I. */
+static size_t count_below(const double *diagonal, const double *beside, size_t order, double shift)
+{
+    size_t below = 0;
+    double pivot = 1;
+    for (size_t i = 0; i < order; i++) {
+        double coupling = i ? beside[i - 1] * beside[i - 1] : 0;
+        pivot = diagonal[i] - shift - coupling / pivot;
+        if (fabs(pivot) < DBL_MIN)
+            pivot = -DBL_MIN; /* on an eigenvalue of a leading block */
+        below += pivot < 0;
+    }
+    return below;
+}
+
+double fplt__tridiagonal_eigenvalue(const double *diagonal, const double *beside, size_t order,
+                                    size_t index)
+{
+    double low = diagonal[0], high = diagonal[0]; /* Gershgorin */
+    for (size_t i = 0; i < order; i++) {
+        double radius = (i ? fabs(beside[i - 1]) : 0) + (i + 1 < order ? fabs(beside[i]) : 0);
+        low = fmin(low, diagonal[i] - radius);
+        high = fmax(high, diagonal[i] + radius);
+    }
+    for (int i = 0; i < 200; i++) {
+        double middle = low + (high - low) / 2;
+        if (!(low < middle && middle < high))
+            break;
+        if (count_below(diagonal, beside, order, middle) > index)
+            high = middle;
+        else
+            low = middle;
+    }
+    return low + (high - low) / 2;
+}
+
+/* p = A v for the lower triangle of the trailing block. */
+static void multiply(const fplt__kernel *kernel, const double *a, size_t stride, size_t order,
+                     const double *v, double *p)
+{
+    for (size_t i = 0; i < order; i++) {
+        const double *row = a + i * stride;
+        p[i] = kernel->dot(row, v, i + 1);
+        kernel->axpy(v[i], row, p, i);
+    }
+}
+
+/* One reflection I - beta v v' that clears column 0 of the block below its second element:
+ * A -= v w' + w v', w = p - (beta/2)<p, v> v, p = beta A v. Returns the second element. */
+static double reflect(const fplt__kernel *kernel, double *block, size_t stride, size_t order,
+                      double *v, double *w)
+{
+    size_t rest = order - 1;
+    double *trailing = block + stride + 1;
+    for (size_t i = 0; i < rest; i++)
+        v[i] = block[(i + 1) * stride];
+    double length = kernel->norm(v, rest);
+    double tail = rest > 1 ? kernel->norm(v + 1, rest - 1) : 0;
+    if (!(tail > 0))
+        return v[0];
+    double head = v[0] > 0 ? -length : length;
+    v[0] -= head;
+    double beta = 2 / kernel->dot(v, v, rest);
+    multiply(kernel, trailing, stride, rest, v, w);
+    double half = beta * beta / 2 * kernel->dot(w, v, rest);
+    for (size_t i = 0; i < rest; i++)
+        w[i] = beta * w[i] - half * v[i];
+    for (size_t i = 0; i < rest; i++) {
+        kernel->axpy(-v[i], w, trailing + i * stride, i + 1);
+        kernel->axpy(-w[i], v, trailing + i * stride, i + 1);
+    }
+    return head;
+}
+
+void fplt__symmetric_extremes(const fplt__kernel *kernel, double *matrix, size_t order,
+                              double *work, double *smallest, double *largest)
+{
+    double *diagonal = work, *beside = work + order, *v = work + 2 * order, *w = work + 3 * order;
+    for (size_t k = 0; k < order; k++) {
+        double *block = matrix + k * order + k;
+        if (k + 1 < order)
+            beside[k] = reflect(kernel, block, order, order - k, v, w);
+        diagonal[k] = block[0];
+    }
+    *smallest = fplt__tridiagonal_eigenvalue(diagonal, beside, order, 0);
+    *largest = fplt__tridiagonal_eigenvalue(diagonal, beside, order, order - 1);
+}

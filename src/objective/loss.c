@@ -1,0 +1,200 @@
+/* The losses of a margin, and the registry of all losses.
+ * With u = -b <a, x>: logistic log(1 + e^u), squared hinge max(0, 1 + u)^2 / 2.
+ * With t = <a, x> - y: least squares t^2 / 2, Huber t^2 / 2 up to |t| = delta, linear beyond. */
+#include "objective/loss.h"
+
+#include <math.h>
+
+#include "objective/softmax.h"
+
+#define BINARY     (1u << FPLT_TASK_BINARY)
+#define CLASSES    (1u << FPLT_TASK_CLASSES)
+#define REGRESSION (1u << FPLT_TASK_REGRESSION)
+
+/* logistic */
+
+static double logistic_value(const fplt__block *block, double *u)
+{
+    block->kernel->softplus(u, block->count);
+    double sum = 0;
+    for (size_t r = 0; r < block->count; r++)
+        sum += u[r];
+    return sum;
+}
+
+static void logistic_slope(const fplt__block *block, double *u)
+{
+    block->kernel->sigmoid(u, block->count);
+}
+
+static void logistic_curve(const fplt__block *block, double *u)
+{
+    block->kernel->sigmoid(u, block->count);
+    for (size_t r = 0; r < block->count; r++)
+        u[r] *= 1 - u[r];
+}
+
+/* any loss of one output: the curve is the second derivative itself */
+static void scalar_bend(const fplt__block *block, const double *curve, double *direction)
+{
+    for (size_t r = 0; r < block->count; r++)
+        direction[r] *= curve[r];
+}
+
+static size_t flipped_hits(const fplt__block *block, const double *u)
+{
+    size_t hits = 0;
+    for (size_t r = 0; r < block->count; r++)
+        hits += u[r] < 0;
+    return hits;
+}
+
+static const fplt__loss logistic = {
+    .name = "logistic",
+    .help = "log(1 + exp(-b m)): two classes",
+    .tasks = BINARY,
+    .flips = 1,
+    .least = 0,
+    .most = 0.25,
+    .value = logistic_value,
+    .slope = logistic_slope,
+    .curve = logistic_curve,
+    .bend = scalar_bend,
+    .hits = flipped_hits,
+};
+
+/* least squares */
+
+static double squares_value(const fplt__block *block, double *m)
+{
+    double sum = 0;
+    for (size_t r = 0; r < block->count; r++)
+        sum += (m[r] - block->label[r]) * (m[r] - block->label[r]);
+    return sum / 2;
+}
+
+static void squares_slope(const fplt__block *block, double *m)
+{
+    for (size_t r = 0; r < block->count; r++)
+        m[r] -= block->label[r];
+}
+
+static void squares_curve(const fplt__block *block, double *m)
+{
+    for (size_t r = 0; r < block->count; r++)
+        m[r] = 1;
+}
+
+static size_t sign_hits(const fplt__block *block, const double *m)
+{
+    size_t hits = 0;
+    for (size_t r = 0; r < block->count; r++)
+        hits += m[r] * block->label[r] > 0;
+    return hits;
+}
+
+static const fplt__loss squares = {
+    .name = "least-squares",
+    .help = "(m - y)^2 / 2: regression, or two classes as -1 and +1",
+    .tasks = REGRESSION | BINARY,
+    .least = 1,
+    .most = 1,
+    .value = squares_value,
+    .slope = squares_slope,
+    .curve = squares_curve,
+    .bend = scalar_bend,
+    .hits = sign_hits,
+};
+
+/* Huber: comparisons are written so that a NaN stays one */
+
+static double huber_value(const fplt__block *block, double *m)
+{
+    double delta = block->parameter, sum = 0;
+    for (size_t r = 0; r < block->count; r++) {
+        double t = fabs(m[r] - block->label[r]);
+        sum += t > delta ? delta * (t - delta / 2) : t * t / 2;
+    }
+    return sum;
+}
+
+static void huber_slope(const fplt__block *block, double *m)
+{
+    double delta = block->parameter;
+    for (size_t r = 0; r < block->count; r++) {
+        double t = m[r] - block->label[r];
+        m[r] = t > delta ? delta : t < -delta ? -delta : t;
+    }
+}
+
+static void huber_curve(const fplt__block *block, double *m)
+{
+    for (size_t r = 0; r < block->count; r++)
+        m[r] = fabs(m[r] - block->label[r]) <= block->parameter;
+}
+
+static const fplt__loss huber = {
+    .name = "huber",
+    .help =
+        "(m - y)^2 / 2 up to a distance of huber_delta, linear beyond: regression with outliers",
+    .tasks = REGRESSION | BINARY,
+    .least = 0,
+    .most = 1,
+    .value = huber_value,
+    .slope = huber_slope,
+    .curve = huber_curve,
+    .bend = scalar_bend,
+    .hits = sign_hits,
+};
+
+/* squared hinge */
+
+static double hinge_value(const fplt__block *block, double *u)
+{
+    double sum = 0;
+    for (size_t r = 0; r < block->count; r++)
+        sum += 1 + u[r] <= 0 ? 0 : (1 + u[r]) * (1 + u[r]);
+    return sum / 2;
+}
+
+static void hinge_slope(const fplt__block *block, double *u)
+{
+    for (size_t r = 0; r < block->count; r++)
+        u[r] = 1 + u[r] <= 0 ? 0 : 1 + u[r];
+}
+
+static void hinge_curve(const fplt__block *block, double *u)
+{
+    for (size_t r = 0; r < block->count; r++)
+        u[r] = 1 + u[r] > 0;
+}
+
+static const fplt__loss hinge = {
+    .name = "squared-hinge",
+    .help = "max(0, 1 - b m)^2 / 2: two classes, a smooth support vector machine",
+    .tasks = BINARY,
+    .flips = 1,
+    .least = 0,
+    .most = 1,
+    .value = hinge_value,
+    .slope = hinge_slope,
+    .curve = hinge_curve,
+    .bend = scalar_bend,
+    .hits = flipped_hits,
+};
+
+static const fplt__loss softmax = {
+    .name = "softmax",
+    .help = "multinomial logistic, one weight vector a class: two classes or more",
+    .tasks = CLASSES | BINARY,
+    .classes = 1,
+    .least = 0,
+    .most = 0.5, /* largest eigenvalue that diag(p) - p p' can have */
+    .value = fplt__softmax_value,
+    .slope = fplt__softmax_slope,
+    .curve = fplt__softmax_curve,
+    .bend = fplt__softmax_bend,
+    .hits = fplt__softmax_hits,
+};
+
+const fplt__loss *const fplt__losses[] = {&logistic, &softmax, &squares, &huber, &hinge, NULL};

@@ -1,0 +1,54 @@
+/* A loss as a function of a record's margins m_k = <a, x_k> (one an output), and the smooth
+ * regularisers. Everything that differs between losses is in these tables. */
+#ifndef FPLT_OBJECTIVE_LOSS_H
+#define FPLT_OBJECTIVE_LOSS_H
+
+#include "fedplt/data.h"
+#include "linalg/kernel.h"
+
+/* Records that are treated together, at most. */
+enum { FPLT_CHUNK = 256 };
+
+/* Some records of one agent. Margins and their like are arrays of `outputs` times `stride` numbers,
+ * output after output, `count` of each used. */
+typedef struct fplt__block {
+    const fplt__kernel *kernel;
+    double parameter; /* of the loss */
+    size_t count, outputs, stride;
+    const double *label;
+} fplt__block;
+
+typedef struct fplt__loss {
+    const char *name, *help;
+    unsigned tasks;     /* bit 1 << task for those it fits */
+    int flips;          /* margins are of -label times the row, and the label is not used */
+    int classes;        /* one output a class, labels 0, 1, ... */
+    double least, most; /* bounds of the second derivative in the margin */
+
+    double (*value)(const fplt__block *block, double *margins); /* the sum; margins are lost */
+    void (*slope)(const fplt__block *block, double *margins);   /* margins become derivatives */
+    /* margins become what `bend` needs to replace directions by second derivative times
+     * direction */
+    void (*curve)(const fplt__block *block, double *margins);
+    void (*bend)(const fplt__block *block, const double *curve, double *directions);
+    size_t (*hits)(const fplt__block *block, const double *margins);
+} fplt__loss;
+
+typedef struct fplt__regulariser {
+    const char *name, *help;
+    double least, most; /* bounds of its second derivative */
+    double (*value)(const double *x, size_t count);
+    /* add `weight` times gradient, second derivative times v, second derivative */
+    void (*slope)(double weight, const double *x, size_t count, double *gradient);
+    void (*bend)(double weight, const double *x, const double *v, size_t count, double *product);
+    double (*curve)(double x);
+} fplt__regulariser;
+
+extern const fplt__loss *const fplt__losses[];              /* ends with NULL */
+extern const fplt__regulariser *const fplt__regularisers[]; /* ends with NULL */
+
+fplt_status fplt__loss_find(const char *name, const fplt__loss **loss, fplt_error *error);
+fplt_status fplt__regulariser_find(const char *name, const fplt__regulariser **regulariser,
+                                   fplt_error *error);
+
+#endif

@@ -1,0 +1,101 @@
+/* The public functions: each asks the kind of the objective. */
+#include "objective/objective.h"
+
+#include "base/memory.h"
+
+void fplt_objective_destroy(fplt_objective *objective)
+{
+    if (!objective)
+        return;
+    objective->kind->destroy(objective);
+    fplt__free(objective);
+}
+
+size_t fplt_objective_dimension(const fplt_objective *objective)
+{
+    return objective->dimension;
+}
+
+uint32_t fplt_objective_agents(const fplt_objective *objective)
+{
+    return objective->agents;
+}
+
+size_t fplt_objective_records(const fplt_objective *objective, uint32_t agent)
+{
+    return objective->kind->records(objective, agent);
+}
+
+size_t fplt_objective_intercepts(const fplt_objective *objective)
+{
+    return objective->intercepts;
+}
+
+int fplt_objective_is_quadratic(const fplt_objective *objective)
+{
+    return objective->quadratic;
+}
+
+const char *fplt_objective_kernel(const fplt_objective *objective)
+{
+    return objective->kernel->name;
+}
+
+size_t fplt_objective_scratch(const fplt_objective *objective)
+{
+    return objective->scratch;
+}
+
+fplt_status fplt_objective_value(const fplt_objective *objective, uint32_t agent, const double *x,
+                                 double *value, double *scratch)
+{
+    return objective->kind->value_gradient(objective, agent, x, value, NULL, scratch);
+}
+
+fplt_status fplt_objective_gradient(const fplt_objective *objective, uint32_t agent,
+                                    const double *x, double *gradient, double *scratch)
+{
+    return objective->kind->value_gradient(objective, agent, x, NULL, gradient, scratch);
+}
+
+fplt_status fplt_objective_value_gradient(const fplt_objective *objective, uint32_t agent,
+                                          const double *x, double *value, double *gradient,
+                                          double *scratch)
+{
+    return objective->kind->value_gradient(objective, agent, x, value, gradient, scratch);
+}
+
+fplt_status fplt_objective_batch_gradient(const fplt_objective *objective, uint32_t agent,
+                                          const double *x, const uint32_t *rows, size_t count,
+                                          double *gradient, double *scratch)
+{
+    return objective->kind->batch_gradient(objective, agent, x, rows, count, gradient, scratch);
+}
+
+fplt_status fplt_objective_hessian_times(const fplt_objective *objective, uint32_t agent,
+                                         const double *x, const double *v, double *product,
+                                         double *scratch)
+{
+    return objective->kind->hessian_times(objective, agent, x, v, product, scratch);
+}
+
+fplt_status fplt_objective_hessian(const fplt_objective *objective, uint32_t agent, const double *x,
+                                   double *hessian, double *scratch)
+{
+    return objective->kind->hessian(objective, agent, x, hessian, scratch);
+}
+
+fplt_status fplt_objective_curvature(const fplt_objective *objective, uint32_t agent, int bound,
+                                     fplt_curvature *curvature, fplt_error *error)
+{
+    if (agent >= objective->agents)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "there is no agent %u: the last is %u", agent,
+                              objective->agents - 1);
+    return objective->kind->curvature(objective, agent, bound, curvature, error);
+}
+
+fplt_status fplt_objective_hits(const fplt_objective *objective, uint32_t agent, const double *x,
+                                size_t *hits, double *scratch)
+{
+    return objective->kind->hits(objective, agent, x, hits, scratch);
+}

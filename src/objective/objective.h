@@ -1,0 +1,66 @@
+/* The two kinds of objective behind one handle: over records, and by callbacks. */
+#ifndef FPLT_OBJECTIVE_OBJECTIVE_H
+#define FPLT_OBJECTIVE_OBJECTIVE_H
+
+#include "fedplt/objective.h"
+#include "objective/loss.h"
+
+/* The functions of fedplt/objective.h, for one kind; all are set. */
+typedef struct fplt__objective_kind {
+    void (*destroy)(fplt_objective *objective);
+    size_t (*records)(const fplt_objective *objective, uint32_t agent);
+    /* value or gradient may be NULL, not both */
+    fplt_status (*value_gradient)(const fplt_objective *objective, uint32_t agent, const double *x,
+                                  double *value, double *gradient, double *scratch);
+    fplt_status (*batch_gradient)(const fplt_objective *objective, uint32_t agent, const double *x,
+                                  const uint32_t *rows, size_t count, double *gradient,
+                                  double *scratch);
+    fplt_status (*hessian_times)(const fplt_objective *objective, uint32_t agent, const double *x,
+                                 const double *v, double *product, double *scratch);
+    fplt_status (*hessian)(const fplt_objective *objective, uint32_t agent, const double *x,
+                           double *hessian, double *scratch);
+    fplt_status (*curvature)(const fplt_objective *objective, uint32_t agent, int bound,
+                             fplt_curvature *curvature, fplt_error *error);
+    fplt_status (*hits)(const fplt_objective *objective, uint32_t agent, const double *x,
+                        size_t *hits, double *scratch);
+} fplt__objective_kind;
+
+/* What one agent has. */
+typedef struct fplt__shard {
+    fplt__matrix matrix;
+    const double *label; /* borrowed from the objective */
+    const double *norm;  /* of the rows; borrowed likewise */
+    double scale;        /* of f_i: 1, or its share of the rows times the number of agents */
+} fplt__shard;
+
+struct fplt_objective {
+    const fplt__objective_kind *kind;
+    const fplt__kernel *kernel;
+    size_t dimension, intercepts, scratch;
+    uint32_t agents;
+    int quadratic;
+
+    /* over records */
+    const fplt__loss *loss;
+    const fplt__regulariser *regulariser;
+    fplt_task task;
+    double weight, parameter, clip;
+    size_t features, columns, outputs; /* columns: features, and one for the intercept */
+    size_t chunk;                      /* records treated together */
+    fplt__shard *shard;                /* owned, as are the arrays it points into: */
+    double *values, *label, *norm;
+    size_t *start;
+    uint32_t *column;
+
+    fplt_objective_callbacks callbacks;
+};
+
+/* Copies the data set into the kernel's layout: fills shard and what it points into. */
+fplt_status fplt__objective_pack(fplt_objective *objective, const fplt_dataset *dataset,
+                                 fplt_error *error);
+
+/* Curvature of an objective over records. */
+fplt_status fplt__records_curvature(const fplt_objective *objective, uint32_t agent, int bound,
+                                    fplt_curvature *curvature, fplt_error *error);
+
+#endif

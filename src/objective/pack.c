@@ -1,0 +1,165 @@
+/* From a data set to the layout of the kernels: rows flipped by their label where the loss wants it,
+ * a column of ones for the intercept, padding by zeros, labels and row norms beside. */
+#include "objective/objective.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+
+static fplt__layout layout_of(const fplt_objective *o, const fplt_rows *rows)
+{
+    if (!rows->dense)
+        return FPLT_SPARSE;
+    return o->columns <= o->kernel->panel_columns ? FPLT_PANELS : FPLT_ROWS;
+}
+
+static size_t entries_of(const fplt_rows *rows)
+{
+    return rows->dense || !rows->count ? 0 : rows->start[rows->count] - rows->start[0];
+}
+
+struct sizes {
+    size_t rows, dense, entries;
+};
+
+static fplt_status measure(const fplt_objective *o, const fplt_dataset *dataset,
+                           struct sizes *sizes, fplt_error *error)
+{
+    *sizes = (struct sizes){0, 0, 0};
+    for (uint32_t i = 0; i < o->agents; i++) {
+        fplt_rows rows = fplt_dataset_shard(dataset, i);
+        if (!rows.count)
+            return fplt_error_set(error, FPLT_BAD_DATA,
+                                  "agent %u has no rows: its cost is an average over none", i);
+        fplt__layout layout = layout_of(o, &rows);
+        sizes->rows += fplt__padded(rows.count);
+        if (layout == FPLT_SPARSE)
+            sizes->entries += entries_of(&rows) + rows.count * (o->columns - o->features);
+        else
+            sizes->dense += fplt__padded(rows.count) *
+                            (layout == FPLT_ROWS ? fplt__padded(o->columns) : o->columns);
+    }
+    return FPLT_OK;
+}
+
+/* What a row is multiplied by, and the label that is kept. */
+static fplt_status read_label(const fplt_objective *o, uint32_t agent, size_t row, double label,
+                              double *factor, double *kept, fplt_error *error)
+{
+    *factor = o->loss->flips ? -label : 1;
+    *kept = label;
+    if (!isfinite(label))
+        return fplt_error_set(error, FPLT_BAD_DATA, "agent %u, row %zu: the label is not finite",
+                              agent, row);
+    if (o->task == FPLT_TASK_BINARY && fabs(label) != 1)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "agent %u, row %zu: label %g, but two classes are -1 and +1", agent,
+                              row, label);
+    if (!o->loss->classes)
+        return FPLT_OK;
+    if (o->task == FPLT_TASK_BINARY)
+        *kept = (label + 1) / 2;
+    if (!(*kept >= 0 && *kept < (double)o->outputs && *kept == floor(*kept)))
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "agent %u, row %zu: label %g, but classes are 0 .. %zu", agent, row,
+                              label, o->outputs - 1);
+    return FPLT_OK;
+}
+
+/* Squared norm of the row without its intercept. */
+static double pack_dense(fplt__matrix *a, size_t row, const double *from, size_t features,
+                         double factor)
+{
+    double square = 0;
+    for (size_t j = 0; j < features; j++) {
+        a->dense[fplt__matrix_place(a, row, j)] = factor * from[j];
+        square += from[j] * from[j];
+    }
+    if (a->columns > features)
+        a->dense[fplt__matrix_place(a, row, features)] = factor;
+    return square;
+}
+
+static double pack_sparse(fplt__matrix *a, size_t row, const fplt_rows *rows, size_t features,
+                          double factor)
+{
+    double square = 0;
+    size_t to = a->start[row];
+    for (size_t e = rows->start[row]; e < rows->start[row + 1]; e++, to++) {
+        a->column[to] = rows->column[e];
+        a->value[to] = factor * rows->value[e];
+        square += rows->value[e] * rows->value[e];
+    }
+    if (a->columns > features) {
+        a->column[to] = (uint32_t)features;
+        a->value[to++] = factor;
+    }
+    a->start[row + 1] = to;
+    return square;
+}
+
+static fplt_status pack_shard(const fplt_objective *o, uint32_t agent, const fplt_rows *rows,
+                              fplt__matrix *a, double *labels, double *norms, fplt_error *error)
+{
+    for (size_t r = 0; r < rows->count; r++) {
+        double factor;
+        fplt_status status = read_label(o, agent, r, rows->label[r], &factor, &labels[r], error);
+        if (status)
+            return status;
+        double square = rows->dense
+                            ? pack_dense(a, r, rows->dense + r * o->features, o->features, factor)
+                            : pack_sparse(a, r, rows, o->features, factor);
+        norms[r] = sqrt(square + (double)(o->columns - o->features));
+        if (!isfinite(norms[r]))
+            return fplt_error_set(error, FPLT_BAD_DATA,
+                                  "agent %u, row %zu: a number is not finite, or too large to be "
+                                  "squared",
+                                  agent, r);
+    }
+    return FPLT_OK;
+}
+
+fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset, fplt_error *error)
+{
+    struct sizes sizes;
+    fplt_status status;
+    const char *what = "an objective's copy of the data";
+    if ((status = measure(o, dataset, &sizes, error)) ||
+        (status = fplt__alloc_into(&o->shard, o->agents, sizeof *o->shard, what, error)) ||
+        (status = fplt__alloc_into(&o->label, sizes.rows, sizeof *o->label, what, error)) ||
+        (status = fplt__alloc_into(&o->norm, sizes.rows, sizeof *o->norm, what, error)) ||
+        (status = fplt__alloc_into(&o->values, sizes.dense + sizes.entries, sizeof *o->values, what,
+                                   error)) ||
+        (status = fplt__alloc_into(&o->column, sizes.entries, sizeof *o->column, what, error)) ||
+        (status = fplt__alloc_into(&o->start, sizes.entries ? sizes.rows + o->agents : 0,
+                                   sizeof *o->start, what, error)))
+        return status;
+    size_t first_row = 0, first_value = 0, first_start = 0;
+    for (uint32_t i = 0; i < o->agents; i++) {
+        fplt_rows rows = fplt_dataset_shard(dataset, i);
+        fplt__shard *shard = &o->shard[i];
+        fplt__layout layout = layout_of(o, &rows);
+        shard->matrix = (fplt__matrix){
+            .layout = layout,
+            .rows = rows.count,
+            .columns = o->columns,
+            .stride = layout == FPLT_ROWS ? fplt__padded(o->columns) : o->columns,
+            .dense = layout == FPLT_SPARSE ? NULL : o->values + first_value,
+            .start = layout == FPLT_SPARSE ? o->start + first_start : NULL,
+            .column = layout == FPLT_SPARSE ? o->column + first_value : NULL,
+            .value = layout == FPLT_SPARSE ? o->values + first_value : NULL,
+        };
+        shard->label = o->label + first_row;
+        shard->norm = o->norm + first_row;
+        status = pack_shard(o, i, &rows, &shard->matrix, o->label + first_row, o->norm + first_row,
+                            error);
+        if (status)
+            return status;
+        first_row += fplt__padded(rows.count);
+        if (layout == FPLT_SPARSE)
+            first_start += rows.count + 1;
+        first_value += layout == FPLT_SPARSE ? shard->matrix.start[rows.count]
+                                             : fplt__padded(rows.count) * shard->matrix.stride;
+    }
+    return FPLT_OK;
+}

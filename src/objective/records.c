@@ -1,0 +1,475 @@
+/* f_i over an agent's records: f_i(x) = w_i [ (1/q_i) sum_j loss(margins of record j) + weight r(x) ].
+ *
+ * Everything is one traversal: a chunk of records that fits the first-level cache, its margins, a
+ * function of the margins, and back into a vector; the data is read from memory once. */
+#include "objective/objective.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* Room in the caller's scratch. The packed records have the intercept as last column; x has all
+ * intercepts at its end. With several outputs the two orders differ, and x is gathered. */
+struct room {
+    double *margins, *others;            /* outputs * chunk */
+    double *label, *norm;                /* chunk: of a minibatch */
+    double *weights, *directions, *sums; /* outputs * columns, used where gathered */
+};
+
+static int gathers(const fplt_objective *o)
+{
+    return o->intercepts && o->outputs > 1;
+}
+
+static size_t scratch_needed(const fplt_objective *o)
+{
+    return 2 * (o->outputs + 1) * o->chunk + (gathers(o) ? 3 * o->outputs * o->columns : 0);
+}
+
+static struct room divide(const fplt_objective *o, double *scratch)
+{
+    size_t block = o->outputs * o->chunk, vector = o->outputs * o->columns;
+    double *rest = scratch + 2 * block + 2 * o->chunk;
+    struct room room = {
+        .margins = scratch,
+        .others = scratch + block,
+        .label = scratch + 2 * block,
+        .norm = scratch + 2 * block + o->chunk,
+    };
+    if (gathers(o)) {
+        room.weights = rest;
+        room.directions = rest + vector;
+        room.sums = rest + 2 * vector;
+    }
+    return room;
+}
+
+/* Place in x of a packed column. */
+static size_t place(const fplt_objective *o, size_t output, size_t column)
+{
+    if (column < o->features)
+        return output * o->features + column;
+    return o->outputs * o->features + output;
+}
+
+/* Weights in the order of the packed columns: x itself where that is the order. */
+static const double *gather(const fplt_objective *o, const double *x, double *room)
+{
+    if (!gathers(o))
+        return x;
+    for (size_t k = 0; k < o->outputs; k++)
+        for (size_t j = 0; j < o->columns; j++)
+            room[k * o->columns + j] = x[place(o, k, j)];
+    return room;
+}
+
+static void scatter_add(const fplt_objective *o, const double *sums, double *y)
+{
+    for (size_t k = 0; k < o->outputs; k++)
+        for (size_t j = 0; j < o->columns; j++)
+            y[place(o, k, j)] += sums[k * o->columns + j];
+}
+
+static fplt__block block_at(const fplt_objective *o, const fplt__shard *shard, size_t first)
+{
+    size_t left = shard->matrix.rows - first;
+    return (fplt__block){
+        .kernel = o->kernel,
+        .parameter = o->parameter,
+        .count = left < o->chunk ? left : o->chunk,
+        .outputs = o->outputs,
+        .stride = o->chunk,
+        .label = shard->label + first,
+    };
+}
+
+static void all_margins(const fplt_objective *o, const fplt__shard *shard, size_t first,
+                        const fplt__block *block, const double *weights, double *margins)
+{
+    for (size_t k = 0; k < o->outputs; k++)
+        o->kernel->margins(&shard->matrix, first, block->count, weights + k * o->columns,
+                           margins + k * block->stride);
+}
+
+static void all_combined(const fplt_objective *o, const fplt__shard *shard, size_t first,
+                         const fplt__block *block, const double *slopes, double *sums)
+{
+    for (size_t k = 0; k < o->outputs; k++)
+        o->kernel->combine(&shard->matrix, first, block->count, slopes + k * block->stride,
+                           sums + k * o->columns);
+}
+
+/* A record's gradient is slope times row (an outer product with several outputs): its norm is the
+ * product of the two norms. */
+static void clip_slopes(const fplt_objective *o, const fplt__block *block, const double *norm,
+                        double *slopes)
+{
+    for (size_t r = 0; r < block->count; r++) {
+        double square = 0;
+        for (size_t k = 0; k < block->outputs; k++)
+            square += slopes[k * block->stride + r] * slopes[k * block->stride + r];
+        double length = sqrt(square) * norm[r];
+        if (!(length > o->clip))
+            continue;
+        for (size_t k = 0; k < block->outputs; k++)
+            slopes[k * block->stride + r] *= o->clip / length;
+    }
+}
+
+/* gradient = w_i (sums / records + weight r'(x)) */
+static void finish_gradient(const fplt_objective *o, const fplt__shard *shard, size_t records,
+                            const double *x, const double *sums, double *gradient)
+{
+    if (gathers(o)) {
+        memset(gradient, 0, o->dimension * sizeof *gradient);
+        scatter_add(o, sums, gradient);
+    }
+    double factor = records ? shard->scale / (double)records : 0;
+    for (size_t j = 0; j < o->dimension; j++)
+        gradient[j] *= factor;
+    o->regulariser->slope(shard->scale * o->weight, x, o->dimension - o->intercepts, gradient);
+}
+
+static double *cleared_sums(const fplt_objective *o, const struct room *room, double *gradient)
+{
+    double *sums = gathers(o) ? room->sums : gradient;
+    memset(sums, 0, o->outputs * o->columns * sizeof *sums);
+    return sums;
+}
+
+static fplt_status value_gradient(const fplt_objective *o, uint32_t agent, const double *x,
+                                  double *value, double *gradient, double *scratch)
+{
+    const fplt__shard *shard = &o->shard[agent];
+    size_t records = shard->matrix.rows;
+    struct room room = divide(o, scratch);
+    const double *weights = gather(o, x, room.weights);
+    double *sums = gradient ? cleared_sums(o, &room, gradient) : NULL, total = 0;
+    for (size_t first = 0; first < records; first += o->chunk) {
+        fplt__block block = block_at(o, shard, first);
+        all_margins(o, shard, first, &block, weights, room.margins);
+        if (value) {
+            memcpy(room.others, room.margins, o->outputs * o->chunk * sizeof *room.others);
+            total += o->loss->value(&block, room.others);
+        }
+        if (!gradient)
+            continue;
+        o->loss->slope(&block, room.margins);
+        if (o->clip > 0)
+            clip_slopes(o, &block, shard->norm + first, room.margins);
+        all_combined(o, shard, first, &block, room.margins, sums);
+    }
+    if (value)
+        *value =
+            shard->scale * (total / (double)records +
+                            o->weight * o->regulariser->value(x, o->dimension - o->intercepts));
+    if (gradient)
+        finish_gradient(o, shard, records, x, sums, gradient);
+    return FPLT_OK;
+}
+
+/* Single rows; the long ones by the kernel. */
+
+static double row_dot(const fplt_objective *o, const fplt__matrix *a, size_t row, const double *x)
+{
+    if (a->layout == FPLT_ROWS)
+        return o->kernel->dot(a->dense + row * a->stride, x, a->columns);
+    return fplt__matrix_row_dot(a, row, x);
+}
+
+static void row_axpy(const fplt_objective *o, const fplt__matrix *a, size_t row, double alpha,
+                     double *y)
+{
+    if (a->layout == FPLT_ROWS)
+        o->kernel->axpy(alpha, a->dense + row * a->stride, y, a->columns);
+    else
+        fplt__matrix_row_axpy(a, row, alpha, y);
+}
+
+static void add_batch(const fplt_objective *o, const fplt__shard *shard, const uint32_t *rows,
+                      size_t count, const double *weights, const struct room *room, double *sums)
+{
+    double *slopes = room->margins;
+    fplt__block block = block_at(o, shard, 0);
+    block.count = count;
+    block.label = room->label;
+    for (size_t r = 0; r < count; r++) {
+        room->label[r] = shard->label[rows[r]];
+        room->norm[r] = shard->norm[rows[r]];
+        for (size_t k = 0; k < o->outputs; k++)
+            slopes[k * block.stride + r] =
+                row_dot(o, &shard->matrix, rows[r], weights + k * o->columns);
+    }
+    o->loss->slope(&block, slopes);
+    if (o->clip > 0)
+        clip_slopes(o, &block, room->norm, slopes);
+    for (size_t r = 0; r < count; r++)
+        for (size_t k = 0; k < o->outputs; k++)
+            row_axpy(o, &shard->matrix, rows[r], slopes[k * block.stride + r],
+                     sums + k * o->columns);
+}
+
+static fplt_status batch_gradient(const fplt_objective *o, uint32_t agent, const double *x,
+                                  const uint32_t *rows, size_t count, double *gradient,
+                                  double *scratch)
+{
+    const fplt__shard *shard = &o->shard[agent];
+    for (size_t r = 0; r < count; r++)
+        if (rows[r] >= shard->matrix.rows)
+            return FPLT_BAD_VALUE;
+    struct room room = divide(o, scratch);
+    const double *weights = gather(o, x, room.weights);
+    double *sums = cleared_sums(o, &room, gradient);
+    for (size_t first = 0; first < count; first += o->chunk)
+        add_batch(o, shard, rows + first, count - first < o->chunk ? count - first : o->chunk,
+                  weights, &room, sums);
+    finish_gradient(o, shard, count, x, sums, gradient);
+    return FPLT_OK;
+}
+
+static fplt_status hessian_times(const fplt_objective *o, uint32_t agent, const double *x,
+                                 const double *v, double *product, double *scratch)
+{
+    const fplt__shard *shard = &o->shard[agent];
+    size_t records = shard->matrix.rows;
+    struct room room = divide(o, scratch);
+    const double *weights = gather(o, x, room.weights);
+    const double *directions = gather(o, v, room.directions);
+    double *sums = cleared_sums(o, &room, product);
+    for (size_t first = 0; first < records; first += o->chunk) {
+        fplt__block block = block_at(o, shard, first);
+        all_margins(o, shard, first, &block, weights, room.margins);
+        all_margins(o, shard, first, &block, directions, room.others);
+        o->loss->curve(&block, room.margins);
+        o->loss->bend(&block, room.margins, room.others);
+        all_combined(o, shard, first, &block, room.others, sums);
+    }
+    if (gathers(o)) {
+        memset(product, 0, o->dimension * sizeof *product);
+        scatter_add(o, sums, product);
+    }
+    for (size_t j = 0; j < o->dimension; j++)
+        product[j] *= shard->scale / (double)records;
+    o->regulariser->bend(shard->scale * o->weight, x, v, o->dimension - o->intercepts, product);
+    return FPLT_OK;
+}
+
+/* Adds the second derivative in the direction of one weight to its row of the Hessian. */
+static void add_hessian_row(const fplt_objective *o, const fplt__shard *shard, size_t first,
+                            const fplt__block *block, const struct room *room, size_t output,
+                            size_t column, double *hessian)
+{
+    double *u = room->others, *row = hessian + place(o, output, column) * o->dimension;
+    memset(u, 0, o->outputs * o->chunk * sizeof *u);
+    fplt__matrix_column(&shard->matrix, first, block->count, column, u + output * o->chunk);
+    o->loss->bend(block, room->margins, u);
+    if (!gathers(o)) {
+        all_combined(o, shard, first, block, u, row);
+        return;
+    }
+    memset(room->sums, 0, o->outputs * o->columns * sizeof *room->sums);
+    all_combined(o, shard, first, block, u, room->sums);
+    scatter_add(o, room->sums, row);
+}
+
+/* The same for one sparse record: only pairs of its own columns. */
+static void add_sparse_record(const fplt_objective *o, const fplt__matrix *a, size_t row,
+                              const fplt__block *block, size_t in_block, const struct room *room,
+                              double *hessian)
+{
+    fplt__block one = *block;
+    one.count = 1;
+    one.label += in_block;
+    for (size_t e = a->start[row]; e < a->start[row + 1]; e++)
+        for (size_t k = 0; k < o->outputs; k++) {
+            double *to = hessian + place(o, k, a->column[e]) * o->dimension;
+            for (size_t l = 0; l < o->outputs; l++)
+                room->others[l * o->chunk] = l == k ? a->value[e] : 0;
+            o->loss->bend(&one, room->margins + in_block, room->others);
+            for (size_t l = 0; l < o->outputs; l++)
+                for (size_t d = a->start[row]; d < a->start[row + 1]; d++)
+                    to[place(o, l, a->column[d])] += room->others[l * o->chunk] * a->value[d];
+        }
+}
+
+static void finish_hessian(const fplt_objective *o, const fplt__shard *shard, const double *x,
+                           double *hessian)
+{
+    size_t n = o->dimension;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i; j < n; j++) {
+            hessian[i * n + j] *= shard->scale / (double)shard->matrix.rows;
+            hessian[j * n + i] = hessian[i * n + j];
+        }
+    for (size_t j = 0; j < n - o->intercepts; j++)
+        hessian[j * n + j] += shard->scale * o->weight * o->regulariser->curve(x[j]);
+}
+
+static fplt_status whole_hessian(const fplt_objective *o, uint32_t agent, const double *x,
+                                 double *hessian, double *scratch)
+{
+    const fplt__shard *shard = &o->shard[agent];
+    struct room room = divide(o, scratch);
+    const double *weights = gather(o, x, room.weights);
+    memset(hessian, 0, o->dimension * o->dimension * sizeof *hessian);
+    for (size_t first = 0; first < shard->matrix.rows; first += o->chunk) {
+        fplt__block block = block_at(o, shard, first);
+        all_margins(o, shard, first, &block, weights, room.margins);
+        o->loss->curve(&block, room.margins);
+        if (shard->matrix.layout == FPLT_SPARSE) {
+            for (size_t r = 0; r < block.count; r++)
+                add_sparse_record(o, &shard->matrix, first + r, &block, r, &room, hessian);
+            continue;
+        }
+        for (size_t k = 0; k < o->outputs; k++)
+            for (size_t j = 0; j < o->columns; j++)
+                add_hessian_row(o, shard, first, &block, &room, k, j, hessian);
+    }
+    finish_hessian(o, shard, x, hessian);
+    return FPLT_OK;
+}
+
+static fplt_status count_hits(const fplt_objective *o, uint32_t agent, const double *x,
+                              size_t *hits, double *scratch)
+{
+    if (o->task == FPLT_TASK_REGRESSION)
+        return FPLT_UNSUPPORTED;
+    const fplt__shard *shard = &o->shard[agent];
+    struct room room = divide(o, scratch);
+    const double *weights = gather(o, x, room.weights);
+    *hits = 0;
+    for (size_t first = 0; first < shard->matrix.rows; first += o->chunk) {
+        fplt__block block = block_at(o, shard, first);
+        all_margins(o, shard, first, &block, weights, room.margins);
+        *hits += o->loss->hits(&block, room.margins);
+    }
+    return FPLT_OK;
+}
+
+static size_t records_of(const fplt_objective *o, uint32_t agent)
+{
+    return o->shard[agent].matrix.rows;
+}
+
+static void destroy(fplt_objective *o)
+{
+    fplt__free(o->shard);
+    fplt__free(o->values);
+    fplt__free(o->label);
+    fplt__free(o->norm);
+    fplt__free(o->start);
+    fplt__free(o->column);
+}
+
+static const fplt__objective_kind over_records = {
+    .destroy = destroy,
+    .records = records_of,
+    .value_gradient = value_gradient,
+    .batch_gradient = batch_gradient,
+    .hessian_times = hessian_times,
+    .hessian = whole_hessian,
+    .curvature = fplt__records_curvature,
+    .hits = count_hits,
+};
+
+fplt_objective_settings fplt_objective_defaults(void)
+{
+    return (fplt_objective_settings){
+        .loss = "logistic",
+        .regulariser = "ridge",
+        .weight = 0.5,
+        .huber_delta = 1,
+    };
+}
+
+static fplt_status check_numbers(const fplt_objective_settings *settings, fplt_error *error)
+{
+    if (!(settings->weight >= 0 && isfinite(settings->weight)))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "weight of the regulariser is %g, but it must be finite and at least "
+                              "0",
+                              settings->weight);
+    if (!(settings->clip >= 0 && isfinite(settings->clip)))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "clip is %g, but it must be finite and above 0, or 0 for no clipping",
+                              settings->clip);
+    if (strcmp(settings->loss, "huber") == 0 &&
+        !(settings->huber_delta > 0 && isfinite(settings->huber_delta)))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "huber_delta is %g, but it must be finite and above 0",
+                              settings->huber_delta);
+    return FPLT_OK;
+}
+
+static fplt_status check_task(const fplt__loss *loss, fplt_task task, fplt_error *error)
+{
+    static const char *const names[] = {"two classes", "three classes or more", "regression"};
+    if (loss->tasks >> task & 1)
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_UNSUPPORTED,
+                          "the loss %s does not fit a data set for %s; it is %s", loss->name,
+                          names[task], loss->help);
+}
+
+/* Records treated together: about 16 KiB of them, so that they are still in the first-level cache
+ * when the second half of the traversal reads them again. */
+static size_t chunk_for(size_t columns)
+{
+    size_t rows = 2048 / fplt__padded(columns) / FPLT_PANEL * FPLT_PANEL;
+    return rows < FPLT_PANEL ? FPLT_PANEL : rows > FPLT_CHUNK ? FPLT_CHUNK : rows;
+}
+
+static fplt_status configure(fplt_objective *o, const fplt_objective_settings *settings,
+                             const fplt_dataset *dataset, fplt_error *error)
+{
+    fplt_status status;
+    if ((status = fplt__loss_find(settings->loss, &o->loss, error)) ||
+        (status = fplt__regulariser_find(settings->regulariser, &o->regulariser, error)) ||
+        (status = check_numbers(settings, error)) ||
+        (status = fplt__kernel_choose(settings->kernel, &o->kernel, error)))
+        return status;
+    o->task = fplt_dataset_task(dataset);
+    if ((status = check_task(o->loss, o->task, error)))
+        return status;
+    o->agents = fplt_dataset_agents(dataset);
+    o->features = fplt_dataset_features(dataset);
+    o->columns = o->features + (settings->intercept != 0);
+    o->outputs = o->loss->classes ? fplt_dataset_outputs(dataset) : 1;
+    o->dimension = o->outputs * o->columns;
+    o->intercepts = settings->intercept ? o->outputs : 0;
+    o->weight = settings->weight;
+    o->parameter = settings->huber_delta;
+    o->clip = settings->clip;
+    o->chunk = chunk_for(o->columns);
+    o->scratch = scratch_needed(o);
+    o->quadratic = o->loss->least == o->loss->most && o->regulariser->least == o->regulariser->most;
+    return FPLT_OK;
+}
+
+static void weigh(fplt_objective *o, const fplt_dataset *dataset, int by_rows)
+{
+    double mean = (double)fplt_dataset_rows(dataset) / o->agents;
+    for (uint32_t i = 0; i < o->agents; i++)
+        o->shard[i].scale = by_rows ? (double)o->shard[i].matrix.rows / mean : 1;
+}
+
+fplt_status fplt_objective_create(const fplt_objective_settings *settings,
+                                  const fplt_dataset *dataset, fplt_objective **objective,
+                                  fplt_error *error)
+{
+    fplt_objective *o;
+    *objective = NULL;
+    fplt_status status = fplt__alloc_into(&o, 1, sizeof *o, "an objective", error);
+    if (status)
+        return status;
+    o->kind = &over_records;
+    if ((status = configure(o, settings, dataset, error)) ||
+        (status = fplt__objective_pack(o, dataset, error))) {
+        fplt_objective_destroy(o);
+        return status;
+    }
+    weigh(o, dataset, settings->weigh_rows);
+    *objective = o;
+    return FPLT_OK;
+}

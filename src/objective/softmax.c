@@ -1,0 +1,86 @@
+/* Softmax over a block of records. Loops run over records inside and outputs outside, which the
+ * compiler turns into vectors without changing a bit. The largest margin of a record is subtracted
+ * first, so that no exponential overflows. */
+#include "objective/softmax.h"
+
+#include "linalg/elementary.h"
+
+/* margins become exp(m_k - max m), `total` their sums, `largest` the maxima (may be NULL) */
+static void exponentials(const fplt__block *block, double *m, double *total, double *largest)
+{
+    double most[FPLT_CHUNK];
+    size_t count = block->count, stride = block->stride;
+    for (size_t r = 0; r < count; r++)
+        most[r] = m[r];
+    for (size_t k = 1; k < block->outputs; k++)
+        for (size_t r = 0; r < count; r++)
+            most[r] = m[k * stride + r] > most[r] ? m[k * stride + r] : most[r];
+    for (size_t r = 0; r < count; r++)
+        total[r] = 0;
+    for (size_t k = 0; k < block->outputs; k++) {
+        double *row = m + k * stride;
+        for (size_t r = 0; r < count; r++)
+            row[r] -= most[r];
+        block->kernel->exp(row, count);
+        for (size_t r = 0; r < count; r++)
+            total[r] += row[r];
+    }
+    for (size_t r = 0; r < count && largest; r++)
+        largest[r] = most[r];
+}
+
+double fplt__softmax_value(const fplt__block *block, double *m)
+{
+    double own[FPLT_CHUNK], total[FPLT_CHUNK], largest[FPLT_CHUNK], sum = 0;
+    for (size_t r = 0; r < block->count; r++)
+        own[r] = m[(size_t)block->label[r] * block->stride + r];
+    exponentials(block, m, total, largest);
+    for (size_t r = 0; r < block->count; r++)
+        sum += fplt__log(total[r]) + (largest[r] - own[r]);
+    return sum;
+}
+
+void fplt__softmax_curve(const fplt__block *block, double *m)
+{
+    double total[FPLT_CHUNK];
+    exponentials(block, m, total, NULL);
+    for (size_t k = 0; k < block->outputs; k++)
+        for (size_t r = 0; r < block->count; r++)
+            m[k * block->stride + r] /= total[r];
+}
+
+void fplt__softmax_slope(const fplt__block *block, double *m)
+{
+    fplt__softmax_curve(block, m);
+    for (size_t r = 0; r < block->count; r++)
+        m[(size_t)block->label[r] * block->stride + r] -= 1;
+}
+
+/* (diag(p) - p p') u = p (u - <p, u>) */
+void fplt__softmax_bend(const fplt__block *block, const double *p, double *u)
+{
+    double mean[FPLT_CHUNK];
+    for (size_t r = 0; r < block->count; r++)
+        mean[r] = 0;
+    for (size_t k = 0; k < block->outputs; k++)
+        for (size_t r = 0; r < block->count; r++)
+            mean[r] += p[k * block->stride + r] * u[k * block->stride + r];
+    for (size_t k = 0; k < block->outputs; k++)
+        for (size_t r = 0; r < block->count; r++)
+            u[k * block->stride + r] =
+                p[k * block->stride + r] * (u[k * block->stride + r] - mean[r]);
+}
+
+/* The first of the largest margins is the prediction. */
+size_t fplt__softmax_hits(const fplt__block *block, const double *m)
+{
+    size_t hits = 0;
+    for (size_t r = 0; r < block->count; r++) {
+        size_t best = 0;
+        for (size_t k = 1; k < block->outputs; k++)
+            if (m[k * block->stride + r] > m[best * block->stride + r])
+                best = k;
+        hits += best == (size_t)block->label[r];
+    }
+    return hits;
+}
