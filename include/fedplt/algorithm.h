@@ -39,7 +39,8 @@ typedef struct fplt_shape {
     unsigned scalars;  /* of a round, broadcast with it */
     unsigned exchanges;
     struct {
-        unsigned down, up, up_scalars; /* a mirrored vector travels up by itself, not counted here */
+        unsigned down, up,
+            up_scalars; /* a mirrored vector travels up by itself, not counted here */
     } exchange[2];
     unsigned finish_down; /* vectors broadcast after the last sum; 0: there is no finish */
     int local_model;      /* which kept vector is the agent's own model; -1: none */
@@ -90,11 +91,11 @@ typedef struct fplt_agent {
 /* What an algorithm can be combined with: the columns of the paper's Table I, and the reason for
  * each no. */
 enum fplt_allowance {
-    FPLT_ALLOWS_MINIMISER = 1,  /* accelerated, L-BFGS, Newton */
+    FPLT_ALLOWS_MINIMISER = 1,   /* accelerated, L-BFGS, Newton */
     FPLT_ALLOWS_ACCELERATED = 2, /* accelerated only, experimental */
     FPLT_ALLOWS_PARTIAL = 4,
-    FPLT_ALLOWS_COMPOSITE = 8,  /* h != 0 */
-    FPLT_ALLOWS_PRIVACY = 16    /* a privacy claim for noisy training */
+    FPLT_ALLOWS_COMPOSITE = 8, /* h != 0 */
+    FPLT_ALLOWS_PRIVACY = 16   /* a privacy claim for noisy training */
 };
 
 typedef struct fplt_algorithm {
@@ -103,7 +104,8 @@ typedef struct fplt_algorithm {
     unsigned allows;
     const char *no_minimiser, *no_partial, *no_privacy; /* the reason where it is not allowed */
     /* the paper's Table I */
-    unsigned paper_agent, paper_coordinator; /* vectors it counts: paper_agent N + paper_coordinator */
+    unsigned paper_agent,
+        paper_coordinator; /* vectors it counts: paper_agent N + paper_coordinator */
     const char *paper_epochs, *paper_problems;
     int paper_discount; /* gradients a round that are made but that the paper does not charge */
     const fplt_setting *settings;

@@ -24,7 +24,7 @@ typedef struct fplt_rows {
 
 typedef enum fplt_task {
     FPLT_TASK_BINARY,
-    FPLT_TASK_CLASSES,   /* three classes or more */
+    FPLT_TASK_CLASSES, /* three classes or more */
     FPLT_TASK_REGRESSION
 } fplt_task;
 
@@ -70,7 +70,7 @@ typedef struct fplt_generate_settings {
     size_t features;
     size_t rows;              /* of each agent */
     const size_t *agent_rows; /* instead of `rows`: one number an agent (borrowed), or NULL */
-    double unequal;           /* 0, or u < 1: an agent's rows are uniform on rows (1-u) .. rows (1+u) */
+    double unequal; /* 0, or u < 1: an agent's rows are uniform on rows (1-u) .. rows (1+u) */
     double spread, noise, lowest, highest;
     fplt_task task;
     uint32_t classes; /* with FPLT_TASK_CLASSES */

@@ -38,7 +38,7 @@ typedef struct fplt_run_settings {
     double change;    /* stop when ||model - model before|| <= change max(1, ||model||); 0: never */
     uint32_t evaluate_every; /* rounds between evaluations of the criterion; 0: only at the end */
     double gradient_time, communication_time; /* t_G, t_C */
-    const fplt_noise_source *noise; /* one a thread (borrowed), or NULL: simulated */
+    const fplt_noise_source *noise;           /* one a thread (borrowed), or NULL: simulated */
 } fplt_run_settings;
 
 /* Fed-PLT, gradient, all active, from zero, 1000 rounds, tolerance 1e-5, t_G = 1, t_C = 10. */
@@ -60,7 +60,7 @@ typedef struct fplt_counters {
     double paper_gradients;   /* as the paper charges them */
     uint64_t vectors_up, vectors_down, scalars_up;
     uint64_t bytes_up, bytes_down; /* 8 a number */
-    double time, paper_time; /* t_G gradients + t_C exchanges */
+    double time, paper_time;       /* t_G gradients + t_C exchanges */
 } fplt_counters;
 
 typedef enum fplt_outcome {

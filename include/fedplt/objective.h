@@ -20,9 +20,9 @@ typedef struct fplt_objective_settings {
     const char *regulariser; /* ridge: ||x||^2/2; nonconvex: sum x_j^2/(1 + x_j^2); none */
     double weight;           /* of the regulariser: the paper's epsilon */
     double huber_delta;
-    int intercept;  /* one more coordinate an output, not regularised */
-    int weigh_rows; /* scale f_i by q_i / mean q, so that all rows count alike */
-    double clip;    /* 0, or the largest norm of a record's loss gradient */
+    int intercept;      /* one more coordinate an output, not regularised */
+    int weigh_rows;     /* scale f_i by q_i / mean q, so that all rows count alike */
+    double clip;        /* 0, or the largest norm of a record's loss gradient */
     const char *kernel; /* NULL: the fastest this machine has; reference, avx2, avx512 */
 } fplt_objective_settings;
 
@@ -78,8 +78,8 @@ FPLT_API fplt_status fplt_objective_value(const fplt_objective *objective, uint3
 FPLT_API fplt_status fplt_objective_gradient(const fplt_objective *objective, uint32_t agent,
                                              const double *x, double *gradient, double *scratch);
 FPLT_API fplt_status fplt_objective_value_gradient(const fplt_objective *objective, uint32_t agent,
-                                                   const double *x, double *value,
-                                                   double *gradient, double *scratch);
+                                                   const double *x, double *value, double *gradient,
+                                                   double *scratch);
 /* Average over the given records (0-based within the agent, repeats allowed) plus the regulariser's
  * whole gradient: unbiased when the records are drawn uniformly. */
 FPLT_API fplt_status fplt_objective_batch_gradient(const fplt_objective *objective, uint32_t agent,

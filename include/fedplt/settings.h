@@ -43,7 +43,10 @@ typedef struct fplt_setting {
 } fplt_setting;
 
 /* Ends a table. */
-#define FPLT_SETTINGS_END {NULL, FPLT_TEXT, 0, NULL, 0, 0, NULL, NULL, 0, 0}
+#define FPLT_SETTINGS_END                                \
+    {                                                    \
+        NULL, FPLT_TEXT, 0, NULL, 0, 0, NULL, NULL, 0, 0 \
+    }
 
 typedef struct fplt_settings fplt_settings;
 
@@ -57,8 +60,8 @@ FPLT_API fplt_status fplt_settings_add(fplt_settings *settings, const char *grou
 
 /* Takes a value as text. `origin` says where it comes from ("train.yaml:12", "--rho") and begins
  * the message when the value is not legal; an unknown name is answered with the nearest one. */
-FPLT_API fplt_status fplt_settings_set(fplt_settings *settings, const char *name,
-                                       const char *value, const char *origin, fplt_error *error);
+FPLT_API fplt_status fplt_settings_set(fplt_settings *settings, const char *name, const char *value,
+                                       const char *origin, fplt_error *error);
 
 /* The row of a name, or NULL; and the nearest existing name, or NULL when none is near. */
 FPLT_API const fplt_setting *fplt_settings_find(const fplt_settings *settings, const char *name);
@@ -80,9 +83,17 @@ FPLT_API const fplt_setting *fplt_settings_row(const fplt_settings *settings, si
 /* FPLT_BAD_VALUE naming the first required setting that was not given. */
 FPLT_API fplt_status fplt_settings_complete(const fplt_settings *settings, fplt_error *error);
 
-/* Strict numbers: the whole text, finite, nothing behind it. */
+/* Strict numbers: the whole text, finite, nothing behind it; the decimal point is a point in every
+ * locale. */
 FPLT_API fplt_status fplt_parse_real(const char *text, double *value);
 FPLT_API fplt_status fplt_parse_integer(const char *text, long long *value);
+
+/* Takes the first item off a list "a,b,c" or off "key=value,key=value": writes it, cut to the space
+ * there is, and returns what follows, which is empty after the last. A backslash takes the character
+ * behind it (comma, equals sign, backslash) as part of the item and is left out. */
+FPLT_API const char *fplt_list_next(const char *list, char *item, size_t size);
+FPLT_API const char *fplt_pairs_next(const char *pairs, char *key, size_t key_size, char *value,
+                                     size_t value_size);
 
 /* Writes what is legal for a row, "a number above 0" or "one of a, b, c". */
 FPLT_API void fplt_setting_legal(const fplt_setting *setting, char *text, size_t size);

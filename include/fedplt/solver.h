@@ -24,11 +24,11 @@ typedef struct fplt_solver fplt_solver;
 /* How an agent trains. */
 typedef struct fplt_training {
     const fplt_solver *solver;
-    double step;     /* gamma; 0: the algorithm's own choice for the agent's curvature */
-    uint32_t epochs; /* N_e: gradient or Newton steps, or passes over the data (see by_pass) */
-    uint32_t batch;  /* stochastic solvers: records a minibatch, cut to q_i */
-    int replacement; /* stochastic solvers: draw records with replacement */
-    int by_pass;     /* stochastic solvers: an epoch is ceil(q_i / batch) steps instead of one */
+    double step;      /* gamma; 0: the algorithm's own choice for the agent's curvature */
+    uint32_t epochs;  /* N_e: gradient or Newton steps, or passes over the data (see by_pass) */
+    uint32_t batch;   /* stochastic solvers: records a minibatch, cut to q_i */
+    int replacement;  /* stochastic solvers: draw records with replacement */
+    int by_pass;      /* stochastic solvers: an epoch is ceil(q_i / batch) steps instead of one */
     double noise_tau; /* noisy solvers: each step adds N(0, 2 step tau^2) to every coordinate */
     double tolerance; /* Newton, L-BFGS: stop at ||grad d|| <= tolerance max(1, ||w||) */
     uint32_t memory;  /* L-BFGS: pairs kept */
@@ -62,7 +62,7 @@ typedef struct fplt_local {
     uint64_t seed, round;     /* with `run` and `identity`: the key of its random streams */
     uint32_t run, identity;
     const fplt_noise_source *noise; /* NULL: simulated, from keyed streams */
-    double *scratch;  /* fplt_local_scratch doubles, aligned to 64 bytes */
+    double *scratch;                /* fplt_local_scratch doubles, aligned to 64 bytes */
     double *state;    /* fplt_solver_state doubles that stay with the agent between rounds */
     double gradients; /* grows by the gradient evaluations made; a minibatch counts its share */
 } fplt_local;

@@ -15,15 +15,15 @@ extern "C" {
 #endif
 
 /* code, name, text */
-#define FPLT_STATUS_MAP(X)                                                                         \
-    X(FPLT_OK, "ok", "success")                                                                    \
-    X(FPLT_NO_MEMORY, "no-memory", "out of memory")                                                \
-    X(FPLT_BAD_VALUE, "bad-value", "a setting or argument is outside what is legal")               \
-    X(FPLT_BAD_DATA, "bad-data", "a file or data set is malformed")                                \
-    X(FPLT_UNSUPPORTED, "unsupported", "this combination is not offered")                          \
-    X(FPLT_IO, "io", "reading or writing failed")                                                  \
-    X(FPLT_DIVERGED, "diverged", "a number left the range of the exact sum or is not finite")      \
-    X(FPLT_UNREACHABLE, "unreachable", "no admissible value gives what was asked for")             \
+#define FPLT_STATUS_MAP(X)                                                                    \
+    X(FPLT_OK, "ok", "success")                                                               \
+    X(FPLT_NO_MEMORY, "no-memory", "out of memory")                                           \
+    X(FPLT_BAD_VALUE, "bad-value", "a setting or argument is outside what is legal")          \
+    X(FPLT_BAD_DATA, "bad-data", "a file or data set is malformed")                           \
+    X(FPLT_UNSUPPORTED, "unsupported", "this combination is not offered")                     \
+    X(FPLT_IO, "io", "reading or writing failed")                                             \
+    X(FPLT_DIVERGED, "diverged", "a number left the range of the exact sum or is not finite") \
+    X(FPLT_UNREACHABLE, "unreachable", "no admissible value gives what was asked for")        \
     X(FPLT_FAILED, "failed", "a computation or callback reported failure")
 
 typedef enum fplt_status {

@@ -96,8 +96,8 @@ const fplt_algorithm fplt__fed_plt = {
               .exchanges = 1,
               .exchange = {{.down = 1}},
               .local_model = X},
-    .allows = FPLT_ALLOWS_MINIMISER | FPLT_ALLOWS_PARTIAL | FPLT_ALLOWS_COMPOSITE |
-              FPLT_ALLOWS_PRIVACY,
+    .allows =
+        FPLT_ALLOWS_MINIMISER | FPLT_ALLOWS_PARTIAL | FPLT_ALLOWS_COMPOSITE | FPLT_ALLOWS_PRIVACY,
     .paper_agent = 2,
     .paper_coordinator = 1,
     .paper_epochs = ">= 1",

@@ -2,7 +2,9 @@
 #include "fedplt/settings.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,14 +54,30 @@ fplt_status fplt_settings_add(fplt_settings *settings, const char *group, const 
     for (const fplt_setting *row = table; row->name; row++) {
         if (entry_of(settings, row->name))
             continue;
-        fplt_status status = fplt__grow(&settings->entries, &settings->capacity,
-                                        settings->count + 1, sizeof *settings->entries, "settings",
-                                        error);
+        fplt_status status =
+            fplt__grow(&settings->entries, &settings->capacity, settings->count + 1,
+                       sizeof *settings->entries, "settings", error);
         if (status)
             return status;
         settings->entries[settings->count++] = (struct entry){row, group, NULL, NULL};
     }
     return FPLT_OK;
+}
+
+/* A program around the library may have set a locale whose decimal point is a comma: numbers in
+ * files and flags do not follow it. */
+static locale_t plain_locale;
+static pthread_once_t plain_locale_once = PTHREAD_ONCE_INIT;
+
+static void make_plain_locale(void)
+{
+    plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+static double plain_strtod(const char *text, char **end)
+{
+    pthread_once(&plain_locale_once, make_plain_locale);
+    return plain_locale ? strtod_l(text, end, plain_locale) : strtod(text, end);
 }
 
 fplt_status fplt_parse_real(const char *text, double *value)
@@ -71,8 +89,7 @@ fplt_status fplt_parse_real(const char *text, double *value)
     if (!((*c >= '0' && *c <= '9') || *c == '.') || strpbrk(text, "xX"))
         return FPLT_BAD_VALUE;
     char *end;
-    errno = 0;
-    double parsed = strtod(text, &end);
+    double parsed = plain_strtod(text, &end);
     if (end == text || *end || !isfinite(parsed))
         return FPLT_BAD_VALUE;
     *value = parsed;
@@ -119,6 +136,25 @@ static int is_choice(const char *choices, const char *text, size_t length)
     return 0;
 }
 
+/* " from 1 to 5", " above 0 and at most 1", " of at least 0", or nothing. */
+static void describe_range(const fplt_setting *row, char *text, size_t size)
+{
+    int above = row->flags & FPLT_ABOVE, below = row->flags & FPLT_BELOW;
+    char low[64] = "", high[64] = "";
+    if (row->low > -HUGE_VAL)
+        snprintf(low, sizeof low, above ? " above %.15g" : " of at least %.15g", row->low);
+    if (row->high < HUGE_VAL)
+        snprintf(high, sizeof high, below ? " below %.15g" : " at most %.15g", row->high);
+    if (*low && *high && !above && !below)
+        snprintf(text, size, " from %.15g to %.15g", row->low, row->high);
+    else
+        snprintf(text, size, "%s%s%s", low,
+                 *low && *high     ? " and"
+                 : *high && !below ? " of"
+                                   : "",
+                 high);
+}
+
 void fplt_setting_legal(const fplt_setting *row, char *text, size_t size)
 {
     const char *automatic = row->flags & FPLT_AUTO ? ", or auto" : "";
@@ -128,16 +164,9 @@ void fplt_setting_legal(const fplt_setting *row, char *text, size_t size)
     case FPLT_REAL:
     case FPLT_INTEGER: {
         const char *noun = row->kind == FPLT_REAL ? "a number" : "a whole number";
-        char low[64] = "", high[64] = "";
-        if (row->low > -HUGE_VAL)
-            snprintf(low, sizeof low, row->flags & FPLT_ABOVE ? " above %.15g" : " from %.15g",
-                     row->low);
-        if (row->high < HUGE_VAL)
-            snprintf(high, sizeof high, row->flags & FPLT_BELOW ? " below %.15g" : " to %.15g",
-                     row->high);
-        if (*low && !*high && !(row->flags & FPLT_ABOVE))
-            snprintf(low, sizeof low, " of at least %.15g", row->low);
-        snprintf(body, sizeof body, "%s%s%s%s", noun, low, *low && *high ? " and" : "", high);
+        char range[160];
+        describe_range(row, range, sizeof range);
+        snprintf(body, sizeof body, "%s%s", noun, range);
         break;
     }
     case FPLT_SWITCH: snprintf(body, sizeof body, "yes or no"); break;
@@ -173,32 +202,87 @@ static int legal_word(const fplt_setting *row, const char *text)
     long long integer;
     switch (row->kind) {
     case FPLT_REAL: return !fplt_parse_real(text, &real) && in_range(row, real);
-    case FPLT_INTEGER:
-        return !fplt_parse_integer(text, &integer) && in_range(row, (double)integer);
+    case FPLT_INTEGER: return !fplt_parse_integer(text, &integer) && in_range(row, (double)integer);
     case FPLT_SWITCH: return parse_switch(text) >= 0;
     case FPLT_CHOICE: return is_choice(row->choices, text, strlen(text));
     default: return 1;
     }
 }
 
-static int legal(const fplt_setting *row, const char *text)
+static int legal_list(const fplt_setting *row, const char *text)
 {
-    if (!(row->flags & FPLT_LIST) || row->kind == FPLT_TEXT)
-        return legal_word(row, text);
-    while (*text) {
+    for (;;) {
         size_t length = strcspn(text, ",");
         char word[128];
-        if (length == 0 || length >= sizeof word)
+        if (length >= sizeof word)
             return 0;
         memcpy(word, text, length);
         word[length] = 0;
         if (!legal_word(row, word))
             return 0;
-        text += length;
-        if (*text == ',' && !*++text)
-            return 0;
+        if (!text[length])
+            return 1;
+        text += length + 1;
     }
-    return 1;
+}
+
+/* Where the first of the characters `ends` stands that no backslash takes, or the end. */
+static const char *plain_end(const char *text, const char *ends)
+{
+    while (*text && !strchr(ends, *text))
+        text += *text == '\\' && text[1] ? 2 : 1;
+    return text;
+}
+
+static int legal_pairs(const char *text)
+{
+    for (;;) {
+        const char *equals = plain_end(text, "=,"), *comma = plain_end(text, ",");
+        if (equals == text || *equals != '=')
+            return 0;
+        if (!*comma)
+            return 1;
+        text = comma + 1;
+    }
+}
+
+static int legal(const fplt_setting *row, const char *text)
+{
+    if (row->flags & FPLT_PAIRS)
+        return legal_pairs(text);
+    if (row->flags & FPLT_LIST && row->kind != FPLT_TEXT)
+        return legal_list(row, text);
+    return legal_word(row, text);
+}
+
+/* Copies text up to `end` without its backslashes, cut to the space there is. */
+static void copy_item(const char *text, const char *end, char *item, size_t size)
+{
+    size_t used = 0;
+    for (; text < end; text++) {
+        if (*text == '\\' && text + 1 < end)
+            text++;
+        if (used + 1 < size)
+            item[used++] = *text;
+    }
+    if (size)
+        item[used] = 0;
+}
+
+const char *fplt_list_next(const char *list, char *item, size_t size)
+{
+    const char *comma = plain_end(list, ",");
+    copy_item(list, comma, item, size);
+    return *comma ? comma + 1 : comma;
+}
+
+const char *fplt_pairs_next(const char *pairs, char *key, size_t key_size, char *value,
+                            size_t value_size)
+{
+    const char *equals = plain_end(pairs, "=,"), *comma = plain_end(pairs, ",");
+    copy_item(pairs, equals, key, key_size);
+    copy_item(*equals == '=' ? equals + 1 : equals, comma, value, value_size);
+    return *comma ? comma + 1 : comma;
 }
 
 static fplt_status unknown_name(const fplt_settings *settings, const char *name, const char *origin,

@@ -113,10 +113,10 @@ static int all_below(const double *x, size_t count, double scale, double limit)
 }
 
 /* Two limbs of x, |x| < 2^39: x = high 2^-12 + low 2^-64 after one rounding. */
-#define SPLIT(x, high_limb, low_limb)                                                              \
-    double shifted_ = (x) + high_magic;                                                            \
-    double rest_ = (x) - (shifted_ - high_magic);                                                  \
-    int64_t high_limb = bits_of(shifted_) - bits_of(high_magic);                                   \
+#define SPLIT(x, high_limb, low_limb)                            \
+    double shifted_ = (x) + high_magic;                          \
+    double rest_ = (x) - (shifted_ - high_magic);                \
+    int64_t high_limb = bits_of(shifted_) - bits_of(high_magic); \
     int64_t low_limb = bits_of(rest_ + low_magic) - bits_of(low_magic)
 
 static void add_fast(int64_t *high, int64_t *low, const double *x, size_t count, double scale)

@@ -47,10 +47,11 @@ static fplt_status find_curvatures(fplt_engine *engine, fplt_error *error)
         all.highest = fmax(all.highest, own->highest);
     }
     if (!(all.highest > 0) || !isfinite(all.highest) || !isfinite(all.lowest))
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "the costs curve between %g and %g, but the largest curvature must be "
-                              "a positive number",
-                              all.lowest, all.highest);
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE,
+            "the costs curve between %g and %g, but the largest curvature must be "
+            "a positive number",
+            all.lowest, all.highest);
     engine->facts.curvature = all;
     return FPLT_OK;
 }
@@ -131,12 +132,13 @@ static fplt_status allocate(fplt_engine *engine, fplt_error *error)
     const char *what = "the engine";
     fplt_status status;
     if ((status = fplt__alloc_into(&engine->active, agents, sizeof *engine->active, what, error)) ||
-        (status = fplt__alloc_into(&engine->updates, agents, sizeof *engine->updates, what,
-                                   error)) ||
+        (status =
+             fplt__alloc_into(&engine->updates, agents, sizeof *engine->updates, what, error)) ||
         (status = fplt__alloc_into(&engine->down, down, sizeof(double), what, error)) ||
         (status = fplt__alloc_into(&engine->point, n, sizeof(double), what, error)) ||
         (status = fplt__alloc_into(&engine->before, n, sizeof(double), what, error)) ||
-        (status = fplt__alloc_into(&engine->wide, 2 * n + FPLT__MEASURES, sizeof(double), what, error)))
+        (status =
+             fplt__alloc_into(&engine->wide, 2 * n + FPLT__MEASURES, sizeof(double), what, error)))
         return status;
     return fplt_sum_create(sums, FPLT_SUM_EXPONENT, &engine->sum, error);
 }
@@ -146,8 +148,8 @@ static fplt_status build(fplt_engine *engine, fplt_error *error)
     fplt_status status;
     if ((status = make_defaults(engine, error)) || (status = allow(engine, error)) ||
         (status = resolve(engine, error)) || (status = allocate(engine, error)) ||
-        (status = fplt_hub_create(&engine->plan, engine->prox, engine->settings.given,
-                                  &engine->hub, error)))
+        (status = fplt_hub_create(&engine->plan, engine->prox, engine->settings.given, &engine->hub,
+                                  error)))
         return status;
     struct fplt__fleet_plan plan = {&engine->plan, engine->objective, &engine->settings,
                                     engine->curvatures, engine->facts.cohort};
@@ -163,8 +165,9 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
 {
     *out = NULL;
     if (settings->start == FPLT_START_GIVEN && !settings->given)
-        return fplt_error_set(error, FPLT_BAD_VALUE, "the starting point is to be given, but is "
-                                                     "not");
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "the starting point is to be given, but is "
+                              "not");
     fplt_engine *engine;
     fplt_status status = fplt__alloc_into(&engine, 1, sizeof *engine, "the engine", error);
     if (status)
@@ -178,6 +181,12 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
                                .run = settings->run};
     status = fplt__alloc_into(&engine->curvatures, engine->plan.agents, sizeof *engine->curvatures,
                               "the engine", error);
+    if (!status && settings->each) {
+        status = fplt__alloc_into(&engine->each, engine->plan.agents, sizeof *engine->each,
+                                  "the engine", error);
+        if (!status)
+            memcpy(engine->each, settings->each, engine->plan.agents * sizeof *engine->each);
+    }
     if (!status)
         status = build(engine, error);
     if (status) {
@@ -185,7 +194,7 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
         return status;
     }
     engine->settings.parameter = NULL;
-    engine->settings.each = NULL;
+    engine->settings.each = engine->each;
     engine->settings.curvatures = NULL;
     engine->settings.given = NULL;
     *out = engine;
@@ -202,6 +211,7 @@ void fplt_engine_destroy(fplt_engine *engine)
     fplt_prox_destroy(engine->no_prox);
     fplt_participation_destroy(engine->all);
     fplt__free(engine->curvatures);
+    fplt__free(engine->each);
     fplt__free(engine->active);
     fplt__free(engine->updates);
     fplt__free(engine->down);
@@ -260,8 +270,8 @@ static fplt_status exchange_all(fplt_engine *engine, const fplt_round *round, do
     }
     if (!engine->hub->shape.finish_down)
         return FPLT_OK;
-    if ((status = fplt_hub_broadcast(engine->hub, round, engine->hub->shape.exchanges,
-                                     engine->down)))
+    if ((status =
+             fplt_hub_broadcast(engine->hub, round, engine->hub->shape.exchanges, engine->down)))
         return fplt_error_set(error, status, "the coordinator's proximal step failed");
     return verbs->finish(engine->fleet, round, engine->active, engine->down, error);
 }
@@ -366,9 +376,8 @@ fplt_status fplt_engine_measure(fplt_engine *engine, fplt_measure *measure, fplt
 static void diverged(const fplt_engine *engine, const fplt_error *error, fplt_result *result)
 {
     const fplt_algorithm *algorithm = engine->plan.algorithm;
-    double pull = algorithm->inverse_rho
-                      ? algorithm->inverse_rho(&engine->facts, engine->plan.parameter)
-                      : 0;
+    double pull =
+        algorithm->inverse_rho ? algorithm->inverse_rho(&engine->facts, engine->plan.parameter) : 0;
     double limit = 2 / (engine->facts.curvature.highest + pull), largest = 0;
     for (uint32_t i = 0; i < engine->plan.agents; i++)
         largest = fmax(largest, fplt_engine_step(engine, i));
@@ -419,9 +428,10 @@ static fplt_outcome judge(fplt_engine *engine, const fplt_progress *progress, in
 
 static void describe(const fplt_engine *engine, const fplt_progress *progress, fplt_result *result)
 {
-    static const char *const words[] = {
-        [FPLT_CONVERGED] = "converged", [FPLT_STALLED] = "the model no longer changes",
-        [FPLT_ROUNDS_DONE] = "all rounds done", [FPLT_STOPPED] = "stopped"};
+    static const char *const words[] = {[FPLT_CONVERGED] = "converged",
+                                        [FPLT_STALLED] = "the model no longer changes",
+                                        [FPLT_ROUNDS_DONE] = "all rounds done",
+                                        [FPLT_STOPPED] = "stopped"};
     snprintf(result->sentence, sizeof result->sentence, "%s after %llu rounds, criterion %.6g",
              words[result->outcome], (unsigned long long)engine->round,
              progress->measure.criterion);
@@ -517,8 +527,8 @@ fplt_facts fplt_engine_facts(const fplt_engine *engine)
 
 double fplt_engine_step(const fplt_engine *engine, uint32_t agent)
 {
-    return fplt__member_step(&engine->plan, &engine->settings.training,
-                             &engine->curvatures[agent], engine->facts.cohort);
+    return fplt__member_step(&engine->plan, &engine->settings.training, &engine->curvatures[agent],
+                             engine->facts.cohort);
 }
 
 uint64_t fplt_engine_updates(const fplt_engine *engine, uint32_t agent)

@@ -7,17 +7,18 @@
 #include "fedplt/engine.h"
 
 struct fplt_engine {
-    const fplt_objective *objective;      /* borrowed */
-    const fplt_prox *prox;                /* borrowed, or `no_prox` */
-    const fplt_participation *everyone;   /* borrowed, or `all` */
-    fplt_prox *no_prox;                   /* owned */
-    fplt_participation *all;              /* owned */
-    fplt_run_settings settings;           /* arrays in it are not kept */
+    const fplt_objective *objective;    /* borrowed */
+    const fplt_prox *prox;              /* borrowed, or `no_prox` */
+    const fplt_participation *everyone; /* borrowed, or `all` */
+    fplt_prox *no_prox;                 /* owned */
+    fplt_participation *all;            /* owned */
+    fplt_run_settings settings;         /* arrays in it are not kept */
     fplt_plan plan;
     fplt_facts facts;
     fplt_hub *hub;
     fplt__fleet *fleet;
     fplt_curvature *curvatures;           /* owned; one an agent */
+    fplt_training *each;                  /* owned; one an agent, or NULL */
     uint32_t *active;                     /* owned; room for all */
     uint64_t *updates;                    /* owned; one an agent */
     double *down, *point, *before, *wide; /* owned */
@@ -27,7 +28,8 @@ struct fplt_engine {
     uint32_t last_active;
     fplt_measure start;
     int started;
-    uint64_t fingerprint[4]; /* of the data: a hash of the exact gradient at zero */
+    unsigned char identity[32]; /* of problem and settings, once `identified` */
+    int identified;
 };
 
 #endif

@@ -39,8 +39,8 @@ static fplt_status allocate(fplt_node *node, fplt_error *error)
         {&node->state, fplt_solver_state(objective, training)},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        fplt_status status = fplt__alloc_into(wanted[i].where, wanted[i].count, sizeof(double),
-                                              "an agent", error);
+        fplt_status status =
+            fplt__alloc_into(wanted[i].where, wanted[i].count, sizeof(double), "an agent", error);
         if (status)
             return status;
     }

@@ -22,8 +22,8 @@ struct fplt__pool {
     struct helper *helpers; /* owned; threads - 1 */
     pthread_mutex_t mutex;
     pthread_cond_t begin, end;
-    atomic_ulong job;     /* number of the job at hand */
-    atomic_uint running;  /* helpers still at it */
+    atomic_ulong job;    /* number of the job at hand */
+    atomic_uint running; /* helpers still at it */
     atomic_int quit;
     void (*task)(void *, unsigned);
     void *context;

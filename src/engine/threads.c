@@ -133,8 +133,8 @@ static void train_task(void *context, unsigned number)
     struct threads *threads = context;
     struct worker *worker = &threads->workers[number];
     fplt_round round = *threads->round;
-    int last_step = threads->exchange + 1 == threads->shape.exchanges &&
-                    !threads->shape.finish_down;
+    int last_step =
+        threads->exchange + 1 == threads->shape.exchanges && !threads->shape.finish_down;
     uint32_t first, last;
     while (take(threads, round.active, &first, &last)) {
         for (uint32_t position = first; position < last; position++) {
@@ -185,8 +185,9 @@ static void evaluate_task(void *context, unsigned number)
             fplt_error error;
             size_t hits = 0;
             double *out = worker->up;
-            fplt_status status = fplt_objective_value_gradient(
-                threads->objective, agent, threads->point, &out[n], out, worker->scratch);
+            fplt_status status =
+                fplt_objective_value_gradient(threads->objective, agent, threads->point, &out[n],
+                                              out, worker->scratch);
             int judged = !fplt_objective_hits(threads->objective, agent, threads->point, &hits,
                                               worker->scratch);
             out[n + 1] = (double)hits;
@@ -296,8 +297,8 @@ static fplt_status total(fplt__fleet *fleet, unsigned vector, unsigned count, fp
 static void draw_start(const struct threads *threads, uint32_t agent, double *start, double *second)
 {
     size_t n = threads->plan.dimension;
-    fplt_stream stream = fplt_stream_make(threads->plan.seed, threads->plan.run, FPLT_FOR_START, 0,
-                                          agent, 0);
+    fplt_stream stream =
+        fplt_stream_make(threads->plan.seed, threads->plan.run, FPLT_FOR_START, 0, agent, 0);
     memset(start, 0, n * sizeof *start);
     memset(second, 0, n * sizeof *second);
     if (threads->start == FPLT_START_GIVEN) {
@@ -422,8 +423,8 @@ static fplt_status create_agents(struct threads *threads, const struct fplt__fle
     const fplt_run_settings *settings = plan->settings;
     size_t n = threads->plan.dimension, agents = threads->plan.agents;
     fplt_status status;
-    if ((settings->each &&
-         (status = copy_of(&threads->each, settings->each, agents, sizeof *threads->each, error))) ||
+    if ((settings->each && (status = copy_of(&threads->each, settings->each, agents,
+                                             sizeof *threads->each, error))) ||
         (settings->given &&
          (status = copy_of(&threads->given, settings->given, n, sizeof(double), error))) ||
         (status = copy_of(&threads->curvatures, plan->curvatures, agents,
@@ -437,8 +438,8 @@ static fplt_status create_agents(struct threads *threads, const struct fplt__fle
     *scratch = 0;
     for (uint32_t i = 0; i < agents; i++) {
         const fplt_training *training = training_of(threads, i);
-        threads->step[i] = fplt__member_step(&threads->plan, training, &threads->curvatures[i],
-                                             plan->cohort);
+        threads->step[i] =
+            fplt__member_step(&threads->plan, training, &threads->curvatures[i], plan->cohort);
         if (i && !threads->each)
             continue;
         if ((status = fplt_training_check(training, threads->objective, error)))

@@ -4,6 +4,10 @@
 #include <string.h>
 
 static const fplt__kernel *const kernels[] = {
+#if defined(__x86_64__)
+    &fplt__kernel_avx512,
+    &fplt__kernel_avx2,
+#endif
     &fplt__kernel_reference,
 };
 

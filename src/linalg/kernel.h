@@ -42,5 +42,8 @@ fplt_status fplt__kernel_choose(const char *name, const fplt__kernel **kernel, f
 const fplt__kernel *fplt__kernel_get(size_t index);
 
 extern const fplt__kernel fplt__kernel_reference;
+#if defined(__x86_64__)
+extern const fplt__kernel fplt__kernel_avx2, fplt__kernel_avx512;
+#endif
 
 #endif

@@ -67,14 +67,13 @@ static fplt_status bernoulli_check(const fplt_participation_settings *settings, 
     if (!each && !is_probability(settings->probability))
         return fplt_error_set(
             error, FPLT_BAD_VALUE,
-            "bernoulli: probability is %g, but it must be a number above 0 and to "
-            "1",
+            "bernoulli: probability is %g, but it must be a number above 0 and at most 1",
             settings->probability);
     for (uint32_t i = 0; each && i < agents; i++)
         if (!is_probability(each[i]))
             return fplt_error_set(error, FPLT_BAD_VALUE,
                                   "bernoulli: the probability of agent %u is %g, but it must be a "
-                                  "number above 0 and to 1",
+                                  "number above 0 and at most 1",
                                   i, each[i]);
     return FPLT_OK;
 }

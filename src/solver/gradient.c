@@ -11,7 +11,8 @@ static size_t gradient_work(const fplt_objective *objective, const fplt_training
 }
 
 /* w <- w - step grad d(w), in one sweep over the coordinates. */
-static void step_down(const fplt_subproblem *problem, double step, const double *gradient, double *w)
+static void step_down(const fplt_subproblem *problem, double step, const double *gradient,
+                      double *w)
 {
     size_t n = fplt_objective_dimension(problem->objective);
     const double *linear = problem->linear, *centre = problem->centre;
@@ -32,8 +33,8 @@ static fplt_status descend(fplt_local *local, double *w, fplt_error *error)
     const fplt_subproblem *problem = &local->problem;
     double *gradient = fplt_local_work(local);
     for (uint32_t epoch = 0; epoch < local->training.epochs; epoch++) {
-        fplt_status status = fplt_objective_gradient(problem->objective, problem->agent, w, gradient,
-                                                     local->scratch);
+        fplt_status status = fplt_objective_gradient(problem->objective, problem->agent, w,
+                                                     gradient, local->scratch);
         if (status)
             return fplt_error_set(error, status, "the gradient of agent %u failed",
                                   local->identity);
@@ -47,11 +48,11 @@ static fplt_status descend_noisily(fplt_local *local, double *w, fplt_error *err
 {
     const fplt_subproblem *problem = &local->problem;
     double *gradient = fplt_local_work(local);
-    fplt_stream stream = fplt_stream_make(local->seed, local->run, FPLT_FOR_NOISE, local->round,
-                                          local->identity, 0);
+    fplt_stream stream =
+        fplt_stream_make(local->seed, local->run, FPLT_FOR_NOISE, local->round, local->identity, 0);
     for (uint32_t epoch = 0; epoch < local->training.epochs; epoch++) {
-        fplt_status status = fplt_objective_gradient(problem->objective, problem->agent, w, gradient,
-                                                     local->scratch);
+        fplt_status status = fplt_objective_gradient(problem->objective, problem->agent, w,
+                                                     gradient, local->scratch);
         if (status)
             return fplt_error_set(error, status, "the gradient of agent %u failed",
                                   local->identity);
@@ -76,8 +77,8 @@ static fplt_status accelerate(fplt_local *local, double *w, int noisy, fplt_erro
     size_t n = fplt_objective_dimension(local->problem.objective);
     double *gradient = fplt_local_work(local), *u = gradient + n;
     double step = fplt__accelerated_step(local), b = fplt__momentum(local);
-    fplt_stream stream = fplt_stream_make(local->seed, local->run, FPLT_FOR_NOISE, local->round,
-                                          local->identity, 0);
+    fplt_stream stream =
+        fplt_stream_make(local->seed, local->run, FPLT_FOR_NOISE, local->round, local->identity, 0);
     memcpy(u, w, n * sizeof *u);
     for (uint32_t epoch = 0; epoch < local->training.epochs; epoch++) {
         fplt_status status = fplt_local_gradient(local, w, gradient);

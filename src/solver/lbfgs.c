@@ -68,8 +68,7 @@ static fplt_status run(fplt_local *local, double *w, fplt_error *error)
     parameter.epsilon = local->training.tolerance;
     /* Any other end than lack of memory leaves the best point found: also the iteration limit, and a
      * line search that finds nothing lower. */
-    int outcome = task.status ? 0
-                              : lbfgs((int)n, point, NULL, evaluate, NULL, &task, &parameter);
+    int outcome = task.status ? 0 : lbfgs((int)n, point, NULL, evaluate, NULL, &task, &parameter);
     if (outcome == LBFGSERR_OUTOFMEMORY)
         task.status = FPLT_NO_MEMORY;
     if (task.status)

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <lapacke.h>
+#include "linalg/cholesky.h"
 
 enum { MOST_DIRECT = 400 };
 
@@ -43,13 +43,13 @@ static fplt_status factorise(fplt_local *local, const double *w, double *matrix,
 {
     const fplt_subproblem *problem = &local->problem;
     size_t n = fplt_objective_dimension(problem->objective);
-    fplt_status status = fplt_objective_hessian(problem->objective, problem->agent, w, matrix,
-                                                local->scratch);
+    fplt_status status =
+        fplt_objective_hessian(problem->objective, problem->agent, w, matrix, local->scratch);
     if (status)
         return fplt_error_set(error, status, "the Hessian of agent %u failed", local->identity);
     for (size_t j = 0; j < n; j++)
         matrix[j * n + j] += problem->inverse_rho;
-    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)n, matrix, (lapack_int)n))
+    if (!fplt__cholesky_factor(matrix, n))
         return fplt_error_set(error, FPLT_FAILED,
                               "the local subproblem of agent %u is not strongly convex: Newton "
                               "needs a ridge, or a smaller rho",
@@ -84,8 +84,7 @@ static fplt_status direct_step(fplt_local *local, const double *w, const double 
         return status;
     for (size_t j = 0; j < n; j++)
         step[j] = -gradient[j];
-    LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'L', (lapack_int)n, 1, factor, (lapack_int)n, step,
-                        (lapack_int)n);
+    fplt__cholesky_solve(factor, n, step);
     return FPLT_OK;
 }
 

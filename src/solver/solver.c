@@ -5,9 +5,9 @@
 #include <string.h>
 
 static const fplt_solver *const solvers[] = {
-    &fplt__solver_gradient,  &fplt__solver_accelerated,       &fplt__solver_sgd,
-    &fplt__solver_svrg,      &fplt__solver_accelerated_sgd,   &fplt__solver_noisy,
-    &fplt__solver_lbfgs,     &fplt__solver_noisy_accelerated, &fplt__solver_newton,
+    &fplt__solver_gradient, &fplt__solver_accelerated,       &fplt__solver_sgd,
+    &fplt__solver_svrg,     &fplt__solver_accelerated_sgd,   &fplt__solver_noisy,
+    &fplt__solver_lbfgs,    &fplt__solver_noisy_accelerated, &fplt__solver_newton,
 };
 
 const fplt_solver *fplt_solver_list(size_t index)
@@ -103,8 +103,8 @@ void fplt__subproblem_add(const fplt_subproblem *problem, const double *w, doubl
 fplt_status fplt_local_gradient(fplt_local *local, const double *w, double *gradient)
 {
     const fplt_subproblem *problem = &local->problem;
-    fplt_status status = fplt_objective_gradient(problem->objective, problem->agent, w, gradient,
-                                                 local->scratch);
+    fplt_status status =
+        fplt_objective_gradient(problem->objective, problem->agent, w, gradient, local->scratch);
     fplt__subproblem_add(problem, w, gradient);
     local->gradients += 1;
     return status;

@@ -65,8 +65,7 @@ static const uint32_t *next_batch(struct batches *batches, uint32_t *count)
     }
     if (!batches->by_pass) {
         for (uint32_t i = 0; i < batches->size; i++) {
-            uint32_t j =
-                i + (uint32_t)fplt_stream_below(&batches->stream, batches->records - i);
+            uint32_t j = i + (uint32_t)fplt_stream_below(&batches->stream, batches->records - i);
             uint32_t held = batches->order[i];
             batches->order[i] = batches->order[j];
             batches->order[j] = held;
@@ -136,8 +135,8 @@ static fplt_status run_svrg(fplt_local *local, double *w, fplt_error *error)
            *old = full + n;
     struct batches batches = batches_of(local, gradient + 4 * n);
     memcpy(anchor, w, n * sizeof *anchor);
-    fplt_status status = fplt_objective_gradient(problem->objective, problem->agent, anchor, full,
-                                                 local->scratch);
+    fplt_status status =
+        fplt_objective_gradient(problem->objective, problem->agent, anchor, full, local->scratch);
     local->gradients += 1;
     for (uint32_t left = steps_of(&batches, local->training.epochs); left > 0 && !status; left--) {
         uint32_t count;

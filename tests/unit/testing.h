@@ -20,40 +20,40 @@
 #define SHARED "../shared"
 
 /* Fails with the sentence of the error. */
-#define assert_ok(call, error)                                                                     \
-    do {                                                                                           \
-        fplt_status status_ = (call);                                                              \
-        if (status_)                                                                               \
-            fail_msg("%s: %s: %s", #call, fplt_status_name(status_), (error).text);                \
+#define assert_ok(call, error)                                                      \
+    do {                                                                            \
+        fplt_status status_ = (call);                                               \
+        if (status_)                                                                \
+            fail_msg("%s: %s: %s", #call, fplt_status_name(status_), (error).text); \
     } while (0)
 
-#define assert_near(a, b, tolerance)                                                               \
-    do {                                                                                           \
-        double a_ = (a), b_ = (b), tolerance_ = (tolerance);                                       \
-        if (!(fabs(a_ - b_) <= tolerance_))                                                        \
-            fail_msg("%s = %.17g is not within %g of %s = %.17g", #a, a_, tolerance_, #b, b_);     \
+#define assert_near(a, b, tolerance)                                                           \
+    do {                                                                                       \
+        double a_ = (a), b_ = (b), tolerance_ = (tolerance);                                   \
+        if (!(fabs(a_ - b_) <= tolerance_))                                                    \
+            fail_msg("%s = %.17g is not within %g of %s = %.17g", #a, a_, tolerance_, #b, b_); \
     } while (0)
 
 /* Tolerance relative to the larger magnitude. */
-#define assert_close(a, b, tolerance)                                                              \
-    do {                                                                                           \
-        double x_ = (a), y_ = (b);                                                                 \
-        assert_near(x_, y_, (tolerance)*fmax(fabs(x_), fabs(y_)));                                 \
+#define assert_close(a, b, tolerance)                              \
+    do {                                                           \
+        double x_ = (a), y_ = (b);                                 \
+        assert_near(x_, y_, (tolerance)*fmax(fabs(x_), fabs(y_))); \
     } while (0)
 
-#define assert_contains(text, part)                                                                \
-    do {                                                                                           \
-        if (!strstr((text), (part)))                                                               \
-            fail_msg("'%s' does not contain '%s'", (text), (part));                                \
+#define assert_contains(text, part)                                 \
+    do {                                                            \
+        if (!strstr((text), (part)))                                \
+            fail_msg("'%s' does not contain '%s'", (text), (part)); \
     } while (0)
 
 /* Skips the test, saying why, where a file of ../shared is absent. */
-#define need_file(path)                                                                            \
-    do {                                                                                           \
-        if (access((path), R_OK) != 0) {                                                           \
-            print_message("skipped: %s is not there\n", (path));                                   \
-            skip();                                                                                \
-        }                                                                                          \
+#define need_file(path)                                          \
+    do {                                                         \
+        if (access((path), R_OK) != 0) {                         \
+            print_message("skipped: %s is not there\n", (path)); \
+            skip();                                              \
+        }                                                        \
     } while (0)
 
 #endif

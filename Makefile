@@ -1,0 +1,60 @@
+# The few commands a person types; meson does the work (see meson.build).
+#
+#   make            build/fedplt and the library
+#   make demo       set up, build, run the main job
+#   make check      set up, build, pass all tests
+#   make sanitize   the tests under ASan+UBSan and under TSan, and valgrind
+#   make bench      what the program's speed is, as ratios
+#   make fuzz       ten minutes for each parser (FUZZ_SECONDS=600)
+#   make install    library, headers, fedplt.pc, program, man pages, completion (PREFIX, DESTDIR)
+
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 600
+BUILD = build
+
+.PHONY: all setup demo check sanitize bench fuzz install format clean
+
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet
+
+setup:
+	@tools/setup
+
+$(BUILD)/build.ninja:
+	@meson setup $(BUILD) --buildtype=release --prefix=$(PREFIX) >/dev/null
+
+build-asan/build.ninja:
+	@CC=clang meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false \
+	    --buildtype=debugoptimized >/dev/null
+
+build-tsan/build.ninja:
+	@CC=clang meson setup build-tsan -Db_sanitize=thread -Db_lundef=false \
+	    --buildtype=debugoptimized >/dev/null
+
+demo: setup all
+	@tools/demo $(BUILD)/fedplt
+
+check: setup all build-asan/build.ninja
+	@ninja -C build-asan --quiet
+	@tests/run $(BUILD) build-asan
+
+sanitize: setup build-asan/build.ninja build-tsan/build.ninja all
+	@ninja -C build-asan --quiet
+	@ninja -C build-tsan --quiet
+	@tests/run --suite unit build-asan build-tsan
+	@tests/run --suite unit --valgrind $(BUILD)
+
+bench: setup all
+	@tools/bench $(BUILD)
+
+fuzz: setup
+	@tools/fuzz $(FUZZ_SECONDS)
+
+install: all
+	@meson install -C $(BUILD) --no-rebuild
+
+format:
+	@git ls-files '*.c' '*.h' '*.inc' | xargs clang-format -i
+
+clean:
+	rm -rf build build-asan build-tsan build-fuzz

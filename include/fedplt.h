@@ -1,0 +1,20 @@
+/* fedplt: private federated learning with local training. Everything public at once. */
+#ifndef FEDPLT_H
+#define FEDPLT_H
+
+#include "fedplt/algorithm.h"
+#include "fedplt/data.h"
+#include "fedplt/engine.h"
+#include "fedplt/log.h"
+#include "fedplt/memory.h"
+#include "fedplt/objective.h"
+#include "fedplt/participation.h"
+#include "fedplt/prox.h"
+#include "fedplt/random.h"
+#include "fedplt/settings.h"
+#include "fedplt/solver.h"
+#include "fedplt/status.h"
+#include "fedplt/steps.h"
+#include "fedplt/sum.h"
+
+#endif

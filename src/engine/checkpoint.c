@@ -1,0 +1,277 @@
+/* Checkpoints: the whole state between two rounds. Layout, all in the machine's byte order:
+ *
+ *     magic, head (fixed size), updates, coordinator vectors, numbers, running sums, agents' state,
+ *     hash of everything before it (BLAKE2b, 32 bytes)
+ *
+ * The head carries a hash of what the run is: settings, parameters, kernel, and the data by way of
+ * the exact gradient at zero. A file with another one is refused. */
+#include "engine/engine.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+
+enum { HASH = 32 };
+
+static const char magic[16] = "fedplt-state-1\n";
+static const uint64_t byte_order = UINT64_C(0x0102030405060708);
+
+struct head {
+    char magic[16];
+    uint64_t byte_order;
+    char algorithm[32], kernel[32];
+    uint64_t dimension, agents, seed, run;
+    uint64_t round, last_active, started;
+    fplt_counters counters;
+    fplt_measure start;
+    unsigned char identity[HASH];
+};
+
+/* Bytes on their way to or from a file, hashed as they pass. */
+struct carrier {
+    fplt__file *file;   /* saving */
+    const char *cursor; /* loading */
+    crypto_generichash_state hash;
+    fplt_error *error;
+};
+
+static fplt_status write_bytes(void *context, void *bytes, size_t size)
+{
+    struct carrier *carrier = context;
+    crypto_generichash_update(&carrier->hash, bytes, size);
+    return fplt__file_write(carrier->file, bytes, size, carrier->error);
+}
+
+static fplt_status read_bytes(void *context, void *bytes, size_t size)
+{
+    struct carrier *carrier = context;
+    memcpy(bytes, carrier->cursor, size);
+    carrier->cursor += size;
+    return FPLT_OK;
+}
+
+static fplt_status count_bytes(void *context, void *bytes, size_t size)
+{
+    (void)bytes;
+    *(size_t *)context += size;
+    return FPLT_OK;
+}
+
+static void hash_text(crypto_generichash_state *hash, const char *text)
+{
+    crypto_generichash_update(hash, (const unsigned char *)text, strlen(text) + 1);
+}
+
+static void hash_number(crypto_generichash_state *hash, double number)
+{
+    crypto_generichash_update(hash, (const unsigned char *)&number, sizeof number);
+}
+
+static void hash_training(crypto_generichash_state *hash, const fplt_training *training)
+{
+    hash_text(hash, training->solver->name);
+    const double numbers[] = {training->step,        training->epochs,  training->batch,
+                              training->replacement, training->by_pass, training->noise_tau,
+                              training->tolerance,   training->memory};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        hash_number(hash, numbers[i]);
+}
+
+/* The data, through the sum of all gradients at zero. */
+static fplt_status hash_data(fplt_engine *engine, crypto_generichash_state *hash, fplt_error *error)
+{
+    memset(engine->point, 0, engine->plan.dimension * sizeof(double));
+    fplt_sum_clear(engine->sum);
+    fplt_status status =
+        engine->fleet->verbs->evaluate(engine->fleet, engine->point, engine->sum, error);
+    for (size_t i = 0; !status && i < engine->plan.dimension + FPLT__MEASURES; i++) {
+        uint64_t words[2];
+        fplt_sum_export(engine->sum, i, words, 1);
+        crypto_generichash_update(hash, (const unsigned char *)words, sizeof words);
+    }
+    return status;
+}
+
+static fplt_status identify(fplt_engine *engine, fplt_error *error)
+{
+    if (engine->identified)
+        return FPLT_OK;
+    crypto_generichash_state hash;
+    crypto_generichash_init(&hash, NULL, 0, HASH);
+    hash_text(&hash, engine->plan.algorithm->name);
+    hash_text(&hash, fplt_objective_kernel(engine->objective));
+    hash_text(&hash, fplt_prox_name(engine->prox));
+    hash_text(&hash, fplt_participation_name(engine->everyone));
+    for (size_t i = 0; i < fplt_algorithm_parameters(engine->plan.algorithm); i++)
+        hash_number(&hash, engine->plan.parameter[i]);
+    hash_training(&hash, &engine->settings.training);
+    for (uint32_t i = 0; i < engine->plan.agents; i++) {
+        if (engine->each)
+            hash_training(&hash, &engine->each[i]);
+        hash_number(&hash, fplt_engine_step(engine, i));
+        hash_number(&hash, fplt_participation_rate(engine->everyone, i));
+    }
+    fplt_status status = hash_data(engine, &hash, error);
+    crypto_generichash_final(&hash, engine->identity, HASH);
+    engine->identified = !status;
+    return status;
+}
+
+static void fill_head(const fplt_engine *engine, struct head *head)
+{
+    memset(head, 0, sizeof *head);
+    memcpy(head->magic, magic, sizeof magic);
+    head->byte_order = byte_order;
+    strncpy(head->algorithm, engine->plan.algorithm->name, sizeof head->algorithm - 1);
+    strncpy(head->kernel, fplt_objective_kernel(engine->objective), sizeof head->kernel - 1);
+    head->dimension = engine->plan.dimension;
+    head->agents = engine->plan.agents;
+    head->seed = engine->plan.seed;
+    head->run = engine->plan.run;
+    head->round = engine->round;
+    head->last_active = engine->last_active;
+    head->started = (uint64_t)engine->started;
+    head->counters = engine->counters;
+    head->start = engine->start;
+    memcpy(head->identity, engine->identity, HASH);
+}
+
+/* Visits everything behind the head, in the order of the file. */
+static fplt_status visit_state(fplt_engine *engine, uint64_t *totals,
+                               fplt_status (*visit)(void *, void *, size_t), void *context)
+{
+    fplt_hub *hub = engine->hub;
+    size_t n = engine->plan.dimension;
+    fplt_status status;
+    if ((status = visit(context, engine->updates, engine->plan.agents * sizeof(uint64_t))) ||
+        (status = visit(context, engine->before, n * sizeof(double))) ||
+        (status = visit(context, hub->view.vector, hub->shape.vectors * n * sizeof(double))) ||
+        (status = visit(context, hub->view.number, hub->shape.numbers * sizeof(double))) ||
+        (status = visit(context, totals, 2 * fplt_sum_length(hub->totals) * sizeof(uint64_t))))
+        return status;
+    return engine->fleet->verbs->each_state(engine->fleet, visit, context);
+}
+
+static fplt_status totals_buffer(const fplt_engine *engine, uint64_t **totals, fplt_error *error)
+{
+    return fplt__alloc_into(totals, 2 * fplt_sum_length(engine->hub->totals), sizeof **totals,
+                            "a checkpoint", error);
+}
+
+fplt_status fplt_engine_save(fplt_engine *engine, const char *path, fplt_error *error)
+{
+    struct head head;
+    uint64_t *totals;
+    fplt_status status = identify(engine, error);
+    if (status || (status = totals_buffer(engine, &totals, error)))
+        return status;
+    fplt_sum_export(engine->hub->totals, 0, totals, fplt_sum_length(engine->hub->totals));
+    fill_head(engine, &head);
+    struct carrier carrier = {.error = error};
+    crypto_generichash_init(&carrier.hash, NULL, 0, HASH);
+    status = fplt__file_open(path, 0600, &carrier.file, error);
+    if (!status) {
+        unsigned char hash[HASH];
+        status = write_bytes(&carrier, &head, sizeof head);
+        if (!status)
+            status = visit_state(engine, totals, write_bytes, &carrier);
+        crypto_generichash_final(&carrier.hash, hash, HASH);
+        if (!status)
+            status = fplt__file_write(carrier.file, hash, HASH, error);
+        if (status)
+            fplt__file_abort(carrier.file);
+        else
+            status = fplt__file_commit(carrier.file, error);
+    }
+    fplt__free(totals);
+    return status;
+}
+
+/* Whether the file is whole, and of this run. */
+static fplt_status check(const fplt_engine *engine, const char *path, const char *text,
+                         size_t length, size_t expected, fplt_error *error)
+{
+    struct head head, own;
+    unsigned char hash[HASH];
+    if (length < sizeof head || memcmp(text, magic, sizeof magic) != 0)
+        return fplt_error_set(error, FPLT_BAD_DATA, "%s: this is not a checkpoint of fedplt", path);
+    memcpy(&head, text, sizeof head);
+    crypto_generichash(hash, HASH, (const unsigned char *)text, length - HASH, NULL, 0);
+    if (memcmp(hash, text + length - HASH, HASH) != 0)
+        return fplt_error_set(error, FPLT_BAD_DATA, "%s: the checkpoint is damaged or cut short",
+                              path);
+    fill_head(engine, &own);
+    head.algorithm[sizeof head.algorithm - 1] = head.kernel[sizeof head.kernel - 1] = 0;
+    if (head.byte_order != byte_order)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "%s: the checkpoint is from a machine of another byte order", path);
+    if (strcmp(head.algorithm, own.algorithm) != 0 || strcmp(head.kernel, own.kernel) != 0)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "%s: the checkpoint is of %s with the %s kernel, but this run is %s "
+                              "with the %s kernel",
+                              path, head.algorithm, head.kernel, own.algorithm, own.kernel);
+    if (head.dimension != own.dimension || head.agents != own.agents)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "%s: the checkpoint is of %llu agents and %llu coordinates, but this "
+                              "run has %llu and %llu",
+                              path, (unsigned long long)head.agents,
+                              (unsigned long long)head.dimension, (unsigned long long)own.agents,
+                              (unsigned long long)own.dimension);
+    if (head.seed != own.seed || head.run != own.run)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "%s: the checkpoint has seed %llu, but this run has seed %llu", path,
+                              (unsigned long long)head.seed, (unsigned long long)own.seed);
+    if (memcmp(head.identity, own.identity, HASH) != 0 || length != expected)
+        return fplt_error_set(
+            error, FPLT_BAD_DATA,
+            "%s: the checkpoint is of other data or other settings (solver, step, "
+            "epochs, parameters, participation)",
+            path);
+    return FPLT_OK;
+}
+
+static fplt_status restore(fplt_engine *engine, const char *text, uint64_t *totals,
+                           fplt_error *error)
+{
+    struct head head;
+    memcpy(&head, text, sizeof head);
+    struct carrier carrier = {.cursor = text + sizeof head};
+    fplt_status status = visit_state(engine, totals, read_bytes, &carrier);
+    if (status)
+        return fplt_error_set(error, status, "the agents' state cannot be restored");
+    engine->round = head.round;
+    engine->last_active = (uint32_t)head.last_active;
+    engine->started = (int)head.started;
+    engine->counters = head.counters;
+    engine->start = head.start;
+    fplt_sum_clear(engine->hub->totals);
+    status =
+        fplt_sum_add_words(engine->hub->totals, 0, totals, fplt_sum_length(engine->hub->totals));
+    fplt__hub_refresh(engine->hub);
+    return status ? fplt_error_set(error, status, "the running sums are out of range") : FPLT_OK;
+}
+
+fplt_status fplt_engine_load(fplt_engine *engine, const char *path, fplt_error *error)
+{
+    char *text = NULL;
+    uint64_t *totals = NULL;
+    size_t length = 0, expected = sizeof(struct head) + HASH;
+    fplt_status status = identify(engine, error);
+    if (!status)
+        status = fplt__file_read(path, SIZE_MAX / 4, &text, &length, error);
+    if (!status)
+        status = totals_buffer(engine, &totals, error);
+    if (!status)
+        status = visit_state(engine, totals, count_bytes, &expected);
+    if (!status)
+        status = check(engine, path, text, length, expected, error);
+    if (!status)
+        status = restore(engine, text, totals, error);
+    fplt__free(text);
+    fplt__free(totals);
+    return status;
+}

@@ -1,0 +1,167 @@
+/* The kernel for AVX2 with fused multiply-add. */
+#include <immintrin.h>
+#include <math.h>
+
+#include "linalg/elementary.h"
+#include "linalg/kernel.h"
+
+#define KERNEL     fplt__kernel_avx2
+#define NAME       "avx2"
+#define HELP       "AVX2 and FMA"
+#define LANES      4
+#define PANEL_MOST 16
+
+typedef __m256d lanes;
+
+static int available(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static inline lanes load(const double *x)
+{
+    return _mm256_loadu_pd(x);
+}
+
+static inline void store(double *x, lanes a)
+{
+    _mm256_storeu_pd(x, a);
+}
+
+static inline __m256i first_lanes(size_t count)
+{
+    static const int64_t mask[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
+    return _mm256_loadu_si256((const __m256i *)(mask + 4 - count));
+}
+
+static inline lanes load_some(const double *x, size_t count)
+{
+    return _mm256_maskload_pd(x, first_lanes(count));
+}
+
+static inline void store_some(double *x, lanes a, size_t count)
+{
+    _mm256_maskstore_pd(x, first_lanes(count), a);
+}
+
+static inline lanes splat(double x)
+{
+    return _mm256_set1_pd(x);
+}
+
+static inline lanes add(lanes a, lanes b)
+{
+    return _mm256_add_pd(a, b);
+}
+
+static inline lanes sub(lanes a, lanes b)
+{
+    return _mm256_sub_pd(a, b);
+}
+
+static inline lanes mul(lanes a, lanes b)
+{
+    return _mm256_mul_pd(a, b);
+}
+
+static inline lanes quotient(lanes a, lanes b)
+{
+    return _mm256_div_pd(a, b);
+}
+
+static inline lanes largest(lanes a, lanes b)
+{
+    return _mm256_max_pd(a, b);
+}
+
+static inline lanes multiply_add(lanes a, lanes b, lanes c)
+{
+    return _mm256_fmadd_pd(a, b, c);
+}
+
+static inline lanes negative_multiply_add(lanes a, lanes b, lanes c)
+{
+    return _mm256_fnmadd_pd(a, b, c);
+}
+
+static inline double total(lanes a)
+{
+    __m128d pair = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)));
+}
+
+static inline lanes total_of_four(const lanes *sum)
+{
+    lanes low = _mm256_hadd_pd(sum[0], sum[1]), high = _mm256_hadd_pd(sum[2], sum[3]);
+    return add(_mm256_permute2f128_pd(low, high, 0x20), _mm256_permute2f128_pd(low, high, 0x31));
+}
+
+static inline void store_rows(double *out, const lanes *sum)
+{
+    store(out, total_of_four(sum));
+    store(out + 4, total_of_four(sum + 4));
+}
+
+/* x = k ln 2 + r: `shifted` has k in its low bits, the result is e^r. */
+static inline lanes reduce(lanes x, lanes *shifted)
+{
+    *shifted = multiply_add(x, splat(FPLT_LOG2_E), splat(FPLT_ROUND));
+    lanes k = sub(*shifted, splat(FPLT_ROUND));
+    lanes r = negative_multiply_add(k, splat(FPLT_LN2), x);
+    r = negative_multiply_add(k, splat(FPLT_LN2_REST), r);
+    lanes r2 = mul(r, r), r4 = mul(r2, r2);
+    lanes p01 = multiply_add(r, splat(FPLT_EXP_1), splat(FPLT_EXP_0));
+    lanes p23 = multiply_add(r, splat(FPLT_EXP_3), splat(FPLT_EXP_2));
+    lanes p45 = multiply_add(r, splat(FPLT_EXP_5), splat(FPLT_EXP_4));
+    lanes p67 = multiply_add(r, splat(FPLT_EXP_7), splat(FPLT_EXP_6));
+    lanes p89 = multiply_add(r, splat(FPLT_EXP_9), splat(FPLT_EXP_8));
+    lanes low = multiply_add(p23, r2, p01), middle = multiply_add(p67, r2, p45);
+    lanes p = multiply_add(multiply_add(p89, r4, middle), r4, low);
+    return add(splat(1), multiply_add(r2, p, r));
+}
+
+static inline lanes power_of_two(lanes shifted)
+{
+    __m256i exponent = _mm256_add_epi64(_mm256_castpd_si256(shifted), _mm256_set1_epi64x(1023));
+    return _mm256_castsi256_pd(_mm256_slli_epi64(exponent, 52));
+}
+
+/* |x| <= 708: the exponent is added to the bits */
+static inline lanes safe_exponential(lanes x)
+{
+    lanes shifted, rest = reduce(x, &shifted);
+    __m256i exponent = _mm256_slli_epi64(_mm256_castpd_si256(shifted), 52);
+    return _mm256_castsi256_pd(_mm256_add_epi64(_mm256_castpd_si256(rest), exponent));
+}
+
+/* The order of min and max lets a NaN through. */
+static inline lanes clamp(lanes x, double low, double high)
+{
+    return _mm256_max_pd(splat(low), _mm256_min_pd(splat(high), x));
+}
+
+/* Two factors: a subnormal result is rounded once. */
+static inline lanes exponential(lanes x)
+{
+    lanes shifted, rest = reduce(clamp(x, -746, 710), &shifted);
+    lanes k = sub(shifted, splat(FPLT_ROUND));
+    lanes half = multiply_add(k, splat(0.5), splat(FPLT_ROUND));
+    lanes other = add(sub(k, sub(half, splat(FPLT_ROUND))), splat(FPLT_ROUND));
+    return mul(mul(rest, power_of_two(half)), power_of_two(other));
+}
+
+/* 1/(1 + e^-x) of two vectors */
+static inline void sigmoid_pair(lanes *one, lanes *other)
+{
+    lanes a = safe_exponential(clamp(sub(splat(0), *one), -FPLT_EXP_SAFE, FPLT_EXP_SAFE));
+    lanes b = safe_exponential(clamp(sub(splat(0), *other), -FPLT_EXP_SAFE, FPLT_EXP_SAFE));
+    *one = quotient(splat(1), add(splat(1), a));
+    *other = quotient(splat(1), add(splat(1), b));
+}
+
+static inline lanes magnitude(lanes x)
+{
+    return _mm256_andnot_pd(splat(-0.0), x);
+}
+
+#include "linalg/simd.inc"

@@ -1,0 +1,350 @@
+/* Settings: what is taken, what is refused, and with which sentence. */
+#include "testing.h"
+
+#include <locale.h>
+
+#include "failing.h"
+#include "fedplt/settings.h"
+
+#define INF HUGE_VAL
+
+static const fplt_setting table[] = {
+    {"rho", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, INF, NULL, "penalty", 0.1, 10},
+    {"share", FPLT_REAL, FPLT_ABOVE, "1", 0, 1, NULL, "share of agents", 0, 0},
+    {"momentum", FPLT_REAL, FPLT_BELOW, "0.5", 0, 1, NULL, "momentum", 0, 0},
+    {"free", FPLT_REAL, 0, NULL, -INF, INF, NULL, "any number", 0, 0},
+    {"ceiling", FPLT_REAL, 0, NULL, -INF, 3, NULL, "at most three", 0, 0},
+    {"negative", FPLT_REAL, FPLT_BELOW, NULL, -INF, 0, NULL, "below zero", 0, 0},
+    {"epochs", FPLT_INTEGER, 0, "5", 1, INF, NULL, "local epochs", 0, 0},
+    {"threads", FPLT_INTEGER, FPLT_AUTO, "auto", 1, 1024, NULL, "threads", 0, 0},
+    {"verbose", FPLT_SWITCH, 0, "no", 0, 0, NULL, "say more", 0, 0},
+    {"solver", FPLT_CHOICE, 0, "gradient", 0, 0, "gradient|sgd|newton", "local solver", 0, 0},
+    {"output", FPLT_TEXT, 0, NULL, 0, 0, NULL, "file", 0, 0},
+    {"privacy.epsilon", FPLT_REAL, FPLT_ABOVE, NULL, 0, INF, NULL, "budget", 0, 0},
+    {"seeds", FPLT_INTEGER, FPLT_LIST, "1,2", 0, INF, NULL, "seeds", 0, 0},
+    {"solvers", FPLT_CHOICE, FPLT_LIST, NULL, 0, 0, "gradient|sgd", "solvers", 0, 0},
+    {"names", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL, "names", 0, 0},
+    {"with", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL, "own settings", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+static const fplt_setting second[] = {
+    {"epochs", FPLT_TEXT, 0, "never", 0, 0, NULL, "hidden by the first table", 0, 0},
+    {"data", FPLT_TEXT, FPLT_REQUIRED, NULL, 0, 0, NULL, "where the rows are", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+static fplt_settings *make(void)
+{
+    fplt_error error;
+    fplt_settings *settings;
+    assert_ok(fplt_settings_create(&settings, &error), error);
+    assert_ok(fplt_settings_add(settings, "training", table, &error), error);
+    assert_ok(fplt_settings_add(settings, "data", second, &error), error);
+    return settings;
+}
+
+static void accepted(fplt_settings *settings, const char *name, const char *value)
+{
+    fplt_error error;
+    assert_ok(fplt_settings_set(settings, name, value, "test", &error), error);
+    assert_string_equal(fplt_settings_text(settings, name), value);
+}
+
+/* The sentence begins with the origin and names the field, the value and what is legal. */
+static void refused(fplt_settings *settings, const char *name, const char *value,
+                    const char *what_is_legal)
+{
+    fplt_error error;
+    const char *before = fplt_settings_text(settings, name);
+    assert_int_equal(fplt_settings_set(settings, name, value, "file.yaml:12", &error),
+                     FPLT_BAD_VALUE);
+    assert_int_equal(error.status, FPLT_BAD_VALUE);
+    char start[200];
+    snprintf(start, sizeof start, "file.yaml:12: %s is '%s', but it must be %s", name, value,
+             what_is_legal);
+    assert_string_equal(error.text, start);
+    assert_ptr_equal(fplt_settings_text(settings, name), before);
+}
+
+static void numbers_and_ranges(void **state)
+{
+    (void)state;
+    fplt_settings *s = make();
+    assert_true(fplt_settings_is_auto(s, "rho"));
+    assert_true(isnan(fplt_settings_real(s, "rho")));
+    accepted(s, "rho", "2.5e-3");
+    assert_false(fplt_settings_is_auto(s, "rho"));
+    assert_true(fplt_settings_real(s, "rho") == 2.5e-3);
+    accepted(s, "rho", "auto");
+    refused(s, "rho", "0", "a number above 0, or auto");
+    refused(s, "rho", "automatic", "a number above 0, or auto");
+    accepted(s, "share", "1");
+    refused(s, "share", "0", "a number above 0 and at most 1");
+    refused(s, "share", "1.0001", "a number above 0 and at most 1");
+    refused(s, "share", "auto", "a number above 0 and at most 1");
+    accepted(s, "momentum", "0");
+    refused(s, "momentum", "1", "a number of at least 0 and below 1");
+    refused(s, "momentum", "nan", "a number of at least 0 and below 1");
+    accepted(s, "free", "-1e308");
+    refused(s, "free", "1e309", "a number");
+    refused(s, "free", "-inf", "a number");
+    accepted(s, "ceiling", "-7");
+    refused(s, "ceiling", "3.5", "a number of at most 3");
+    refused(s, "negative", "0", "a number below 0");
+    accepted(s, "epochs", "1");
+    refused(s, "epochs", "0", "a whole number of at least 1");
+    refused(s, "epochs", "2.5", "a whole number of at least 1");
+    accepted(s, "threads", "1024");
+    assert_int_equal(fplt_settings_integer(s, "threads"), 1024);
+    refused(s, "threads", "1025", "a whole number from 1 to 1024, or auto");
+    fplt_settings_destroy(s);
+    fplt_settings_destroy(NULL);
+}
+
+static void switches_choices_text(void **state)
+{
+    (void)state;
+    fplt_settings *s = make();
+    const char *const words[2][3] = {{"no", "false", "off"}, {"yes", "true", "on"}};
+    assert_false(fplt_settings_switch(s, "verbose"));
+    for (int i = 0; i < 6; i++) {
+        accepted(s, "verbose", words[i % 2][i / 2]);
+        assert_int_equal(fplt_settings_switch(s, "verbose"), i % 2);
+    }
+    refused(s, "verbose", "maybe", "yes or no");
+    refused(s, "verbose", "1", "yes or no");
+    refused(s, "verbose", "", "yes or no");
+    accepted(s, "solver", "newton");
+    refused(s, "solver", "newto", "one of gradient, sgd, newton");
+    refused(s, "solver", "gradient|sgd", "one of gradient, sgd, newton");
+    refused(s, "solver", "", "one of gradient, sgd, newton");
+    accepted(s, "output", "any, thing = at all");
+    accepted(s, "output", "");
+    fplt_settings_destroy(s);
+}
+
+static void lists_and_pairs(void **state)
+{
+    (void)state;
+    fplt_settings *s = make();
+    const char *several = "a whole number of at least 0 (several are separated by commas)";
+    accepted(s, "seeds", "7");
+    accepted(s, "seeds", "3,4,5");
+    refused(s, "seeds", "", several);
+    refused(s, "seeds", "3,,4", several);
+    refused(s, "seeds", "3,", several);
+    refused(s, "seeds", ",3", several);
+    refused(s, "seeds", "3, 4", several);
+    refused(s, "seeds", "3,-1", several);
+    accepted(s, "solvers", "sgd,gradient");
+    refused(s, "solvers", "sgd,newton", "one of gradient, sgd (several are separated by commas)");
+    accepted(s, "names", "anna,berta,");
+    accepted(s, "with", "rho=1");
+    accepted(s, "with", "rho=1,gamma=a=b,empty=");
+    accepted(s, "with", "a\\,b\\=c=d\\\\");
+    refused(s, "with", "", "key=value pairs");
+    refused(s, "with", "rho", "key=value pairs");
+    refused(s, "with", "=1", "key=value pairs");
+    refused(s, "with", "rho=1,", "key=value pairs");
+    refused(s, "with", "rho=1,gamma", "key=value pairs");
+    refused(s, "with", "rho\\=1", "key=value pairs");
+    fplt_settings_destroy(s);
+}
+
+static void taking_lists_apart(void **state)
+{
+    (void)state;
+    char item[8], key[8], value[8];
+    const char *rest = "a,b\\,c,,d\\\\,e\\";
+    const char *const items[] = {"a", "b,c", "", "d\\", "e\\"};
+    for (int i = 0; i < 5; i++) {
+        assert_true(*rest);
+        rest = fplt_list_next(rest, item, sizeof item);
+        assert_string_equal(item, items[i]);
+    }
+    assert_string_equal(rest, "");
+    rest = "rho=1,a\\=b\\,c=d=e,gamma,toolongakey=toolongavalue";
+    const char *const pairs[4][2] = {
+        {"rho", "1"}, {"a=b,c", "d=e"}, {"gamma", ""}, {"toolong", "toolong"}};
+    for (int i = 0; i < 4; i++) {
+        rest = fplt_pairs_next(rest, key, sizeof key, value, sizeof value);
+        assert_string_equal(key, pairs[i][0]);
+        assert_string_equal(value, pairs[i][1]);
+    }
+    assert_string_equal(rest, "");
+    assert_string_equal(fplt_list_next("abc", NULL, 0), "");
+}
+
+static void unknown_names(void **state)
+{
+    (void)state;
+    fplt_settings *s = make();
+    static const char *const cases[][2] = {{"epoch", "epochs"},
+                                           {"rhp", "rho"},
+                                           {"thraeds", "threads"},
+                                           {"solver ", "solver"},
+                                           {"Epochs", "epochs"},
+                                           {"privacy.epsilom", "privacy.epsilon"},
+                                           {"privacyepsilon", "privacy.epsilon"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fplt_error error;
+        char expected[200];
+        assert_string_equal(fplt_settings_nearest(s, cases[i][0]), cases[i][1]);
+        assert_int_equal(fplt_settings_set(s, cases[i][0], "1", "--x", &error), FPLT_BAD_VALUE);
+        snprintf(expected, sizeof expected, "--x: there is no setting '%s'; did you mean '%s'?",
+                 cases[i][0], cases[i][1]);
+        assert_string_equal(error.text, expected);
+    }
+    fplt_error error;
+    assert_null(fplt_settings_nearest(s, "quetzalcoatlus"));
+    assert_int_equal(fplt_settings_set(s, "quetzalcoatlus", "1", "--x", &error), FPLT_BAD_VALUE);
+    assert_string_equal(error.text, "--x: there is no setting 'quetzalcoatlus'");
+    assert_null(fplt_settings_find(s, "quetzalcoatlus"));
+    assert_null(fplt_settings_text(s, "quetzalcoatlus"));
+    assert_true(isnan(fplt_settings_real(s, "quetzalcoatlus")));
+    assert_int_equal(fplt_settings_integer(s, "quetzalcoatlus"), 0);
+    assert_false(fplt_settings_switch(s, "quetzalcoatlus"));
+    assert_false(fplt_settings_given(s, "quetzalcoatlus"));
+    assert_false(fplt_settings_is_auto(s, "quetzalcoatlus"));
+    fplt_settings_destroy(s);
+}
+
+static void given_and_default_and_required(void **state)
+{
+    (void)state;
+    fplt_settings *s = make();
+    fplt_error error;
+    assert_int_equal(fplt_settings_integer(s, "epochs"), 5); /* the first table won */
+    assert_false(fplt_settings_given(s, "epochs"));
+    assert_string_equal(fplt_settings_origin(s, "epochs"), "default");
+    assert_null(fplt_settings_text(s, "output"));
+    assert_true(isnan(fplt_settings_real(s, "free")));
+    assert_ok(fplt_settings_set(s, "epochs", "5", "--epochs", &error), error);
+    assert_true(fplt_settings_given(s, "epochs"));
+    assert_string_equal(fplt_settings_origin(s, "epochs"), "--epochs");
+    assert_ok(fplt_settings_set(s, "epochs", "6", "--again", &error), error);
+    assert_int_equal(fplt_settings_integer(s, "epochs"), 6);
+    assert_string_equal(fplt_settings_origin(s, "epochs"), "--again");
+    assert_int_equal(fplt_settings_complete(s, &error), FPLT_BAD_VALUE);
+    assert_string_equal(error.text, "data must be given: where the rows are");
+    accepted(s, "data", "x.csv");
+    assert_ok(fplt_settings_complete(s, &error), error);
+    fplt_settings_destroy(s);
+}
+
+static void rows_in_order(void **state)
+{
+    (void)state;
+    fplt_settings *s = make();
+    const char *group;
+    size_t count = 0;
+    for (; table[count].name; count++) {
+        assert_ptr_equal(fplt_settings_row(s, count, &group), &table[count]);
+        assert_string_equal(group, "training");
+        assert_ptr_equal(fplt_settings_find(s, table[count].name), &table[count]);
+    }
+    assert_ptr_equal(fplt_settings_row(s, count, &group), &second[1]);
+    assert_string_equal(group, "data");
+    assert_null(fplt_settings_row(s, count + 1, NULL));
+    fplt_settings_destroy(s);
+}
+
+static void strict_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double value;
+    } good[] = {{"0", 0},      {"-0.5", -0.5}, {"+3", 3},       {".5", 0.5},   {"5.", 5},
+                {"1e3", 1000}, {"1E-2", 0.01}, {"007.50", 7.5}, {"1e-400", 0}, {"0.1", 0.1}};
+    const char *const bad[] = {"",      " 1",    "1 ",    "1x",  "0x10", "inf", "-inf", "nan",
+                               "1e400", "1,5",   "1e",    "e5",  ".",    "-",   "+-1",  "1_000",
+                               "--1",   "1.2.3", "0X1p3", "1\n", "one",  "1e5f"};
+    double real;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(fplt_parse_real(good[i].text, &real), FPLT_OK);
+        assert_true(real == good[i].value);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (!fplt_parse_real(bad[i], &real))
+            fail_msg("'%s' was taken as %g", bad[i], real);
+    long long integer;
+    assert_int_equal(fplt_parse_integer("-9223372036854775808", &integer), FPLT_OK);
+    assert_true(integer == INT64_MIN);
+    assert_int_equal(fplt_parse_integer("+0012", &integer), FPLT_OK);
+    assert_int_equal(integer, 12);
+    const char *const bad_integers[] = {
+        "", " 1", "1 ", "1.0", "1e3", "0x1", "-", "1 2", "9223372036854775808"};
+    for (size_t i = 0; i < sizeof bad_integers / sizeof *bad_integers; i++)
+        assert_int_equal(fplt_parse_integer(bad_integers[i], &integer), FPLT_BAD_VALUE);
+}
+
+/* Random doubles written and read back are the same. */
+static void numbers_survive_writing(void **state)
+{
+    (void)state;
+    uint64_t bits = 88172645463325252u;
+    for (int i = 0; i < 20000; i++) {
+        bits ^= bits << 13;
+        bits ^= bits >> 7;
+        bits ^= bits << 17;
+        double x, read;
+        memcpy(&x, &bits, sizeof x);
+        char text[40];
+        snprintf(text, sizeof text, "%.17g", x);
+        assert_int_equal(fplt_parse_real(text, &read), isfinite(x) ? FPLT_OK : FPLT_BAD_VALUE);
+        if (isfinite(x))
+            assert_true(read == x);
+    }
+}
+
+static void a_locale_changes_nothing(void **state)
+{
+    (void)state;
+    const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
+    const char *found = NULL;
+    for (size_t i = 0; i < 4 && !found; i++)
+        found = setlocale(LC_NUMERIC, locales[i]);
+    if (!found)
+        return; /* nothing to try it with */
+    double real;
+    assert_int_equal(fplt_parse_real("0.5", &real), FPLT_OK);
+    assert_true(real == 0.5);
+    assert_int_equal(fplt_parse_real("0,5", &real), FPLT_BAD_VALUE);
+    setlocale(LC_NUMERIC, "C");
+}
+
+static void memory(void **state)
+{
+    (void)state;
+    fplt_settings *s;
+    survives_failing_allocations(
+        {
+            if (!(status = fplt_settings_create(&s, NULL))) {
+                if (!(status = fplt_settings_add(s, "training", table, NULL)) &&
+                    !(status = fplt_settings_set(s, "rho", "1", "test", NULL)))
+                    status = fplt_settings_set(s, "rho", "2", "test", NULL);
+                fplt_settings_destroy(s);
+            }
+        },
+        6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_and_ranges),
+        cmocka_unit_test(switches_choices_text),
+        cmocka_unit_test(lists_and_pairs),
+        cmocka_unit_test(taking_lists_apart),
+        cmocka_unit_test(unknown_names),
+        cmocka_unit_test(given_and_default_and_required),
+        cmocka_unit_test(rows_in_order),
+        cmocka_unit_test(strict_numbers),
+        cmocka_unit_test(numbers_survive_writing),
+        cmocka_unit_test(a_locale_changes_nothing),
+        cmocka_unit_test(memory),
+    };
+    return cmocka_run_group_tests_name("settings", tests, NULL, NULL);
+}
