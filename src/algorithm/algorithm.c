@@ -216,6 +216,11 @@ uint32_t fplt__random_length(fplt_stream *shared, double p)
     return length < UINT32_MAX ? (uint32_t)length : UINT32_MAX;
 }
 
+double fplt__proximal_step(const fplt_facts *facts, double inverse_rho)
+{
+    return 2 / (fmax(facts->curvature.lowest, 0) + facts->curvature.highest + 2 * inverse_rho);
+}
+
 double fplt__epoch_share(const fplt_facts *facts)
 {
     return facts->epochs ? 1.0 / facts->epochs : 1;
@@ -239,5 +244,6 @@ double fplt__usable_lowest(const fplt_curvature *curvature)
 
 double fplt__balanced_rho(const fplt_curvature *curvature)
 {
-    return 1 / sqrt(fplt__usable_lowest(curvature) * curvature->highest);
+    double rho = 1 / sqrt(fplt__usable_lowest(curvature) * curvature->highest);
+    return curvature->lowest < 0 ? fmin(rho, -0.5 / curvature->lowest) : rho;
 }

@@ -32,6 +32,10 @@ fplt_status fplt__agent_gradient(fplt_agent *agent, double weight, const double 
 /* The number of local steps of a round that ends with probability p after each: 1, 2, ... */
 uint32_t fplt__random_length(fplt_stream *shared, double p);
 
+/* 2/(lmin + lmax + 2 inverse_rho): minimises the contraction factor of a gradient step on d. A
+ * negative lmin counts as 0. */
+double fplt__proximal_step(const fplt_facts *facts, double inverse_rho);
+
 /* 1/epochs, and 1 for none (which is refused elsewhere). */
 double fplt__epoch_share(const fplt_facts *facts);
 /* 1/(smoothness * epochs): with it a round moves no further than one gradient step of 1/smoothness
@@ -45,7 +49,8 @@ uint32_t fplt__tamuna_slot(fplt_stream *shared, uint32_t member, uint32_t size);
 void fplt__mean(const double *sum, uint32_t count, double *out, size_t dimension);
 
 /* 1/sqrt(smoothness * strong convexity): the proximal weight rho of Peaceman-Rachford and its
- * relatives. A strong convexity that is missing or tiny counts as 1e-4 of the smoothness. */
+ * relatives. A strong convexity that is missing or tiny counts as 1e-4 of the smoothness; where a cost
+ * is not convex, at most 1/(2 |lowest|), so that the local subproblem is. */
 double fplt__balanced_rho(const fplt_curvature *curvature);
 double fplt__usable_lowest(const fplt_curvature *curvature);
 

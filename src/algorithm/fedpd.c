@@ -33,7 +33,7 @@ static double inverse_rho(const fplt_facts *facts, const double *parameter)
 
 static double step(const fplt_facts *facts, const double *parameter)
 {
-    return 2 / (facts->curvature.lowest + facts->curvature.highest + 2 / parameter[ETA]);
+    return fplt__proximal_step(facts, 1 / parameter[ETA]);
 }
 
 static void begin(fplt_agent *agent, const double *start, const double *second)
