@@ -310,16 +310,37 @@ static void bad_settings_are_refused(void **state)
     refuse(bad, "agent 0 would have no rows");
 }
 
+static void *at_most_a_gigabyte(size_t bytes, void *context)
+{
+    (void)context;
+    return bytes > (size_t)1 << 30 ? NULL : malloc(bytes);
+}
+
+static void plain_release(void *memory, void *context)
+{
+    (void)context;
+    free(memory);
+}
+
 static void sizes_beyond_memory_are_an_error(void **state)
 {
     (void)state;
+    const size_t rows[] = {SIZE_MAX / 50, SIZE_MAX / 100, SIZE_MAX / 1000, SIZE_MAX / 5000,
+                           (size_t)1 << 40};
+    fplt_allocator allocator = {at_most_a_gigabyte, plain_release, NULL};
     fplt_generate_settings settings = fplt_generate_defaults();
     fplt_dataset *dataset;
     fplt_error error;
-    settings.rows = SIZE_MAX / 50;
+    fplt_allocator_set(&allocator);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        settings.rows = rows[i];
+        assert_int_equal(fplt_dataset_generate(&settings, &dataset, &error), FPLT_NO_MEMORY);
+        assert_null(dataset);
+    }
+    settings.rows = 3;
+    settings.features = UINT32_MAX;
     assert_int_equal(fplt_dataset_generate(&settings, &dataset, &error), FPLT_NO_MEMORY);
-    settings.rows = SIZE_MAX / 1000;
-    assert_int_equal(fplt_dataset_generate(&settings, &dataset, &error), FPLT_NO_MEMORY);
+    fplt_allocator_set(NULL);
 }
 
 static fplt_status generate_once(void *context)
