@@ -99,10 +99,10 @@ FPLT_API const char *fplt_generator_list(size_t index, const char **help);
  * 100 whole ones are classes, anything else must be said. */
 typedef struct fplt_read_settings {
     const char *format; /* NULL or auto: by extension, then by content; csv, libsvm, npy */
-    const char *label;  /* CSV: name or number (from 1) of the column, NULL: the column `label`. NPY:
+    const char *label; /* CSV: name or number (from 1) of the column, NULL: the column `label`. NPY:
                            its number, NULL: the last. none: there are no labels; they read as 0 and
                            the task as regression */
-    const char *site;   /* CSV: name or number of the column that says which agent has the row, NULL:
+    const char *site;  /* CSV: name or number of the column that says which agent has the row, NULL:
                            the column `site` if there is one; none: no such column */
     const char *labels; /* "yes=1,no=-1": text of the label = class value (in regression: number);
                            the values are taken in sorted order. NULL: none */
@@ -183,10 +183,11 @@ typedef struct fplt_transform {
 } fplt_transform;
 
 typedef struct fplt_transform_settings {
-    const char *standardise; /* no; yes: mean 0 and deviation 1; scale: divide by the deviation only,
+    const char
+        *standardise; /* no; yes: mean 0 and deviation 1; scale: divide by the deviation only,
                                 which keeps zeros (the only one for CSR). Deviation over all rows of
                                 all agents, divided by their number; 1 for a constant column */
-    double radius;           /* 0, or the norm that no row exceeds */
+    double radius;    /* 0, or the norm that no row exceeds */
 } fplt_transform_settings;
 
 /* no, 0 */
