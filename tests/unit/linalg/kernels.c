@@ -114,7 +114,9 @@ static void one_shape(const fplt__kernel *kernel, size_t rows, size_t columns, i
 {
     struct sample s = make(kernel, rows, columns, sparse);
     size_t first = rows > 20 ? 16 : 0, count = rows - first, padded = fplt__padded(count);
-    const double *x = random_numbers + 1;
+    double x[LONGEST]; /* what is behind it must not be read */
+    for (size_t j = 0; j < LONGEST; j++)
+        x[j] = j < columns ? random_numbers[j + 1] : NAN;
     double margins[80] = {0}, weights[80] = {0}, sum[LONGEST], column[80];
     kernel->margins(&s.matrix, first, count, x, margins);
     for (size_t r = 0; r < padded; r++) {
@@ -129,10 +131,10 @@ static void one_shape(const fplt__kernel *kernel, size_t rows, size_t columns, i
         if (r < count)
             weights[r] = random_numbers[LONGEST + r];
     }
-    memcpy(sum, x, sizeof sum);
+    memcpy(sum, random_numbers, sizeof sum);
     kernel->combine(&s.matrix, first, count, weights, sum);
     for (size_t j = 0; j < LONGEST; j++) {
-        long double exact = x[j], size = fabsl(exact);
+        long double exact = random_numbers[j], size = fabsl(exact);
         for (size_t r = 0; r < count && j < columns; r++) {
             exact += (long double)weights[r] * s.rows[(first + r) * columns + j];
             size += fabsl((long double)weights[r] * s.rows[(first + r) * columns + j]);

@@ -95,7 +95,7 @@ static void every_loss(void **state)
         for (unsigned variant = 0; variant < 6 * 3 * 2 * 2 * 2; variant++) {
             problem p = {.task = pairs[i].task,
                          .features = features[variant / 24],
-                         .rows = 300,
+                         .rows = 299,
                          .sparse = variant / 3 % 2,
                          .agents = 3,
                          .classes = 5};

@@ -262,6 +262,7 @@ static void callbacks(void **state)
     double zero[3] = {0};
     assert_int_equal(fplt_objective_hessian_times(plain, 1, x, zero, g, scratch), FPLT_OK);
     assert_true(norm_of(g, 3) == 0);
+    assert_true(fplt_objective_has_batches(full) && !fplt_objective_has_batches(plain));
     assert_int_equal(fplt_objective_batch_gradient(plain, 0, x, &row, 1, g, scratch),
                      FPLT_UNSUPPORTED);
     assert_int_equal(fplt_objective_batch_gradient(full, 0, x, &row, 1, g, scratch), FPLT_OK);

@@ -164,6 +164,44 @@ static fplt_dataset *hospitals(void)
     return dataset;
 }
 
+/* LIBSVM text, sparse, 100 contiguous agents of which the first have a row more. */
+static fplt_dataset *adults(void)
+{
+    enum { FEATURES = 123, AGENTS = 100, MOST = 33000 };
+    static double value[MOST * 20], label[MOST];
+    static uint32_t column[MOST * 20];
+    static size_t start[MOST + 1], share[AGENTS];
+    size_t rows = 0;
+    char line[2000];
+    FILE *file = fopen(SHARED "/data/libsvm_a9a/a9a", "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) {
+        char *text = line, *end;
+        label[rows] = strtod(text, &text);
+        start[rows + 1] = start[rows];
+        for (unsigned long j; (j = strtoul(text, &end, 10)) && *end == ':';) {
+            column[start[rows + 1]] = (uint32_t)(j - 1);
+            value[start[rows + 1]++] = strtod(end + 1, &text);
+        }
+        rows++;
+    }
+    fclose(file);
+    assert_int_equal(rows, 32561);
+    for (size_t i = 0; i < AGENTS; i++)
+        share[i] = rows / AGENTS + (i < rows % AGENTS);
+    fplt_rows view = {.count = rows,
+                      .features = FEATURES,
+                      .start = start,
+                      .column = column,
+                      .value = value,
+                      .label = label};
+    fplt_dataset *dataset;
+    fplt_error error;
+    assert_ok(fplt_dataset_from_rows(&view, FPLT_TASK_BINARY, share, AGENTS, &dataset, &error),
+              error);
+    return dataset;
+}
+
 static void read_minimiser(const char *path, double *x, size_t count)
 {
     FILE *file = fopen(path, "r");
@@ -223,12 +261,46 @@ static void known_minimisers(void **state)
     fplt_dataset_destroy(dataset);
 }
 
+static void known_minimisers_of_sparse_data(void **state)
+{
+    (void)state;
+    static const struct {
+        double weight;
+        const char *path;
+    } cases[] = {{0.5, SHARED "/data/reference/a9a_eps0.5_l2.txt"},
+                 {0.01, SHARED "/data/reference/a9a_eps0.01_l2.txt"}};
+    need_file(SHARED "/data/libsvm_a9a/a9a");
+    fplt_dataset *dataset = adults();
+    for (size_t c = 0; c < 2; c++) {
+        need_file(cases[c].path);
+        fplt_objective_settings settings = fplt_objective_defaults();
+        fplt_objective *o;
+        fplt_error error;
+        double x[123], g[123], sum[123] = {0};
+        read_minimiser(cases[c].path, x, 123);
+        settings.weight = cases[c].weight;
+        assert_ok(fplt_objective_create(&settings, dataset, &o, &error), error);
+        double *scratch = new_scratch(o);
+        for (uint32_t i = 0; i < 100; i++) {
+            assert_int_equal(fplt_objective_gradient(o, i, x, g, scratch), FPLT_OK);
+            for (size_t j = 0; j < 123; j++)
+                sum[j] += g[j];
+        }
+        if (!(norm_of(sum, 123) < 1e-10))
+            fail_msg("weight %g: gradient %g at the minimiser", cases[c].weight, norm_of(sum, 123));
+        free(scratch);
+        fplt_objective_destroy(o);
+    }
+    fplt_dataset_destroy(dataset);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_loss_has_a_minimiser),
         cmocka_unit_test(least_squares_solves_the_normal_equations),
         cmocka_unit_test(known_minimisers),
+        cmocka_unit_test(known_minimisers_of_sparse_data),
     };
     return cmocka_run_group_tests_name("optimum", tests, NULL, NULL);
 }
