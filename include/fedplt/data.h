@@ -64,9 +64,9 @@ FPLT_API const char *fplt_dataset_class_name(const fplt_dataset *dataset, uint32
  *              regression: label = a.truth + noise * N(0, 1)
  *   quadratic  regression: A = sqrt(q) U diag(sqrt(lambda)) V', with random orthonormal U (q x n)
  *              and V (n x n), a minimiser m_i ~ N(0, spread^2 I), labels A m_i + noise * N(0, I).
- *              The Hessian A'A/q of (1/q) sum (a.x - label)^2/2 then has the eigenvalues lambda: the
- *              smallest is `lowest`, the largest `highest`, the others lie log-uniformly between
- *              (uniformly on 0 .. `highest` when `lowest` is 0). Needs q >= n. */
+ *              The Hessian A'A/q of (1/q) sum (a.x - label)^2/2 then has the eigenvalues lambda:
+ *              the smallest is `lowest`, the largest `highest`, the others lie log-uniformly
+ *              between (uniformly on 0 .. `highest` when `lowest` is 0). Needs q >= n. */
 typedef struct fplt_generate_settings {
     const char *name; /* paper, iid, planted, quadratic */
     uint32_t agents;
@@ -119,9 +119,9 @@ typedef struct fplt_read_settings {
     int drop_first_level;   /* of each category, so that the columns of a category never sum to 1 */
     const char *task;       /* NULL or auto, binary, classes, regression */
     /* Of an existing model, borrowed, or NULL: the classes in their order, and the features that
-     * the data set must have, in their order. CSV columns are then found by name in any order, others are
-     * left out; `name=level` makes the column `name` a category. A level that the model does not
-     * know is refused, but with drop_first_level it counts as the first. */
+     * the data set must have, in their order. CSV columns are then found by name in any order,
+     * others are left out; `name=level` makes the column `name` a category. A level that the model
+     * does not know is refused, but with drop_first_level it counts as the first. */
     const char *const *class_names;
     uint32_t class_count;
     const char *const *feature_names;
