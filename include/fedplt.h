@@ -3,6 +3,7 @@
 #define FEDPLT_H
 
 #include "fedplt/algorithm.h"
+#include "fedplt/config.h"
 #include "fedplt/data.h"
 #include "fedplt/engine.h"
 #include "fedplt/log.h"

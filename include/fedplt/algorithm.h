@@ -96,7 +96,8 @@ enum fplt_allowance {
     FPLT_ALLOWS_ACCELERATED = 2, /* accelerated only, experimental */
     FPLT_ALLOWS_PARTIAL = 4,
     FPLT_ALLOWS_COMPOSITE = 8, /* h != 0 */
-    FPLT_ALLOWS_PRIVACY = 16   /* a privacy claim for noisy training */
+    FPLT_ALLOWS_PRIVACY = 16,  /* a privacy claim for noisy training */
+    FPLT_NEEDS_CERTAINTY = 32  /* takes no solver that draws random numbers */
 };
 
 typedef struct fplt_algorithm {

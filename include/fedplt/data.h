@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fedplt/settings.h"
 #include "fedplt/status.h"
 
 #ifdef __cplusplus
@@ -72,8 +73,8 @@ typedef struct fplt_generate_settings {
     const size_t *agent_rows; /* instead of `rows`: one number an agent (borrowed), or NULL */
     double unequal; /* 0, or u < 1: an agent's rows are uniform on rows (1-u) .. rows (1+u) */
     double spread, noise, lowest, highest;
-    fplt_task task;
-    uint32_t classes; /* with FPLT_TASK_CLASSES */
+    fplt_task task;   /* planted only: the others have their own */
+    uint32_t classes; /* planted with FPLT_TASK_CLASSES */
     uint64_t seed;
     uint32_t run; /* the number of the Monte Carlo run */
 } fplt_generate_settings;
@@ -84,6 +85,143 @@ FPLT_API fplt_status fplt_dataset_generate(const fplt_generate_settings *setting
                                            fplt_dataset **dataset, fplt_error *error);
 /* What exists: name number `index` and one line of help; NULL past the last. */
 FPLT_API const char *fplt_generator_list(size_t index, const char **help);
+
+/* Reading. Every failure is a sentence that names the file and the line.
+ *   csv     RFC 4180 (quotes, embedded commas, newlines and quotes; LF or CRLF; a UTF-8 byte order
+ *           mark is skipped), header row; blanks around an unquoted field do not count. Dense; only
+ *           where one-hot columns would need many times the room of the file, CSR.
+ *   libsvm  `label index:value ...`, indices from 1, increasing; # begins a comment. CSR.
+ *   npy     versions 1 and 2, two dimensions, C order, little-endian f4 or f8. Dense.
+ * Labels. With `labels`, or with class names of an existing model, a label must be one of them
+ * (compared as text, then as numbers). Without, labels are numbers (words are legal with task
+ * classes): two distinct ones become -1 and +1, the smaller -1; more become 0, 1, ... in sorted
+ * order; in regression the number itself counts. Task auto: two distinct labels are binary, 3 to
+ * 100 whole ones are classes, anything else must be said. */
+typedef struct fplt_read_settings {
+    const char *format; /* NULL or auto: by extension, then by content; csv, libsvm, npy */
+    const char *label; /* CSV: name or number (from 1) of the column, NULL: the column `label`. NPY:
+                           its number, NULL: the last. none: there are no labels; they read as 0 and
+                           the task as regression */
+    const char *site;  /* CSV: name or number of the column that says which agent has the row, NULL:
+                           the column `site` if there is one; none: no such column */
+    const char *labels; /* "yes=1,no=-1": text of the label = class value (in regression: number);
+                           the values are taken in sorted order. NULL: none */
+    size_t features;    /* LIBSVM: 0: the highest index there is. Elsewhere checked unless 0 */
+    int no_header;      /* CSV: the first line is data; the columns are called 1, 2, ... */
+    int drop_missing;   /* CSV: leave out rows with a missing value (empty, ?, NA); else refuse */
+    const char *categories; /* CSV: columns (names, separated by commas) to turn into one column a
+                               level, `name=level`, levels sorted; auto: every column that holds
+                               something else than numbers; NULL: none */
+    int drop_first_level;   /* of each category, so that the columns of a category never sum to 1 */
+    const char *task;       /* NULL or auto, binary, classes, regression */
+    /* Of an existing model, borrowed, or NULL: the classes in their order, and the features the data
+     * set must have, in their order. CSV columns are then found by name in any order, others are
+     * left out; `name=level` makes the column `name` a category. A level that the model does not
+     * know is refused, but with drop_first_level it counts as the first. */
+    const char *const *class_names;
+    uint32_t class_count;
+    const char *const *feature_names;
+    size_t feature_count;
+} fplt_read_settings;
+
+/* Everything NULL or 0: CSV with columns `label` and `site`, or LIBSVM, or NPY. */
+FPLT_API fplt_read_settings fplt_read_defaults(void);
+
+/* One file: its agents are the sites in order of first appearance, rows regrouped without changing
+ * their order within a site; without a site column there is one agent. Several files: each is one
+ * agent, and all must have the same features. */
+FPLT_API fplt_status fplt_dataset_read(const char *const *paths, size_t count,
+                                       const fplt_read_settings *settings, fplt_dataset **dataset,
+                                       fplt_error *error);
+
+/* Writes a data set (format: csv, libsvm, npy; NULL: by the extension of the path), numbers with 17
+ * digits so that reading gives the same bits. CSV has a column `label`, and a column `site` when
+ * there are several agents or their names are known; LIBSVM and NPY do not hold agents or names.
+ * Labels are written as the numbers they are in memory. The file appears whole or not at all. */
+FPLT_API fplt_status fplt_dataset_write(const fplt_dataset *dataset, const char *path,
+                                        const char *format, fplt_error *error);
+
+/* What exists: name number `index` and one line of help; NULL past the last. */
+FPLT_API const char *fplt_format_list(size_t index, const char **help);
+
+/* New data set with some of the agents, in the given order. */
+FPLT_API fplt_status fplt_dataset_pick(const fplt_dataset *dataset, const uint32_t *agents,
+                                       uint32_t count, fplt_dataset **picked, fplt_error *error);
+
+/* New division of all rows among agents. Within an agent the rows keep their order.
+ *   contiguous  consecutive rows; the first rows mod agents have one more than the others
+ *   shuffled    the same sizes, rows drawn at random
+ *   skewed      for each class, the agents' shares of its rows are Dirichlet(alpha, ..., alpha); an
+ *               agent left without rows gets one from those with most. Classification only. */
+typedef struct fplt_partition_settings {
+    const char *name; /* contiguous, shuffled, skewed */
+    uint32_t agents;
+    double alpha; /* skewed: small is very unequal */
+    uint64_t seed;
+} fplt_partition_settings;
+
+/* contiguous, 10 agents, alpha 0.5 */
+FPLT_API fplt_partition_settings fplt_partition_defaults(void);
+FPLT_API fplt_status fplt_dataset_partition(const fplt_dataset *dataset,
+                                            const fplt_partition_settings *settings,
+                                            fplt_dataset **partitioned, fplt_error *error);
+FPLT_API const char *fplt_partition_list(size_t index, const char **help);
+
+/* Holds out round(fraction q_i) rows of each agent, drawn at random; an agent keeps at least one.
+ * Agents without held-out rows are absent from `test`; when that is all of them, FPLT_BAD_VALUE. */
+FPLT_API fplt_status fplt_dataset_split(const fplt_dataset *dataset, double fraction, uint64_t seed,
+                                        fplt_dataset **train, fplt_dataset **test,
+                                        fplt_error *error);
+
+/* What was done to the columns and rows, so that the same can be done to other data: first
+ * a_j <- (a_j - mean_j) / scale_j, then rows longer than `radius` are shortened to it. */
+typedef struct fplt_transform {
+    size_t features;
+    double *mean;  /* owned; NULL: nothing is subtracted */
+    double *scale; /* owned; NULL: nothing is divided; never 0 */
+    double radius; /* 0: rows keep their length */
+} fplt_transform;
+
+typedef struct fplt_transform_settings {
+    const char
+        *standardise; /* no; yes: mean 0 and deviation 1; scale: divide by the deviation only,
+                                which keeps zeros (the only one for CSR). Deviation over all rows of
+                                all agents, divided by their number; 1 for a constant column */
+    double radius;    /* 0, or the norm that no row exceeds */
+} fplt_transform_settings;
+
+/* no, 0 */
+FPLT_API fplt_transform_settings fplt_transform_defaults(void);
+/* Finds the transform on `dataset` without changing it. */
+FPLT_API fplt_status fplt_transform_fit(const fplt_dataset *dataset,
+                                        const fplt_transform_settings *settings,
+                                        fplt_transform *transform, fplt_error *error);
+/* Changes the rows in place; before anything has borrowed the data set. After shortening, the norm
+ * as computed in double precision is at most `radius`, never a rounding error above. */
+FPLT_API fplt_status fplt_transform_apply(const fplt_transform *transform, fplt_dataset *dataset,
+                                          fplt_error *error);
+/* Releases what the struct owns; a zeroed struct is legal. */
+FPLT_API void fplt_transform_clear(fplt_transform *transform);
+
+typedef struct fplt_description {
+    size_t rows, features, nonzeros;
+    uint32_t agents, outputs;
+    fplt_task task;
+    int sparse;
+    size_t fewest_rows, most_rows; /* of an agent */
+    double largest_norm;           /* of a row */
+    double lowest_label, highest_label;
+} fplt_description;
+
+FPLT_API fplt_description fplt_dataset_describe(const fplt_dataset *dataset);
+/* Rows of class number `index` (of two classes: 0 is -1); 0 in regression. */
+FPLT_API size_t fplt_dataset_class_rows(const fplt_dataset *dataset, uint32_t index);
+
+/* The settings as tables, for files and flags: reading, generating, dividing, transforming. */
+FPLT_API extern const fplt_setting fplt_read_table[];
+FPLT_API extern const fplt_setting fplt_generate_table[];
+FPLT_API extern const fplt_setting fplt_partition_table[];
+FPLT_API extern const fplt_setting fplt_transform_table[];
 
 #ifdef __cplusplus
 }

@@ -73,8 +73,9 @@ FPLT_API double fplt_theory_local_contraction(const fplt_theory_problem *problem
                                               fplt_theory_version version);
 
 /* The matrix S (S' when accelerated) of [Fed-PLT Prop. contractive]: one round of Fed-PLT with all
- * agents active takes (|x - x*|, |z - z*|) to at most S times it. Printed, that is true for rho >= 1
- * only; corrected, for every rho. Values are infinite where local training overflows. */
+ * agents active takes (|x - x*|, |z - z*|) to at most S times it. Printed, that is true for plain
+ * gradient steps with rho >= 1 only; corrected, always. Values are infinite where local training
+ * overflows. */
 typedef struct fplt_theory_matrix {
     double entry[2][2];
     double eigenvalue[2]; /* real, the greater first */
@@ -149,7 +150,7 @@ typedef struct fplt_theory_finding {
     const char *meaning; /* one line: what is asked */
     int printed;         /* nonzero: a statement of the paper that is wrong in general */
     int holds;
-    double value, limit; /* holds when value is below limit */
+    double value, limit; /* holds when value is below limit; "corollary" asks more beside */
     char advice[384];    /* what to change; empty when it holds */
 } fplt_theory_finding;
 

@@ -5,8 +5,10 @@
 #include <string.h>
 
 static const fplt_algorithm *const algorithms[] = {
-    &fplt__fed_plt,  &fplt__fedpd,    &fplt__fedlin,   &fplt__tamuna, &fplt__led,     &fplt__5gcs,
-    &fplt__fedsplit, &fplt__scaffnew, &fplt__scaffold, &fplt__fedavg, &fplt__fedprox,
+    &fplt__fed_plt,  &fplt__fed_plt_anderson, &fplt__fedpd,
+    &fplt__fedlin,   &fplt__tamuna,           &fplt__led,
+    &fplt__5gcs,     &fplt__fedsplit,         &fplt__scaffnew,
+    &fplt__scaffold, &fplt__fedavg,           &fplt__fedprox,
 };
 
 const fplt_algorithm *fplt_algorithm_list(size_t index)
@@ -145,6 +147,11 @@ fplt_status fplt_algorithm_allow(const fplt_algorithm *algorithm, const fplt_sol
     if (!(solver->traits & FPLT_PLAIN_STEPS) && !(allows & FPLT_ALLOWS_MINIMISER) && !accelerated)
         return fplt_error_set(error, FPLT_UNSUPPORTED, "%s does not take the solver %s: %s",
                               algorithm->name, solver->name, algorithm->no_minimiser);
+    if (allows & FPLT_NEEDS_CERTAINTY && solver->traits & (FPLT_STOCHASTIC | FPLT_NOISY))
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "%s does not take the solver %s: it combines the residuals of "
+                              "earlier rounds, which randomness would swamp",
+                              algorithm->name, solver->name);
     if (partial && !(allows & FPLT_ALLOWS_PARTIAL))
         return fplt_error_set(error, FPLT_UNSUPPORTED, "%s needs every agent in every round: %s",
                               algorithm->name, algorithm->no_partial);

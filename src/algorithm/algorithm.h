@@ -5,6 +5,7 @@
 #include "fedplt/algorithm.h"
 
 extern const fplt_algorithm fplt__fed_plt;
+extern const fplt_algorithm fplt__fed_plt_anderson;
 extern const fplt_algorithm fplt__fedpd;
 extern const fplt_algorithm fplt__fedlin;
 extern const fplt_algorithm fplt__tamuna;

@@ -125,7 +125,8 @@ static fplt_status check_shares(const fplt_rows *rows, const size_t *agent_rows,
         if (agent_rows[i] == 0)
             return fplt_error_set(error, FPLT_BAD_DATA, "agent %u has no rows", i);
         if (__builtin_add_overflow(total, agent_rows[i], &total))
-            break;
+            return fplt_error_set(error, FPLT_BAD_DATA, "agent %u has %zu rows: too many", i,
+                                  agent_rows[i]);
     }
     if (total != rows->count)
         return fplt_error_set(error, FPLT_BAD_DATA,
@@ -230,6 +231,28 @@ fplt_status fplt_dataset_from_rows(const fplt_rows *rows, fplt_task task, const 
     copy_rows(rows, made);
     *dataset = made;
     return FPLT_OK;
+}
+
+static uint32_t owner_of(const uint32_t *owner, size_t stride, size_t row)
+{
+    uint32_t agent;
+    memcpy(&agent, (const char *)owner + row * stride, sizeof agent);
+    return agent;
+}
+
+void fplt__group_rows(size_t *first, uint32_t agents, const uint32_t *owner, size_t stride,
+                      size_t rows, size_t *order)
+{
+    memset(first, 0, ((size_t)agents + 1) * sizeof *first);
+    for (size_t r = 0; r < rows; r++)
+        first[owner_of(owner, stride, r) + 1]++;
+    for (uint32_t i = 0; i < agents; i++)
+        first[i + 1] += first[i];
+    /* first[i] moves to the end of agent i, which is where agent i + 1 began */
+    for (size_t r = 0; r < rows; r++)
+        order[first[owner_of(owner, stride, r)]++] = r;
+    memmove(first + 1, first, agents * sizeof *first);
+    first[0] = 0;
 }
 
 size_t fplt__row_entries(const fplt_dataset *dataset, size_t row)

@@ -50,6 +50,12 @@ fplt_status fplt__names_make(const fplt__span *spans, size_t count, fplt__names 
 fplt_status fplt__names_copy(const fplt__names *from, fplt__names *names, fplt_error *error);
 void fplt__names_clear(fplt__names *names);
 
+/* Groups rows by owner, keeping their order: order[] lists the rows agent after agent, and agent i
+ * has positions first[i] .. first[i + 1] - 1. The owner of row r is `stride` bytes after that of
+ * row r - 1. */
+void fplt__group_rows(size_t *first, uint32_t agents, const uint32_t *owner, size_t stride,
+                      size_t rows, size_t *order);
+
 size_t fplt__row_entries(const fplt_dataset *dataset, size_t row);
 
 #endif

@@ -153,22 +153,21 @@ static void fill_quadratic(const fplt_generate_settings *settings, uint32_t agen
 
 struct generator {
     const char *name, *help;
-    unsigned tasks; /* bit mask of 1 << fplt_task */
+    int any_task; /* as the settings say; else it is `task` */
+    fplt_task task;
     int needs_tall; /* rows >= features */
     void (*fill)(const fplt_generate_settings *settings, uint32_t agent, size_t rows, double *dense,
                  double *label, double *scratch);
 };
 
 static const struct generator generators[] = {
-    {"paper", "two clouds around +-mean, a mean for each agent", 1u << FPLT_TASK_BINARY, 0,
+    {"paper", "two clouds around +-mean, a mean for each agent", 0, FPLT_TASK_BINARY, 0,
      fill_paper},
-    {"iid", "two clouds around +-mean, one mean common to all agents", 1u << FPLT_TASK_BINARY, 0,
+    {"iid", "two clouds around +-mean, one mean common to all agents", 0, FPLT_TASK_BINARY, 0,
      fill_iid},
-    {"planted", "labels from one true model with noise",
-     1u << FPLT_TASK_BINARY | 1u << FPLT_TASK_CLASSES | 1u << FPLT_TASK_REGRESSION, 0,
-     fill_planted},
-    {"quadratic", "least squares with a given spectrum and a minimiser for each agent",
-     1u << FPLT_TASK_REGRESSION, 1, fill_quadratic},
+    {"planted", "labels from one true model with noise", 1, FPLT_TASK_BINARY, 0, fill_planted},
+    {"quadratic", "least squares with a given spectrum and a minimiser for each agent", 0,
+     FPLT_TASK_REGRESSION, 1, fill_quadratic},
 };
 
 enum { GENERATORS = sizeof generators / sizeof *generators };
@@ -225,6 +224,10 @@ static fplt_status check_numbers(const fplt_generate_settings *settings, fplt_er
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "unequal is %g, but it must be a number from 0 and below 1",
                               settings->unequal);
+    if (settings->task != FPLT_TASK_BINARY && settings->task != FPLT_TASK_CLASSES &&
+        settings->task != FPLT_TASK_REGRESSION)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "task is %d, which is none",
+                              (int)settings->task);
     if (settings->task == FPLT_TASK_CLASSES &&
         !(settings->classes >= 3 && settings->classes <= FPLT__CLASSES_MOST))
         return fplt_error_set(error, FPLT_BAD_VALUE, "%u classes, but 3 to %d are legal",
@@ -246,16 +249,6 @@ static fplt_status check_spectrum(const fplt_generate_settings *settings, fplt_e
                               "(%g)",
                               low, high);
     return FPLT_OK;
-}
-
-static fplt_status check_generator(const fplt_generate_settings *settings,
-                                   const struct generator *generator, fplt_error *error)
-{
-    static const char *const words[] = {"binary", "classes", "regression"};
-    if (!(generator->tasks & 1u << settings->task))
-        return fplt_error_set(error, FPLT_UNSUPPORTED, "the generator %s has no task %s",
-                              generator->name, words[settings->task]);
-    return generator->needs_tall ? check_spectrum(settings, error) : FPLT_OK;
 }
 
 /* How many rows each agent has: given, equal, or uniform on rows (1 - unequal) .. rows (1 +
@@ -318,8 +311,8 @@ fplt_status fplt_dataset_generate(const fplt_generate_settings *settings, fplt_d
                               "are there",
                               settings->name);
     fplt_status status = check_numbers(settings, error);
-    if (!status)
-        status = check_generator(settings, generator, error);
+    if (!status && generator->needs_tall)
+        status = check_spectrum(settings, error);
     size_t *counts = NULL, rows = 0;
     if (!status)
         status = fplt__alloc_into(&counts, settings->agents, sizeof *counts, "agents", error);
@@ -329,9 +322,10 @@ fplt_status fplt_dataset_generate(const fplt_generate_settings *settings, fplt_d
         if (__builtin_add_overflow(rows, counts[i], &rows))
             status = fplt_error_set(error, FPLT_NO_MEMORY, "no memory for so many rows");
     fplt_dataset *made = NULL;
+    fplt_task task = generator->any_task ? settings->task : generator->task;
     if (!status)
-        status = fplt__dataset_create(rows, settings->features, FPLT__DENSE, settings->agents,
-                                      settings->task, &made, error);
+        status = fplt__dataset_create(rows, settings->features, FPLT__DENSE, settings->agents, task,
+                                      &made, error);
     if (!status)
         status = fill(settings, generator, counts, made, error);
     fplt__free(counts);
@@ -339,7 +333,7 @@ fplt_status fplt_dataset_generate(const fplt_generate_settings *settings, fplt_d
         fplt_dataset_destroy(made);
         return status;
     }
-    if (settings->task == FPLT_TASK_CLASSES)
+    if (task == FPLT_TASK_CLASSES)
         made->outputs = settings->classes;
     *dataset = made;
     return FPLT_OK;

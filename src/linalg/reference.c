@@ -53,16 +53,23 @@ static void exponential(double *x, size_t count)
         x[i] = fplt__exp(x[i]);
 }
 
+/* Comparisons are written so that a NaN stays one. */
+static double clamped(double x)
+{
+    x = x > FPLT_EXP_SAFE ? FPLT_EXP_SAFE : x;
+    return x < -FPLT_EXP_SAFE ? -FPLT_EXP_SAFE : x;
+}
+
 static void sigmoid(double *x, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        x[i] = 1 / (1 + fplt__exp(-x[i] > FPLT_EXP_SAFE ? FPLT_EXP_SAFE : -x[i]));
+        x[i] = 1 / (1 + fplt__exp_safe(clamped(-x[i])));
 }
 
 static void softplus(double *x, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        x[i] = (x[i] < 0 ? 0 : x[i]) + fplt__log1p_unit(fplt__exp(-fabs(x[i])));
+        x[i] = (x[i] < 0 ? 0 : x[i]) + fplt__log1p_unit(fplt__exp_safe(clamped(-fabs(x[i]))));
 }
 
 static void margins(const fplt__matrix *a, size_t first, size_t count, const double *x, double *out)

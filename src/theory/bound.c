@@ -1,9 +1,10 @@
 /* The guaranteed error round by round [Fed-PLT Prop. convergence, Cor. accuracy].
  *
- * The lemma in a weighted norm. Let |e|^2 = sum_i |e_i|^2, |e_i|^2 = |x_i - x*|^2 + w^2 |z_i - z_i*|^2:
- * a norm that adds up over agents, as the plain one does. Let one full round satisfy |T e| <= c |e|,
- * agent i be active with probability p_i, whatever the others do, and an active agent err by n_i.
- * With ||e||^2 = sum_i |e_i|^2/p_i a round without error gives
+ * The lemma in a weighted norm. Let |e|^2 = sum_i |e_i|^2 with
+ * |e_i|^2 = |x_i - x*|^2 + w^2 |z_i - z_i*|^2: a norm that adds up over agents, as the plain one
+ * does. Let one full round satisfy |T e| <= c |e|, agent i be active with probability p_i, whatever
+ * the others do, and an active agent err by n_i. With ||e||^2 = sum_i |e_i|^2/p_i a round without
+ * error gives
  *     E||e+||^2 = sum_i (p_i |T_i e|^2 + (1 - p_i)|e_i|^2)/p_i = |T e|^2 + ||e||^2 - |e|^2
  *              <= ||e||^2 - (1 - c^2)|e|^2 <= (1 - pmin (1 - c^2)) ||e||^2 = sigma^2 ||e||^2,
  * as |e|^2 >= pmin ||e||^2. The errors of the active add at most E||n|| <= E|n| = nu (Jensen over

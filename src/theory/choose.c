@@ -1,7 +1,8 @@
 /* Which rho, step and epochs to take.
  *
- * rho = 1/sqrt(lmin lmax) minimises zeta, the factor of exact splitting [Giselsson and Boyd 2017]; it
- * is also within a tenth of the best rho in the quadratic family for finitely many epochs. */
+ * rho = 1/sqrt(lmin lmax) minimises zeta, the factor of exact splitting [Giselsson and Boyd 2017];
+ * it also serves finitely many epochs: in the quadratic family, at condition numbers 4, 100 and
+ * 10000 and 1 to 100 epochs, it needs at most 1.2 times the rounds of the best rho. */
 #include "theory/theory.h"
 
 #include <math.h>

@@ -8,7 +8,8 @@
  *     a+ <= |x+ - p| + |p - x*|  <= chi^Ne a + (1 + chi^Ne) beta b
  *     b+ <= zeta b + 2 |x+ - p|  <= 2 chi^Ne a + (zeta + 2 chi^Ne beta) b.
  * The argument compares with the fixed point only: Fed-PLT comes nearer to it by that factor, which
- * is all that Banach-Picard needs; two arbitrary trajectories need not come nearer to each other. */
+ * is all that Banach-Picard needs; two arbitrary trajectories need not come nearer to each
+ * other. */
 #include "theory/theory.h"
 
 #include <math.h>

@@ -7,8 +7,8 @@
  *     v = R z,   x+ = r x + b v,   z+ = z + 2 (x+ - y) = -v + 2 x+,
  * where R = 2 prox_{rho g} - I couples the agents and is nonexpansive for every convex h.
  *
- * Identical Hessians, h = 0: R = 1 on the mean of the agents, R = -1 on their disagreement, so every
- * curvature has two 2 x 2 modes,
+ * Identical Hessians, h = 0: R = 1 on the mean of the agents, R = -1 on their disagreement, so
+ * every curvature has two 2 x 2 modes,
  *     consensus:    [r, b; 2 r, 2 b - 1],    trace r + 2 b - 1,  determinant -r;
  *     disagreement: [r, -b; 2 r, 1 - 2 b],   trace r + 1 - 2 b,  determinant r.
  *
@@ -90,96 +90,87 @@ fplt_theory_rate fplt_theory_quadratic_rate_at(const fplt_theory_problem *proble
     return (fplt_theory_rate){first ? consensus : disagreement, curvature, first};
 }
 
-/* Curvature number i of a grid: equally spaced in the logarithm, which resolves the small ones, or
- * equally spaced. */
-static double grid_point(const fplt_theory_problem *problem, int logarithmic, double position)
-{
-    double low = problem->strong_convexity, high = problem->smoothness;
-    if (position <= 0)
-        return low;
-    if (position >= 1)
-        return high;
-    return logarithmic ? low * pow(high / low, position) : low + (high - low) * position;
-}
-
+/* From the least curvature (0) to the greatest (1): evenly in the logarithm, which resolves the
+ * small ones, or evenly where there is no logarithm. */
 static fplt_theory_rate rate_on(const fplt_theory_problem *problem,
-                                const fplt_theory_parameters *parameters, int logarithmic,
-                                double position)
+                                const fplt_theory_parameters *parameters, double position)
 {
-    return fplt_theory_quadratic_rate_at(problem, parameters,
-                                         grid_point(problem, logarithmic, position));
+    double low = problem->strong_convexity, high = problem->smoothness, curvature;
+    if (position <= 0)
+        curvature = low;
+    else if (position >= 1)
+        curvature = high;
+    else
+        curvature = low > 0 ? low * pow(high / low, position) : low + (high - low) * position;
+    return fplt_theory_quadratic_rate_at(problem, parameters, curvature);
 }
 
-/* Golden section for a maximum between two neighbours of a grid point. */
+/* Golden section for a maximum. */
 static fplt_theory_rate refine(const fplt_theory_problem *problem,
-                               const fplt_theory_parameters *parameters, int logarithmic,
-                               double from, double to)
+                               const fplt_theory_parameters *parameters, double from, double to)
 {
     const double golden = 0.6180339887498949;
     double left = to - golden * (to - from), right = from + golden * (to - from);
-    fplt_theory_rate at_left = rate_on(problem, parameters, logarithmic, left);
-    fplt_theory_rate at_right = rate_on(problem, parameters, logarithmic, right);
+    fplt_theory_rate at_left = rate_on(problem, parameters, left);
+    fplt_theory_rate at_right = rate_on(problem, parameters, right);
     for (int i = 0; i < REFINEMENTS; i++) {
         if (at_left.rate > at_right.rate) {
             to = right;
             right = left;
             at_right = at_left;
             left = to - golden * (to - from);
-            at_left = rate_on(problem, parameters, logarithmic, left);
+            at_left = rate_on(problem, parameters, left);
         } else {
             from = left;
             left = right;
             at_left = at_right;
             right = from + golden * (to - from);
-            at_right = rate_on(problem, parameters, logarithmic, right);
+            at_right = rate_on(problem, parameters, right);
         }
     }
     return at_left.rate > at_right.rate ? at_left : at_right;
 }
 
-static fplt_theory_rate scan(const fplt_theory_problem *problem,
-                             const fplt_theory_parameters *parameters, int logarithmic,
-                             unsigned points, int refined)
+/* The residual polynomial of accelerated steps has as many humps as epochs: more of them want more
+ * points. */
+static unsigned points_for(const fplt_theory_parameters *parameters, unsigned points)
 {
-    fplt_theory_rate worst = {-1, 0, 0};
-    unsigned where = 0;
-    for (unsigned i = 0; i <= points; i++) {
-        fplt_theory_rate here = rate_on(problem, parameters, logarithmic, (double)i / points);
-        if (here.rate > worst.rate) {
-            worst = here;
-            where = i;
-        }
-    }
-    if (!refined || !isfinite(worst.rate))
-        return worst;
-    double from = where > 0 ? (double)(where - 1) / points : 0;
-    double to = where < points ? (double)(where + 1) / points : 1;
-    fplt_theory_rate near = refine(problem, parameters, logarithmic, from, to);
-    return near.rate > worst.rate ? near : worst;
+    if (!parameters->accelerated || parameters->epochs <= points / 4)
+        return points;
+    return parameters->epochs < MOST_POINTS / 4 ? 4 * parameters->epochs : MOST_POINTS;
 }
 
-static fplt_theory_rate scan_both(const fplt_theory_problem *problem,
-                                  const fplt_theory_parameters *parameters, unsigned points,
-                                  int refined)
+static fplt_theory_rate scan(const fplt_theory_problem *problem,
+                             const fplt_theory_parameters *parameters, unsigned points,
+                             unsigned *where)
 {
-    /* the residual polynomial of accelerated steps has as many humps as epochs */
-    if (parameters->accelerated && parameters->epochs > points / 4)
-        points = parameters->epochs < MOST_POINTS / 4 ? 4 * parameters->epochs : MOST_POINTS;
-    fplt_theory_rate even = scan(problem, parameters, 0, points, refined);
-    if (problem->strong_convexity <= 0)
-        return even;
-    fplt_theory_rate logarithmic = scan(problem, parameters, 1, points, refined);
-    return even.rate > logarithmic.rate ? even : logarithmic;
+    fplt_theory_rate worst = {-1, 0, 0};
+    for (unsigned i = 0; i <= points; i++) {
+        fplt_theory_rate here = rate_on(problem, parameters, (double)i / points);
+        if (here.rate > worst.rate) {
+            worst = here;
+            *where = i;
+        }
+    }
+    return worst;
 }
 
 fplt_theory_rate fplt__quadratic_scan(const fplt_theory_problem *problem,
                                       const fplt_theory_parameters *parameters, unsigned points)
 {
-    return scan_both(problem, parameters, points, 0);
+    unsigned where = 0;
+    return scan(problem, parameters, points_for(parameters, points), &where);
 }
 
 fplt_theory_rate fplt_theory_quadratic_rate(const fplt_theory_problem *problem,
                                             const fplt_theory_parameters *parameters)
 {
-    return scan_both(problem, parameters, FINE, 1);
+    unsigned points = points_for(parameters, FINE), where = 0;
+    fplt_theory_rate worst = scan(problem, parameters, points, &where);
+    if (!isfinite(worst.rate))
+        return worst;
+    double from = where > 0 ? (double)(where - 1) / points : 0;
+    double to = where < points ? (double)(where + 1) / points : 1;
+    fplt_theory_rate near = refine(problem, parameters, from, to);
+    return near.rate > worst.rate ? near : worst;
 }

@@ -125,7 +125,7 @@ static void set_participation(const struct rule *rule, fplt_theory_parameters *p
 
 enum { ROUNDS = 30, RUNS = 300 };
 
-/* Errors in the bound's norm after every round: mean over the runs, and the mean's own deviation. */
+/* Errors in the bound's norm after every round: mean over runs, and the mean's own deviation. */
 struct course {
     double mean[ROUNDS + 1], deviation[ROUNDS + 1];
 };

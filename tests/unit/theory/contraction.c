@@ -167,8 +167,8 @@ static void printed_equals_corrected_at_rho_one(void **state)
     }
 }
 
-/* At rho = 1/sqrt(lmin lmax) the plain norm tends, with ever more epochs, to a limit that is below 1
- * exactly for condition numbers below 16. */
+/* At rho = 1/sqrt(lmin lmax) the plain norm tends, with ever more epochs, to a limit that is below
+ * 1 exactly for condition numbers below 16. */
 static void the_plain_norm_fails_from_condition_number_sixteen(void **state)
 {
     (void)state;

@@ -82,7 +82,7 @@ static void advice_taken_helps(void **state)
                 assert_true(strlen(finding->advice) > 10);
                 assert_true(strlen(finding->advice) + 1 < sizeof finding->advice);
                 if (!take(finding->advice, &problem, &p))
-                    break; /* accelerated steps that diverge on quadratics: more epochs, unnumbered */
+                    break; /* accelerated and diverging: more epochs, it says, without a number */
             }
             if (!(n == 5 && p.accelerated) && !holds(&problem, &p, names[n])) {
                 fplt_theory_verdict verdict = judge(&problem, &p);
@@ -134,8 +134,9 @@ static void findings_say_what_the_numbers_say(void **state)
 }
 
 /* The corrected S asks for far more epochs than are needed. Logistic regression on heart_disease,
- * a9a and mushrooms has these greatest local curvatures before a ridge of 0.01; at the default choice
- * and five epochs the radius is between 2.3 and 2.9, though such runs converge. */
+ * a9a and mushrooms has these greatest local curvatures before a ridge of 0.01; at the default
+ * choice and five epochs the radius is between 2.3 and 2.9, though
+ * every quadratic with these curvatures converges. */
 static void the_guarantee_is_careful(void **state)
 {
     (void)state;
@@ -170,6 +171,9 @@ static void what_has_no_proof_is_not_promised(void **state)
     fplt_theory_verdict v = judge(&problem, &p);
     assert_true(!v.guaranteed && find(&v, "stable")->holds);
     assert_contains(find(&v, "noise")->advice, "no proof");
+    p.epochs = 1; /* noise does not hide how many epochs S wants */
+    v = judge(&problem, &p);
+    assert_contains(find(&v, "stable")->advice, "take at least");
 
     problem.strong_convexity = 0;
     p = fplt_theory_defaults(&problem);

@@ -1,0 +1,279 @@
+/* What may be promised about one record of one agent when local training is noisy, in numbers: from
+ * the parameters of a run to a claim, from a claim to (epsilon, delta), and back from (epsilon,
+ * delta) to the noise.
+ *
+ *     fplt_privacy_mechanism mechanism = fplt_privacy_defaults();
+ *     mechanism.sensitivity = 2; mechanism.records = 250; ...
+ *     fplt_privacy_budget budget = {.epsilon = 3, .delta = 1e-5};
+ *     fplt_privacy_calibrate_noise(&mechanism, "transcript", &budget, &mechanism.noise_tau,
+ *                                  &error);
+ *     fplt_privacy_claim_make(&mechanism, "transcript", &claim, &error);
+ *     fplt_privacy_epsilon(&claim, FPLT_CONVERT_BEST, 1e-5, &epsilon, &error);
+ *
+ * Neighbours are data sets that differ in one record of one agent, replaced by another; how many
+ * records an agent has is public. Every argument that is not finite or out of range is refused. */
+#ifndef FEDPLT_PRIVACY_H
+#define FEDPLT_PRIVACY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fedplt/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the mechanism and the claim ---- */
+
+/* `epochs` where their number is drawn anew in each round and has no bound. */
+#define FPLT_EPOCHS_UNBOUNDED UINT64_MAX
+
+/* Noisy local training as its claim sees it. In each round an agent makes `epochs` steps
+ * w <- w - step (gradient of f_i(w) + (w - v) inverse_rho) + noise and sends a function of the last
+ * w; the noise has standard deviation sqrt(2 step) noise_tau in each coordinate. */
+typedef struct fplt_privacy_mechanism {
+    double sensitivity; /* the gradient of f_i changes by at most sensitivity / records when one
+                           record is replaced by another */
+    uint64_t records;
+    double step, noise_tau;
+    uint64_t epochs;
+    uint64_t rounds; /* charged: those in which the agent sent an update, late and refused ones
+                        included; where the coordinator chooses who takes part, the cap fixed in
+                        advance */
+    double strong_convexity, smoothness; /* of every f_i; read with `contraction` and by `paper` */
+    double inverse_rho;                  /* 0 where the algorithm has no proximal term */
+    int contraction; /* plain noisy gradient steps on f_i with that curvature: a round costs less
+                        than the sum of its steps. 0: charge step by step */
+    int full_participation; /* every agent in every round, with the same step and epochs */
+    int lattice;            /* noise of fplt_noise_add instead of a continuous Gaussian */
+    size_t dimension;       /* coordinates of the model; read with `lattice` */
+    uint32_t agents;        /* read with `lattice` by final-x */
+} fplt_privacy_mechanism;
+
+/* Contraction, full participation, continuous noise, no proximal term; one agent, one coordinate,
+ * one epoch, one round. The rest is not set and must be. */
+FPLT_API fplt_privacy_mechanism fplt_privacy_defaults(void);
+
+/* Who is looking. */
+typedef struct fplt_threat {
+    const char *name; /* transcript, broadcast, secagg, final-y, final-x, paper */
+    const char *sees; /* what the adversary sees */
+    const char *help; /* one line: what the claim rests on */
+    int is_guarantee; /* 0: a published figure, reproduced, that does not hold */
+} fplt_threat;
+
+/* Number `index`, or NULL past the last; the first is the default. */
+FPLT_API const fplt_threat *fplt_privacy_threat(size_t index);
+/* By name; an unknown one is answered with the names there are. */
+FPLT_API fplt_status fplt_privacy_threat_find(const char *name, const fplt_threat **threat,
+                                              fplt_error *error);
+
+/* A bound on the Renyi divergence between neighbours, renyi_rate times the order; where it comes
+ * from a Gaussian trade-off (gdp_mu-GDP), sharper conversions are legal. Numbers that a claim does
+ * not use are NaN, bounds that do not exist +infinity. */
+typedef struct fplt_privacy_claim {
+    const fplt_threat *threat;
+    const char *method;  /* which bound it is, in words */
+    int is_gaussian;     /* the claim is gdp_mu-GDP; 0: a bound on the Renyi divergence only */
+    double gdp_mu;       /* sqrt(2 renyi_rate) */
+    double renyi_rate;   /* divergence of order a <= a renyi_rate, for every a > 1 */
+    double contraction;  /* of one local step */
+    double round_factor; /* a round costs that many steps: `epochs` without contraction */
+    double mu_step, mu_round;
+    double mu_transcript; /* all messages: sqrt(rounds) mu_round */
+    double mu_final;      /* one final release */
+} fplt_privacy_claim;
+
+FPLT_API fplt_status fplt_privacy_claim_make(const fplt_privacy_mechanism *mechanism,
+                                             const char *threat, fplt_privacy_claim *claim,
+                                             fplt_error *error);
+
+/* Adds what a second run on the same records costs, chosen in the light of the first: rounds of
+ * different lengths, say. Only claims that cover every message add up. */
+FPLT_API fplt_status fplt_privacy_claim_add(fplt_privacy_claim *total,
+                                            const fplt_privacy_claim *more, fplt_error *error);
+
+/* ---- (epsilon, delta) ---- */
+
+typedef enum fplt_conversion {
+    FPLT_CONVERT_BEST,    /* exact where it is legal, tight elsewhere */
+    FPLT_CONVERT_CLASSIC, /* from the Renyi divergence, as the paper does */
+    FPLT_CONVERT_TIGHT,   /* from the Renyi divergence, as accounting libraries do */
+    FPLT_CONVERT_EXACT    /* the Gaussian's own curve; refused for a claim that is not Gaussian */
+} fplt_conversion;
+
+/* Name and one line of help of a conversion; NULL past the last. */
+FPLT_API const char *fplt_privacy_conversion(size_t index, const char **help);
+FPLT_API fplt_status fplt_privacy_conversion_find(const char *name, fplt_conversion *conversion,
+                                                  fplt_error *error);
+
+/* 0 < delta < 1. */
+FPLT_API fplt_status fplt_privacy_epsilon(const fplt_privacy_claim *claim,
+                                          fplt_conversion conversion, double delta, double *epsilon,
+                                          fplt_error *error);
+/* The natural logarithm of delta, which itself may be far below the smallest double. */
+FPLT_API fplt_status fplt_privacy_log_delta(const fplt_privacy_claim *claim,
+                                            fplt_conversion conversion, double epsilon,
+                                            double *log_delta, fplt_error *error);
+/* The order at which a conversion from the Renyi divergence is taken; NaN for the exact one. */
+FPLT_API double fplt_privacy_order(const fplt_privacy_claim *claim, fplt_conversion conversion,
+                                   double delta);
+
+/* The bound on the divergence of order > 1. */
+FPLT_API double fplt_privacy_renyi(const fplt_privacy_claim *claim, double order);
+/* Epsilon from the divergence at one single order > 1; classic or tight, anything else is NaN. */
+FPLT_API double fplt_privacy_epsilon_at(fplt_conversion conversion, double order, double divergence,
+                                        double delta);
+
+/* ---- chance that protects ---- */
+
+/* Rounds in which the agent takes part with a known probability, independently of the data and not
+ * at the adversary's choice. */
+typedef struct fplt_privacy_lottery {
+    double mu_round;    /* of a claim */
+    double probability; /* of taking part */
+    uint64_t rounds;    /* held, taken part in or not */
+} fplt_privacy_lottery;
+
+FPLT_API fplt_status fplt_privacy_lottery_renyi(const fplt_privacy_lottery *lottery, double order,
+                                                double *divergence, fplt_error *error);
+/* The best over whole orders; `order` may be NULL. */
+FPLT_API fplt_status fplt_privacy_lottery_epsilon(const fplt_privacy_lottery *lottery, double delta,
+                                                  double *epsilon, uint32_t *order,
+                                                  fplt_error *error);
+
+/* Steps on minibatches that take each record with probability `rate`, independently (Poisson
+ * sampling; shuffled epochs are not). Record gradients are clipped to norm `clip` and their sum is
+ * divided by rate * records. Neighbours here differ by one record added or removed; continuous
+ * noise; no contraction. */
+typedef struct fplt_privacy_minibatch {
+    double rate, clip;
+    uint64_t records;
+    double step, noise_tau;
+    uint64_t steps;
+} fplt_privacy_minibatch;
+
+/* Deviation of the noise over the change one record can make. */
+FPLT_API double fplt_privacy_noise_multiplier(const fplt_privacy_minibatch *minibatch);
+/* Whole order >= 2. */
+FPLT_API fplt_status fplt_privacy_minibatch_renyi(const fplt_privacy_minibatch *minibatch,
+                                                  uint32_t order, double *divergence,
+                                                  fplt_error *error);
+FPLT_API fplt_status fplt_privacy_minibatch_epsilon(const fplt_privacy_minibatch *minibatch,
+                                                    double delta, double *epsilon, uint32_t *order,
+                                                    fplt_error *error);
+
+/* ---- calibration: results err on the private side ---- */
+
+typedef struct fplt_privacy_budget {
+    double epsilon, delta;
+    fplt_conversion conversion;
+} fplt_privacy_budget;
+
+/* The least noise_tau within the budget; that of the mechanism is not read. FPLT_UNREACHABLE when
+ * no noise is enough: on the lattice a step never costs less than 3 sqrt(dimension) / 2^20. */
+FPLT_API fplt_status fplt_privacy_calibrate_noise(const fplt_privacy_mechanism *mechanism,
+                                                  const char *threat,
+                                                  const fplt_privacy_budget *budget,
+                                                  double *noise_tau, fplt_error *error);
+/* The most rounds within the budget, at most `limit`; those of the mechanism are not read.
+ * FPLT_UNREACHABLE when one round is too much. */
+FPLT_API fplt_status fplt_privacy_calibrate_rounds(const fplt_privacy_mechanism *mechanism,
+                                                   const char *threat,
+                                                   const fplt_privacy_budget *budget,
+                                                   uint64_t limit, uint64_t *rounds,
+                                                   fplt_error *error);
+/* As fplt_privacy_calibrate_noise, for minibatches; the conversion is tight or classic. */
+FPLT_API fplt_status fplt_privacy_calibrate_minibatch(const fplt_privacy_minibatch *minibatch,
+                                                      const fplt_privacy_budget *budget,
+                                                      double *noise_tau, fplt_error *error);
+
+/* The error to expect of a mechanism whose noise fits the budget; what is not finite means that
+ * nothing can be said, and the candidate is passed over. */
+typedef double (*fplt_privacy_predictor)(void *context, const fplt_privacy_mechanism *mechanism);
+
+typedef struct fplt_privacy_search {
+    uint64_t most_epochs, most_rounds;
+    fplt_privacy_predictor predict;
+    void *context; /* borrowed */
+} fplt_privacy_search;
+
+/* Epochs and rounds whose predicted error is least, each candidate with its own least noise: over a
+ * grid of ratio 1.25, then step by step around the best of it. `best` is the mechanism with epochs,
+ * rounds and noise_tau filled in. FPLT_UNREACHABLE when no candidate has a finite prediction. */
+FPLT_API fplt_status fplt_privacy_calibrate_search(const fplt_privacy_mechanism *mechanism,
+                                                   const char *threat,
+                                                   const fplt_privacy_budget *budget,
+                                                   const fplt_privacy_search *search,
+                                                   fplt_privacy_mechanism *best, double *predicted,
+                                                   fplt_error *error);
+
+/* ---- what must hold, or the promise is empty ---- */
+
+/* Facts of a run that speak against a claim; all zero when there are none. */
+typedef struct fplt_privacy_facts {
+    const char *algorithm;     /* for the sentence; may be NULL */
+    int sends_bare_gradient;   /* something sent is not a function of the noisy iterates */
+    int uses_second_order;     /* the local solver is L-BFGS or Newton */
+    int accelerated;           /* accelerated steps: charged step by step */
+    int skips_rounds;          /* the state may go on without being sent: step by step */
+    int shuffled_batches;      /* minibatches that are not Poisson samples */
+    int unbounded_sensitivity; /* unbounded gradient of the loss, or rows; no clipping */
+    int clipping_bends;        /* clipping that is not the gradient of a convex function */
+    int parameters_from_data;  /* step, rho, epochs, rounds or start computed from the records */
+    int scaling_from_data;     /* columns standardised by their own statistics */
+    int stops_on_data;         /* stopping, or anything sent, decided by a loss without noise */
+    int seeded_noise;          /* noise that a seed reproduces */
+} fplt_privacy_facts;
+
+/* FPLT_OK when the mechanism may be claimed; otherwise the sentence says what stands against it and
+ * what would be legal. */
+FPLT_API fplt_status fplt_privacy_check(const fplt_privacy_mechanism *mechanism,
+                                        const fplt_privacy_facts *facts, fplt_error *error);
+
+/* ---- constants of a loss, from bounds that are not computed from the data ---- */
+
+typedef struct fplt_privacy_loss {
+    const char *name;   /* logistic, softmax, huber, least-squares (r^2/2), squared-hinge
+                           (max(0, 1 - margin)^2/2) */
+    double row_norm;    /* every row is scaled to at most this */
+    int intercept;      /* the model sees one more coordinate, 1 */
+    double huber_delta; /* read by huber */
+    double clip;        /* 0, or the largest norm of a record's loss gradient */
+} fplt_privacy_loss;
+
+typedef struct fplt_privacy_constants {
+    double gradient;    /* norm of a record's gradient at most */
+    double sensitivity; /* twice that */
+    double curvature;   /* of the loss at most; add the regulariser's to it */
+    int contraction;    /* the gradient in use is that of a convex function */
+} fplt_privacy_constants;
+
+/* FPLT_UNSUPPORTED for a loss of unbounded gradient without clipping. */
+FPLT_API fplt_status fplt_privacy_loss_constants(const fplt_privacy_loss *loss,
+                                                 fplt_privacy_constants *constants,
+                                                 fplt_error *error);
+
+/* ---- audit ---- */
+
+/* Clopper and Pearson: `low` and `high` each hold with the given confidence for the probability
+ * behind `hits` out of `trials`. */
+FPLT_API fplt_status fplt_privacy_binomial_bounds(uint64_t hits, uint64_t trials, double confidence,
+                                                  double *low, double *high, fplt_error *error);
+
+/* How often a test between the two data sets was wrong. */
+typedef struct fplt_privacy_trials {
+    uint64_t negatives, false_positives; /* runs without the record, and those taken for with */
+    uint64_t positives, false_negatives; /* runs with the record, and those taken for without */
+} fplt_privacy_trials;
+
+/* A lower bound on gdp_mu that holds with the given confidence (half of the doubt to each error
+ * rate), 0 when nothing was shown. A claim below it is refuted. */
+FPLT_API fplt_status fplt_privacy_audit_bound(const fplt_privacy_trials *trials, double confidence,
+                                              double *gdp_mu, fplt_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,329 @@
+/* Fed-PLT with safeguarded Anderson acceleration [Anderson 1965; Zhang, O'Donoghue and Boyd 2020] of
+ * its round map T, s = (x, z) of all agents stacked.
+ *
+ * Each agent keeps its last pairs f^j = T(s^j), r^j = f^j - s^j. A round:
+ *
+ *     down:  y, coefficients alpha over the kept f, an exponent e
+ *     agent: s = sum_j alpha_j f^j; v = 2 y - z; local training from x; f = (x+, z + 2 (x+ - y));
+ *            r = f - s; sends the z part of f (mirrored) and 2^e <r, r^j> for each kept j and itself
+ *     coordinator: Z^j = sum of the z parts; alpha minimises ||sum_j alpha_j r^j|| with sum alpha = 1;
+ *            y = prox_{rho h/N}(sum_j alpha_j Z^j / N)
+ *
+ * so it needs no more than the one exact sum. The power of two keeps the inner products far above the
+ * resolution of the sum. A candidate is accepted or dropped by the coordinator; an agent learns which
+ * with the next broadcast. A dropped one is followed by plain rounds from the last accepted f. */
+#include "algorithm/algorithm.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fedplt/sum.h"
+#include "linalg/cholesky.h"
+
+enum { RHO, MEMORY };
+enum { MOST = 20, SLOTS = MOST + 1 };
+
+/* Kept vectors: the candidate of the last round (z, x, then r), then f and r of every slot. */
+enum { Z, X, RZ, RX, CANDIDATE };
+enum { SLOT = 4 };
+
+/* Scalars of a round. */
+enum { ACCEPTED, PLACE, EXPONENT, ALPHA };
+
+/* The coordinator's numbers. */
+enum {
+    N_ACCEPTED,
+    N_PLACE,  /* slot of the last candidate, or where the next goes after one was dropped */
+    N_USED,   /* slots with a residual */
+    N_NEWEST, /* slot of the newest accepted f */
+    N_FIRST,  /* ||r||^2 of the first round */
+    N_BEST,   /* the smallest so far */
+    N_LAST,
+    N_STEPS, /* accelerated steps so far */
+    N_PLAIN, /* plain rounds still to do */
+    N_WAIT,  /* how many after the next drop */
+    N_FAST,  /* whether the round at hand is accelerated */
+    N_ALPHA,
+    N_GRAM = N_ALPHA + SLOTS,
+    N_COUNT = N_GRAM + SLOTS * SLOTS
+};
+
+static const fplt_setting settings[] = {
+    {"rho", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
+     "penalty of Peaceman-Rachford splitting; auto: 1/sqrt(lmin lmax)", 0.1, 10},
+    {"anderson-memory", FPLT_INTEGER, 0, "10", 1, MOST, NULL,
+     "earlier rounds that the acceleration combines", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+static unsigned slots_of(const double *parameter)
+{
+    return (unsigned)parameter[MEMORY] + 1;
+}
+
+static void reshape(const double *parameter, fplt_shape *shape)
+{
+    unsigned slots = slots_of(parameter);
+    shape->kept = CANDIDATE + SLOT * slots;
+    shape->vectors = slots;
+    shape->scalars = ALPHA + slots;
+    shape->exchange[0].up_scalars = slots;
+}
+
+static void choose(const fplt_facts *facts, double *parameter)
+{
+    if (isnan(parameter[RHO]))
+        parameter[RHO] = fplt__balanced_rho(&facts->curvature);
+}
+
+static double inverse_rho(const fplt_facts *facts, const double *parameter)
+{
+    (void)facts;
+    return 1 / parameter[RHO];
+}
+
+static double step(const fplt_facts *facts, const double *parameter)
+{
+    return 2 / (facts->curvature.lowest + facts->curvature.highest + 2 / parameter[RHO]);
+}
+
+/* The start counts as an accepted candidate without a residual. */
+static void begin(fplt_agent *agent, const double *start, const double *second)
+{
+    size_t n = agent->dimension;
+    memcpy(agent->staged + X * n, start, n * sizeof *start);
+    memcpy(agent->staged + Z * n, second, n * sizeof *second);
+    fplt_grid_round(agent->staged + Z * n, n);
+}
+
+static void begin_coordinator(fplt_coordinator *coordinator, const double *start)
+{
+    (void)start;
+    double *number = coordinator->number;
+    number[N_ACCEPTED] = 1;
+    number[N_WAIT] = 10;
+    number[N_ALPHA] = 1;
+}
+
+static void plan(const fplt_coordinator *coordinator, fplt_round *round)
+{
+    const double *number = coordinator->number;
+    unsigned slots = slots_of(coordinator->parameter);
+    round->scalar[ACCEPTED] = number[N_ACCEPTED];
+    round->scalar[PLACE] = number[N_PLACE];
+    round->scalar[EXPONENT] = number[N_LAST] > 0 ? -floor(log2(number[N_LAST])) : 0;
+    memcpy(round->scalar + ALPHA, number + N_ALPHA, slots * sizeof *number);
+}
+
+/* y = prox_{rho h/N}(sum_j alpha_j Z^j / N). Z of an accepted candidate is the running sum itself; that
+ * of the start is nowhere else. */
+static fplt_status model(const fplt_coordinator *coordinator, double *x)
+{
+    size_t n = coordinator->dimension;
+    const double *alpha = coordinator->number + N_ALPHA;
+    unsigned slots = slots_of(coordinator->parameter);
+    memset(x, 0, n * sizeof *x);
+    for (unsigned k = 0; k < slots; k++) {
+        if (alpha[k] == 0)
+            continue;
+        const double *sum = coordinator->vector + k * n;
+        if (coordinator->number[N_ACCEPTED] && k == (unsigned)coordinator->number[N_PLACE])
+            sum = coordinator->total;
+        for (size_t j = 0; j < n; j++)
+            x[j] += alpha[k] * sum[j];
+    }
+    fplt__mean(x, coordinator->agents, x, n);
+    return fplt_prox_apply(coordinator->prox, coordinator->parameter[RHO] / coordinator->agents, x,
+                           x);
+}
+
+static fplt_status broadcast(const fplt_coordinator *coordinator, const fplt_round *round,
+                             unsigned exchange, double *down)
+{
+    (void)round;
+    (void)exchange;
+    return model(coordinator, down);
+}
+
+/* Slot k of the kept vectors, beginning with `which` of Z, X, RZ, RX. */
+static double *slot(double *kept, size_t n, unsigned k, unsigned which)
+{
+    return kept + (CANDIDATE + SLOT * k + which) * n;
+}
+
+static double inner(const double *a, const double *b, size_t count)
+{
+    double sum = 0;
+    for (size_t j = 0; j < count; j++)
+        sum += a[j] * b[j];
+    return sum;
+}
+
+static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned exchange,
+                         const double *y, double *up, fplt_error *error)
+{
+    (void)exchange;
+    size_t n = agent->dimension;
+    unsigned slots = slots_of(agent->parameter);
+    double *staged = agent->staged, *s = agent->work, *v = s + 2 * n;
+    memcpy(staged, agent->kept, (CANDIDATE + SLOT * slots) * n * sizeof *staged);
+    if (round->scalar[ACCEPTED] != 0)
+        memcpy(slot(staged, n, (unsigned)round->scalar[PLACE], Z), staged, SLOT * n * sizeof *s);
+    memset(s, 0, 2 * n * sizeof *s);
+    for (unsigned k = 0; k < slots; k++) {
+        double alpha = round->scalar[ALPHA + k];
+        const double *f = slot(staged, n, k, Z);
+        for (size_t j = 0; alpha != 0 && j < 2 * n; j++)
+            s[j] += alpha * f[j];
+    }
+    double *z = staged + Z * n, *x = staged + X * n, *r = staged + RZ * n;
+    for (size_t j = 0; j < n; j++)
+        v[j] = 2 * y[j] - s[j];
+    memcpy(x, s + n, n * sizeof *x);
+    fplt_status status =
+        fplt_agent_minimise(agent, round, NULL, v, 1 / agent->parameter[RHO], x, error);
+    if (status)
+        return status;
+    for (size_t j = 0; j < n; j++)
+        z[j] = s[j] + 2 * (x[j] - y[j]);
+    fplt_grid_round(z, n);
+    for (size_t j = 0; j < 2 * n; j++)
+        r[j] = staged[Z * n + j] - s[j];
+    double power = ldexp(1, (int)round->scalar[EXPONENT]);
+    for (unsigned k = 0; k < slots; k++)
+        up[k] = power * inner(r, slot(staged, n, k, RZ), 2 * n);
+    /* its own square in the place it would take */
+    unsigned next = ((unsigned)round->scalar[PLACE] + (round->scalar[ACCEPTED] != 0)) % slots;
+    up[next] = power * inner(r, r, 2 * n);
+    return FPLT_OK;
+}
+
+/* alpha over the used slots, the newest last among them in the difference form
+ * min ||r_new + sum theta_k (r_k - r_new)||^2, scaled to a unit diagonal with a small ridge. Zero when
+ * a plain step is the better choice. */
+static int accelerate(double *number, unsigned slots)
+{
+    unsigned newest = (unsigned)number[N_NEWEST], used = (unsigned)number[N_USED], count = 0;
+    unsigned index[SLOTS];
+    const double *gram = number + N_GRAM;
+    double matrix[MOST * MOST], right[MOST], scale[MOST], size = 0, rest = 1;
+    for (unsigned back = 1; back < used; back++)
+        index[count++] = (newest + slots - back) % slots;
+    if (!count)
+        return 0;
+    double own = gram[newest * SLOTS + newest];
+    for (unsigned a = 0; a < count; a++) {
+        double cross = gram[index[a] * SLOTS + newest];
+        for (unsigned b = 0; b <= a; b++)
+            matrix[a * count + b] =
+                gram[index[a] * SLOTS + index[b]] - cross - gram[index[b] * SLOTS + newest] + own;
+        right[a] = own - cross;
+        if (!(matrix[a * count + a] > 0))
+            return 0;
+        scale[a] = 1 / sqrt(matrix[a * count + a]);
+    }
+    for (unsigned a = 0; a < count; a++) {
+        for (unsigned b = 0; b <= a; b++)
+            matrix[a * count + b] *= scale[a] * scale[b];
+        matrix[a * count + a] += 1e-12 * count;
+        right[a] *= scale[a];
+    }
+    if (!fplt__cholesky_factor(matrix, count))
+        return 0;
+    fplt__cholesky_solve(matrix, count, right);
+    for (unsigned a = 0; a < count; a++) {
+        right[a] *= scale[a];
+        size += fabs(right[a]);
+        rest -= right[a];
+    }
+    if (!(size + fabs(rest) <= 1e4))
+        return 0;
+    memset(number + N_ALPHA, 0, SLOTS * sizeof *number);
+    for (unsigned a = 0; a < count; a++)
+        number[N_ALPHA + index[a]] = right[a];
+    number[N_ALPHA + newest] = rest;
+    return 1;
+}
+
+static void plain_step(double *number)
+{
+    memset(number + N_ALPHA, 0, SLOTS * sizeof *number);
+    number[N_ALPHA + (unsigned)number[N_NEWEST]] = 1;
+}
+
+/* ||r||^2 may not exceed twice the best residual, nor leave a slowly closing cone. */
+static int acceptable(const double *number, double residual)
+{
+    double cone = 100 * pow(0.99, 2 * number[N_STEPS]) * number[N_FIRST];
+    return residual <= 4 * number[N_BEST] && residual <= cone;
+}
+
+static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsigned exchange,
+                   const double *sum)
+{
+    (void)exchange;
+    double *number = coordinator->number;
+    size_t n = coordinator->dimension;
+    unsigned slots = slots_of(coordinator->parameter);
+    unsigned place = (unsigned)number[N_PLACE];
+    unsigned next = (place + (number[N_ACCEPTED] != 0)) % slots;
+    double unit = ldexp(1, -(int)round->scalar[EXPONENT]), residual = sum[next] * unit;
+    int first = number[N_FIRST] == 0;
+    number[N_ACCEPTED] = first || !number[N_FAST] || acceptable(number, residual);
+    if (number[N_FAST])
+        number[N_STEPS]++;
+    if (!number[N_ACCEPTED]) {
+        number[N_USED] = 0;
+        number[N_PLAIN] = number[N_WAIT];
+        number[N_WAIT] *= 2;
+        number[N_FAST] = 0;
+        plain_step(number);
+        number[N_PLACE] = next; /* the next candidate takes the same place */
+        return;
+    }
+    memcpy(coordinator->vector + next * n, coordinator->total, n * sizeof(double));
+    for (unsigned k = 0; k < slots; k++)
+        number[N_GRAM + next * SLOTS + k] = number[N_GRAM + k * SLOTS + next] = sum[k] * unit;
+    number[N_PLACE] = number[N_NEWEST] = next;
+    number[N_USED] = fmin(number[N_USED] + 1, slots);
+    number[N_LAST] = residual;
+    number[N_BEST] = first ? residual : fmin(number[N_BEST], residual);
+    if (first)
+        number[N_FIRST] = residual;
+    number[N_PLAIN] = fmax(number[N_PLAIN] - 1, 0);
+    number[N_FAST] = number[N_PLAIN] == 0 && accelerate(number, slots);
+    if (!number[N_FAST])
+        plain_step(number);
+}
+
+const fplt_algorithm fplt__fed_plt_anderson = {
+    .name = "fed-plt-anderson",
+    .title = "Fed-PLT, accelerated",
+    .reference = "Fed-PLT with safeguarded Anderson acceleration of its round map",
+    .shape = {.mirrored = 1,
+              .work = 3,
+              .numbers = N_COUNT,
+              .exchanges = 1,
+              .exchange = {{.down = 1}},
+              .local_model = X},
+    .allows = FPLT_ALLOWS_MINIMISER | FPLT_ALLOWS_COMPOSITE | FPLT_NEEDS_CERTAINTY,
+    .no_partial = "the extrapolation combines whole states, so an absent agent would break it; use "
+                  "fed-plt",
+    .no_privacy = "its inner products are not a function of the noisy iterates alone; use fed-plt",
+    .paper_agent = 2,
+    .paper_coordinator = 1,
+    .paper_epochs = ">= 1",
+    .paper_problems = "strongly convex, composite",
+    .settings = settings,
+    .reshape = reshape,
+    .choose = choose,
+    .step = step,
+    .inverse_rho = inverse_rho,
+    .begin = begin,
+    .begin_coordinator = begin_coordinator,
+    .plan = plan,
+    .broadcast = broadcast,
+    .local = local,
+    .absorb = absorb,
+    .model = model,
+};

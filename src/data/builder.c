@@ -1,0 +1,462 @@
+/* From rows as they were read to a data set: labels settled, rows grouped by agent, categories
+ * turned into columns. */
+#include "data/builder.h"
+
+#include <stdio.h>
+
+#include "base/memory.h"
+
+enum { AUTOMATIC_WORDS = 1000 };
+
+/* One-hot columns stay dense up to this many numbers, or this many times the cells of the file:
+ * memory is bounded by the size of the file. */
+enum { DENSE_NUMBERS = 1 << 23, DENSE_TIMES = 4 };
+
+static int word_is(const char *text, const char *word)
+{
+    return text && strcmp(text, word) == 0;
+}
+
+static fplt_status check_task(fplt__builder *builder, fplt_error *error)
+{
+    const fplt_read_settings *settings = builder->settings;
+    const char *task = settings->task;
+    builder->automatic_task = !task || word_is(task, "auto");
+    if (!builder->automatic_task && !word_is(task, "binary") && !word_is(task, "classes") &&
+        !word_is(task, "regression"))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "task is '%.80s', but it must be one of auto, binary, classes, "
+                              "regression",
+                              task);
+    builder->label_mode = FPLT__LABEL_WORD;
+    if (word_is(settings->label, "none"))
+        builder->label_mode = FPLT__LABEL_NONE;
+    else if (word_is(task, "regression") && !settings->labels)
+        builder->label_mode = FPLT__LABEL_NUMBER;
+    return FPLT_OK;
+}
+
+static fplt_status add_words(fplt__lookup *lookup, const char *list, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    for (const char *c = list; *c && !status;) {
+        size_t length = strcspn(c, ",");
+        uint32_t number;
+        status = fplt__lookup_add(lookup, fplt__span_trim((fplt__span){c, length}), &number, error);
+        c += length;
+        c += *c == ',';
+    }
+    return status;
+}
+
+/* "sex=f" may be a level of the column "sex"; every = of a name is tried. */
+static fplt_status expect(fplt__builder *builder, const char *name, fplt_error *error)
+{
+    uint32_t number, before = builder->expected.count;
+    fplt_status status = fplt__lookup_add(&builder->expected, fplt__span_of(name), &number, error);
+    if (!status && number < before)
+        status = fplt_error_set(error, FPLT_BAD_VALUE, "the feature '%.80s' is there twice", name);
+    for (const char *c = strchr(name, '='); c && !status; c = strchr(c + 1, '='))
+        status = fplt__lookup_add(&builder->expected_categories,
+                                  (fplt__span){name, (size_t)(c - name)}, &number, error);
+    return status;
+}
+
+fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings *settings,
+                               size_t sources, fplt_error *error)
+{
+    *builder = (fplt__builder){.settings = settings, .sources = sources};
+    fplt_status status = check_task(builder, error);
+    if (!status && settings->categories && !word_is(settings->categories, "auto"))
+        status = add_words(&builder->categories, settings->categories, error);
+    for (size_t i = 0; i < settings->feature_count && settings->feature_names && !status; i++)
+        status = expect(builder, settings->feature_names[i], error);
+    return status;
+}
+
+void fplt__builder_clear(fplt__builder *builder)
+{
+    for (uint32_t i = 0; i < builder->header.count && builder->column; i++) {
+        fplt__lookup_clear(&builder->column[i].levels);
+        fplt__free(builder->column[i].slot);
+    }
+    fplt__free(builder->column);
+    fplt__free(builder->row);
+    fplt__free(builder->cell);
+    fplt__free(builder->end);
+    fplt__free(builder->entry_column);
+    fplt__free(builder->entry_value);
+    fplt__free(builder->origin);
+    fplt__lookup_clear(&builder->words);
+    fplt__lookup_clear(&builder->agents);
+    fplt__lookup_clear(&builder->header);
+    fplt__lookup_clear(&builder->categories);
+    fplt__lookup_clear(&builder->expected);
+    fplt__lookup_clear(&builder->expected_categories);
+}
+
+static fplt_status add_word(fplt__builder *builder, const fplt__source *source, size_t line,
+                            fplt__span text, double *label, fplt_error *error)
+{
+    uint32_t number, before = builder->words.count;
+    fplt_status status = fplt__lookup_add(&builder->words, text, &number, error);
+    if (status)
+        return status;
+    *label = number;
+    if (number < before)
+        return FPLT_OK;
+    if (builder->automatic_task && number >= AUTOMATIC_WORDS)
+        return fplt__bad_data(error, source->name, line,
+                              "more than %d distinct labels: say whether the task is regression or "
+                              "classes",
+                              AUTOMATIC_WORDS);
+    status = fplt__grow(&builder->origin, &builder->origin_capacity, (size_t)number + 1,
+                        sizeof *builder->origin, "labels", error);
+    if (!status)
+        builder->origin[number] = (fplt__origin){source->name, line};
+    return status;
+}
+
+fplt_status fplt__builder_label(fplt__builder *builder, const fplt__source *source, size_t line,
+                                fplt__span text, double *label, fplt_error *error)
+{
+    *label = 0;
+    if (builder->label_mode == FPLT__LABEL_NONE)
+        return FPLT_OK;
+    if (builder->label_mode == FPLT__LABEL_WORD)
+        return add_word(builder, source, line, text, label, error);
+    switch (fplt__number_parse(text, label)) {
+    case FPLT__NUMBER: return FPLT_OK;
+    case FPLT__NOT_FINITE:
+        return fplt__bad_data(error, source->name, line, "the label '%s' is not a finite number",
+                              fplt__show(text).text);
+    default:
+        return fplt__bad_data(error, source->name, line, "the label '%s' is not a number",
+                              fplt__show(text).text);
+    }
+}
+
+fplt_status fplt__builder_row(fplt__builder *builder, double label, uint32_t agent,
+                              fplt_error *error)
+{
+    fplt_status status = fplt__grow(&builder->row, &builder->row_capacity, builder->rows + 1,
+                                    sizeof *builder->row, "rows", error);
+    if (!status && builder->sparse)
+        status = fplt__grow(&builder->end, &builder->end_capacity, builder->rows + 1,
+                            sizeof *builder->end, "rows", error);
+    if (status)
+        return status;
+    builder->row[builder->rows] = (fplt__row){label, agent};
+    if (builder->sparse)
+        builder->end[builder->rows] = builder->entries;
+    builder->rows++;
+    return FPLT_OK;
+}
+
+fplt_status fplt__builder_cells(fplt__builder *builder, double **cells, fplt_error *error)
+{
+    fplt_status status =
+        fplt__grow(&builder->cell, &builder->cell_capacity, builder->cells + builder->width,
+                   sizeof *builder->cell, "rows", error);
+    if (status)
+        return status;
+    *cells = builder->cell + builder->cells;
+    builder->cells += builder->width;
+    return FPLT_OK;
+}
+
+fplt_status fplt__builder_entry(fplt__builder *builder, uint32_t column, double value,
+                                fplt_error *error)
+{
+    size_t needed = builder->entries + 1;
+    fplt_status status = fplt__grow(&builder->entry_column, &builder->column_capacity, needed,
+                                    sizeof *builder->entry_column, "entries", error);
+    if (!status)
+        status = fplt__grow(&builder->entry_value, &builder->value_capacity, needed,
+                            sizeof *builder->entry_value, "entries", error);
+    if (status)
+        return status;
+    builder->entry_column[builder->entries] = column;
+    builder->entry_value[builder->entries++] = value;
+    return FPLT_OK;
+}
+
+fplt_status fplt__builder_file_agent(fplt__builder *builder, const fplt__source *source,
+                                     uint32_t *agent, fplt_error *error)
+{
+    const char *slash = strrchr(source->name, '/');
+    fplt__span stem = fplt__span_of(slash ? slash + 1 : source->name);
+    const char *dot = stem.length ? memrchr(stem.text, '.', stem.length) : NULL;
+    if (dot && dot > stem.text)
+        stem.length = (size_t)(dot - stem.text);
+    uint32_t before = builder->agents.count;
+    fplt_status status = fplt__lookup_add(&builder->agents, stem, agent, error);
+    if (!status && *agent < before) /* two folders, one file name */
+        status = fplt__lookup_add(&builder->agents, fplt__span_of(source->name), agent, error);
+    if (!status && *agent < before)
+        status =
+            fplt_error_set(error, FPLT_BAD_VALUE, "%s: this file is given twice", source->name);
+    return status;
+}
+
+static fplt_status new_feature(fplt__lookup *names, fplt__span name, uint32_t *slot,
+                               fplt_error *error)
+{
+    uint32_t before = names->count;
+    fplt_status status = fplt__lookup_add(names, name, slot, error);
+    if (!status && *slot < before)
+        status = fplt_error_set(error, FPLT_BAD_DATA, "two features would be called '%s'",
+                                fplt__show(name).text);
+    return status;
+}
+
+/* `column=level`, to be released. */
+static fplt_status level_name(fplt__span column, fplt__span level, fplt__span *name,
+                              fplt_error *error)
+{
+    char *text;
+    size_t length = column.length + 1 + level.length;
+    fplt_status status = fplt__alloc_into(&text, length + 1, 1, "a feature name", error);
+    if (status)
+        return status;
+    memcpy(text, column.text, column.length);
+    text[column.length] = '=';
+    memcpy(text + column.length + 1, level.text, level.length);
+    *name = (fplt__span){text, length};
+    return FPLT_OK;
+}
+
+static fplt_status new_level(fplt__lookup *names, fplt__span column, fplt__span level,
+                             uint32_t *slot, fplt_error *error)
+{
+    fplt__span name;
+    fplt_status status = level_name(column, level, &name, error);
+    if (status)
+        return status;
+    status = new_feature(names, name, slot, error);
+    fplt__free((char *)(uintptr_t)name.text);
+    return status;
+}
+
+static fplt_status place_levels(const fplt__builder *builder, fplt__column *column, fplt__span name,
+                                fplt__lookup *names, fplt_error *error)
+{
+    uint32_t count = column->levels.count, *order, slot;
+    fplt_status status =
+        fplt__alloc_into(&column->slot, count, sizeof *column->slot, "levels", error);
+    if (!status)
+        status = fplt__alloc_into(&order, count, sizeof *order, "levels", error);
+    if (status)
+        return status;
+    fplt__lookup_sort(&column->levels, order);
+    for (uint32_t i = 0; i < count && !status; i++) {
+        fplt__span level = fplt__lookup_word(&column->levels, order[i]);
+        column->slot[order[i]] = FPLT__NOWHERE;
+        if (i == 0 && builder->settings->drop_first_level)
+            continue;
+        status = new_level(names, name, level, &slot, error);
+        if (!status)
+            column->slot[order[i]] = slot;
+    }
+    fplt__free(order);
+    return status;
+}
+
+/* The features a model wants have their places already. */
+static fplt_status place_expected(const fplt__builder *builder, fplt__column *column,
+                                  fplt__span name, fplt_error *error)
+{
+    fplt_status status = fplt__alloc_into(&column->slot, column->levels.count, sizeof *column->slot,
+                                          "levels", error);
+    for (uint32_t i = 0; i < column->levels.count && !status; i++) {
+        fplt__span wanted;
+        status = level_name(name, fplt__lookup_word(&column->levels, i), &wanted, error);
+        if (status)
+            break;
+        column->slot[i] = fplt__lookup_find(&builder->expected, wanted);
+        fplt__free((char *)(uintptr_t)wanted.text);
+    }
+    return status;
+}
+
+/* Decides which feature each column, or each level of a category, becomes. */
+static fplt_status place_columns(fplt__builder *builder, fplt__lookup *names, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    int expected = builder->expected.count > 0;
+    for (uint32_t i = 0; i < builder->header.count && !status; i++) {
+        fplt__column *column = &builder->column[i];
+        fplt__span name = fplt__lookup_word(&builder->header, i);
+        if (expected && column->category)
+            status = place_expected(builder, column, name, error);
+        else if (expected)
+            column->number_slot = fplt__lookup_find(&builder->expected, name);
+        else if (column->category)
+            status = place_levels(builder, column, name, names, error);
+        else
+            status = new_feature(names, name, &column->number_slot, error);
+    }
+    return status;
+}
+
+static int has_categories(const fplt__builder *builder)
+{
+    for (uint32_t i = 0; i < builder->header.count; i++)
+        if (builder->column[i].category)
+            return 1;
+    return 0;
+}
+
+/* The feature and value of cell i of a row; FPLT__NOWHERE for a level without a column. */
+static uint32_t cell_feature(const fplt__builder *builder, const double *cells, uint32_t i,
+                             double *value)
+{
+    const fplt__column *column = &builder->column[i];
+    *value = column->category ? 1 : cells[i];
+    return column->category ? column->slot[(size_t)cells[i]] : column->number_slot;
+}
+
+static void fill_dense_row(const fplt__builder *builder, const double *cells, double *row)
+{
+    if (!builder->header.count) {
+        memcpy(row, cells, builder->width * sizeof *row);
+        return;
+    }
+    for (uint32_t i = 0; i < builder->header.count; i++) {
+        double value;
+        uint32_t feature = cell_feature(builder, cells, i, &value);
+        if (feature != FPLT__NOWHERE)
+            row[feature] = value;
+    }
+}
+
+static size_t fill_sparse_row(const fplt__builder *builder, const double *cells, uint32_t *column,
+                              double *value)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < builder->header.count; i++) {
+        double held;
+        uint32_t feature = cell_feature(builder, cells, i, &held);
+        if (feature == FPLT__NOWHERE || held == 0)
+            continue;
+        size_t at = count++;
+        for (; at > 0 && column[at - 1] > feature; at--) {
+            column[at] = column[at - 1];
+            value[at] = value[at - 1];
+        }
+        column[at] = feature;
+        value[at] = held;
+    }
+    return count;
+}
+
+static size_t copy_entries(const fplt__builder *builder, size_t row, uint32_t *column,
+                           double *value)
+{
+    size_t begin = row ? builder->end[row - 1] : 0, count = builder->end[row] - begin;
+    if (count) {
+        memcpy(column, builder->entry_column + begin, count * sizeof *column);
+        memcpy(value, builder->entry_value + begin, count * sizeof *value);
+    }
+    return count;
+}
+
+/* Rows go to their agent's part in the order in which they were read. */
+static fplt_status fill_rows(const fplt__builder *builder, const double *word_value,
+                             fplt_dataset *dataset, fplt_error *error)
+{
+    size_t *order, filled = 0;
+    fplt_status status = fplt__alloc_into(&order, builder->rows, sizeof *order, "rows", error);
+    if (status)
+        return status;
+    fplt__group_rows(dataset->first, dataset->agents, &builder->row->agent, sizeof *builder->row,
+                     builder->rows, order);
+    for (size_t r = 0; r < builder->rows; r++) {
+        const fplt__row *row = &builder->row[order[r]];
+        const double *cells = builder->sparse ? NULL : builder->cell + order[r] * builder->width;
+        dataset->label[r] =
+            builder->label_mode == FPLT__LABEL_WORD ? word_value[(size_t)row->label] : row->label;
+        if (dataset->dense) {
+            fill_dense_row(builder, cells, dataset->dense + r * dataset->features);
+            continue;
+        }
+        uint32_t *column = dataset->column + filled;
+        double *value = dataset->value + filled;
+        filled += builder->sparse ? copy_entries(builder, order[r], column, value)
+                                  : fill_sparse_row(builder, cells, column, value);
+        dataset->start[r + 1] = filled;
+    }
+    fplt__free(order);
+    return FPLT_OK;
+}
+
+static fplt_status count_features(const fplt__builder *builder, const fplt__lookup *names,
+                                  size_t *features, fplt_error *error)
+{
+    size_t wanted = builder->expected.count ? builder->expected.count : builder->settings->features;
+    *features = builder->header.count ? names->count : builder->features;
+    if (wanted && builder->sparse && wanted >= *features)
+        *features = wanted;
+    if (builder->header.count && builder->expected.count)
+        *features = wanted;
+    if (wanted && *features != wanted)
+        return fplt__bad_data(error, builder->first_source, 0, "%zu features, but %zu are wanted",
+                              *features, wanted);
+    if (*features == 0)
+        return fplt__bad_data(error, builder->first_source, 0, "there are no features");
+    return FPLT_OK;
+}
+
+static size_t storage(const fplt__builder *builder, size_t features)
+{
+    size_t numbers;
+    if (builder->sparse)
+        return builder->entries;
+    if (!has_categories(builder))
+        return FPLT__DENSE;
+    if (__builtin_mul_overflow(builder->rows, features, &numbers))
+        numbers = SIZE_MAX;
+    return numbers <= DENSE_NUMBERS || numbers / DENSE_TIMES <= builder->cells ? FPLT__DENSE
+                                                                               : builder->cells;
+}
+
+static fplt_status name_everything(const fplt__builder *builder, const fplt__lookup *names,
+                                   fplt_dataset *dataset, fplt_error *error)
+{
+    const fplt__lookup *features = builder->expected.count ? &builder->expected : names;
+    fplt_status status = fplt__lookup_names(features, &dataset->feature_names, error);
+    if (!status)
+        status = fplt__lookup_names(&builder->agents, &dataset->agent_names, error);
+    return status;
+}
+
+fplt_status fplt__builder_finish(fplt__builder *builder, fplt_dataset **dataset, fplt_error *error)
+{
+    fplt__lookup names = {0};
+    size_t features;
+    double *word_value = NULL;
+    fplt_dataset *made = NULL;
+    fplt_status status = place_columns(builder, &names, error);
+    if (!status)
+        status = count_features(builder, &names, &features, error);
+    if (!status)
+        status = fplt__dataset_create(builder->rows, features, storage(builder, features),
+                                      builder->agents.count, FPLT_TASK_REGRESSION, &made, error);
+    if (!status)
+        status = fplt__alloc_into(&word_value, builder->words.count, sizeof *word_value, "labels",
+                                  error);
+    if (!status)
+        status = fplt__labels_settle(builder, word_value, made, error);
+    if (!status)
+        status = fill_rows(builder, word_value, made, error);
+    if (!status)
+        status = name_everything(builder, &names, made, error);
+    fplt__lookup_clear(&names);
+    fplt__free(word_value);
+    if (status) {
+        fplt_dataset_destroy(made);
+        return status;
+    }
+    *dataset = made;
+    return FPLT_OK;
+}

@@ -1,0 +1,113 @@
+/* Rows as the readers find them, and the data set that comes of them. */
+#ifndef FPLT_DATA_BUILDER_H
+#define FPLT_DATA_BUILDER_H
+
+#include "base/file.h"
+#include "data/text.h"
+
+/* One file in memory. */
+typedef struct fplt__source {
+    const char *name, *text;
+    size_t size;
+} fplt__source;
+
+/* How labels are taken while reading. */
+typedef enum fplt__label_mode {
+    FPLT__LABEL_NONE,   /* all 0 */
+    FPLT__LABEL_NUMBER, /* regression */
+    FPLT__LABEL_WORD    /* number of a distinct word; its meaning is settled at the end */
+} fplt__label_mode;
+
+typedef struct fplt__row {
+    double label;
+    uint32_t agent;
+} fplt__row;
+
+typedef struct fplt__origin {
+    const char *name; /* borrowed: of the file where a word appeared first */
+    size_t line;
+} fplt__origin;
+
+/* A feature column of a CSV file; a category keeps level numbers as its cells. */
+typedef struct fplt__column {
+    int category;
+    fplt__lookup levels;
+    uint32_t *slot; /* owned: level number -> feature, or FPLT__NOWHERE */
+    uint32_t number_slot;
+} fplt__column;
+
+typedef struct fplt__builder {
+    const fplt_read_settings *settings;
+    size_t sources;           /* how many files there will be */
+    const char *first_source; /* set when the first file has fixed the features */
+    fplt__label_mode label_mode;
+    int automatic_task, sparse;
+
+    fplt__row *row;
+    size_t rows, row_capacity;
+    double *cell; /* dense: `width` a row */
+    size_t width, cells, cell_capacity;
+    size_t *end; /* CSR: entries up to and with row r */
+    uint32_t *entry_column;
+    double *entry_value;
+    size_t entries, end_capacity, column_capacity, value_capacity;
+    size_t features; /* LIBSVM, NPY */
+
+    fplt__lookup words, agents;
+    fplt__origin *origin; /* of each word */
+    size_t origin_capacity;
+
+    fplt__lookup header;  /* CSV: feature columns in order */
+    fplt__column *column; /* one each */
+    size_t header_capacity;
+    fplt__lookup categories; /* CSV: columns that are categories */
+    fplt__lookup expected;   /* feature names that must come out; empty: any */
+    fplt__lookup expected_categories;
+
+    size_t dropped; /* rows with missing values */
+} fplt__builder;
+
+fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings *settings,
+                               size_t sources, fplt_error *error);
+void fplt__builder_clear(fplt__builder *builder);
+
+/* Checks the label of a row and turns it into the number that fplt__builder_row takes. */
+fplt_status fplt__builder_label(fplt__builder *builder, const fplt__source *source, size_t line,
+                                fplt__span text, double *label, fplt_error *error);
+fplt_status fplt__builder_row(fplt__builder *builder, double label, uint32_t agent,
+                              fplt_error *error);
+fplt_status fplt__builder_cells(fplt__builder *builder, double **cells, fplt_error *error);
+fplt_status fplt__builder_entry(fplt__builder *builder, uint32_t column, double value,
+                                fplt_error *error);
+/* The agent that a file without sites is; its name is the file's. */
+fplt_status fplt__builder_file_agent(fplt__builder *builder, const fplt__source *source,
+                                     uint32_t *agent, fplt_error *error);
+
+fplt_status fplt__builder_finish(fplt__builder *builder, fplt_dataset **dataset, fplt_error *error);
+
+/* Settles the meaning of the words: one label value a word (in `value`, room for all), the task,
+ * the outputs and class names of `dataset`. */
+fplt_status fplt__labels_settle(const fplt__builder *builder, double *value, fplt_dataset *dataset,
+                                fplt_error *error);
+
+/* A file format. */
+typedef struct fplt__format {
+    const char *name, *help, *extension;
+    int columns; /* has named columns: site, categories and missing values mean something */
+    /* optional: finds what needs to be known of all files before the first is read */
+    fplt_status (*scan)(const fplt__source *source, fplt__builder *builder, fplt_error *error);
+    fplt_status (*read)(const fplt__source *source, fplt__builder *builder, fplt_error *error);
+    fplt_status (*write)(const fplt_dataset *dataset, fplt__file *file, fplt_error *error);
+} fplt__format;
+
+extern const fplt__format fplt__format_csv, fplt__format_libsvm, fplt__format_npy;
+
+/* Refuses what is not UTF-8 text. */
+fplt_status fplt__text_check(const fplt__source *source, fplt_error *error);
+
+/* Reads one file from memory: `name` stands for the path. */
+fplt_status fplt__dataset_read_memory(const char *name, const void *bytes, size_t size,
+                                      const fplt_read_settings *settings, fplt_dataset **dataset,
+                                      fplt_error *error);
+
+#endif

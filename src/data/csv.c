@@ -1,0 +1,631 @@
+/* CSV after RFC 4180: reader and writer. */
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "data/builder.h"
+#include "fedplt/settings.h"
+
+/* A column name may be repeated for each level of a category: its length bounds the memory. */
+enum { LONGEST_NAME = 255 };
+
+/* What a column of the file is; 0 and above: feature column of the builder. */
+enum { LABEL = -1, SITE = -2, LEFT_OUT = -3 };
+
+struct field {
+    fplt__span span;
+    int quoted;
+};
+
+/* The place in the text, and the row that was read last. */
+struct reader {
+    const fplt__source *source;
+    const char *at, *end;
+    size_t line, row_line; /* of `at`; where the row began */
+    struct field *field;
+    size_t fields, field_capacity;
+    char *unquoted; /* fields with doubled quotes; as large as the text, made when first needed */
+    size_t unquoted_used;
+    fplt__lookup names; /* of all columns of the file */
+    int *role;
+};
+
+static void reader_clear(struct reader *reader)
+{
+    fplt__free(reader->field);
+    fplt__free(reader->unquoted);
+    fplt__free(reader->role);
+    fplt__lookup_clear(&reader->names);
+}
+
+static fplt_status add_field(struct reader *reader, fplt__span span, int quoted, fplt_error *error)
+{
+    fplt_status status = fplt__grow(&reader->field, &reader->field_capacity, reader->fields + 1,
+                                    sizeof *reader->field, "fields", error);
+    if (!status)
+        reader->field[reader->fields++] = (struct field){span, quoted};
+    return status;
+}
+
+/* Copies a field without the first of each pair of quotes. */
+static fplt_status unquote(struct reader *reader, fplt__span *span, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    if (!reader->unquoted)
+        status = fplt__alloc_into(&reader->unquoted, reader->source->size + 1, 1, "quoted fields",
+                                  error);
+    if (status)
+        return status;
+    char *place = reader->unquoted + reader->unquoted_used;
+    size_t length = 0;
+    for (size_t i = 0; i < span->length; i++) {
+        place[length++] = span->text[i];
+        i += span->text[i] == '"';
+    }
+    reader->unquoted_used += length;
+    *span = (fplt__span){place, length};
+    return FPLT_OK;
+}
+
+static fplt_status read_quoted(struct reader *reader, fplt_error *error)
+{
+    const char *c = reader->at + 1, *start = c;
+    size_t opened = reader->line;
+    int doubled = 0;
+    for (;; c++) {
+        if (c == reader->end)
+            return fplt__bad_data(error, reader->source->name, opened,
+                                  "a quote opens here and is never closed");
+        if (*c == '\n')
+            reader->line++;
+        if (*c != '"')
+            continue;
+        if (c + 1 == reader->end || c[1] != '"')
+            break;
+        doubled = 1;
+        c++;
+    }
+    fplt__span span = {start, (size_t)(c - start)};
+    reader->at = c + 1;
+    if (reader->at < reader->end && *reader->at != ',' && *reader->at != '\n' &&
+        *reader->at != '\r')
+        return fplt__bad_data(error, reader->source->name, reader->line,
+                              "text follows a closing quote; a quote inside a quoted field is "
+                              "written twice");
+    fplt_status status = doubled ? unquote(reader, &span, error) : FPLT_OK;
+    return status ? status : add_field(reader, span, 1, error);
+}
+
+static fplt_status read_plain(struct reader *reader, fplt_error *error)
+{
+    const char *c = reader->at;
+    while (c < reader->end && *c != ',' && *c != '\n' && *c != '\r' && *c != '"')
+        c++;
+    if (c < reader->end && *c == '"')
+        return fplt__bad_data(error, reader->source->name, reader->line,
+                              "a quote inside an unquoted field");
+    fplt__span span = {reader->at, (size_t)(c - reader->at)};
+    reader->at = c;
+    return add_field(reader, fplt__span_trim(span), 0, error);
+}
+
+/* Steps over the end of a line; 0 where there is none. */
+static int step_line(struct reader *reader)
+{
+    const char *c = reader->at;
+    if (c < reader->end && *c == '\r')
+        c++;
+    if (c == reader->end || *c != '\n')
+        return 0;
+    reader->at = c + 1;
+    reader->line++;
+    return 1;
+}
+
+/* Reads the fields of the next row; none at the end of the text. Empty lines are no rows. */
+static fplt_status read_row(struct reader *reader, fplt_error *error)
+{
+    reader->fields = 0;
+    reader->unquoted_used = 0;
+    while (step_line(reader))
+        ;
+    reader->row_line = reader->line;
+    if (reader->at == reader->end)
+        return FPLT_OK;
+    for (;;) {
+        int quoted = reader->at < reader->end && *reader->at == '"';
+        fplt_status status = quoted ? read_quoted(reader, error) : read_plain(reader, error);
+        if (status)
+            return status;
+        if (reader->at == reader->end || step_line(reader))
+            return FPLT_OK;
+        if (*reader->at != ',')
+            return fplt__bad_data(error, reader->source->name, reader->line,
+                                  "a carriage return without a line feed");
+        reader->at++;
+    }
+}
+
+static fplt_status name_columns(struct reader *reader, int no_header, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; i < reader->fields && !status; i++) {
+        char digits[32];
+        uint32_t number, before = reader->names.count;
+        fplt__span name = reader->field[i].span;
+        if (no_header) {
+            snprintf(digits, sizeof digits, "%zu", i + 1);
+            name = fplt__span_of(digits);
+        }
+        if (name.length > LONGEST_NAME)
+            return fplt__bad_data(error, reader->source->name, reader->row_line,
+                                  "the name of column %zu has %zu characters, but at most %d are "
+                                  "legal",
+                                  i + 1, name.length, LONGEST_NAME);
+        status = fplt__lookup_add(&reader->names, name, &number, error);
+        if (!status && number < before)
+            status = fplt__bad_data(error, reader->source->name, reader->row_line,
+                                    "two columns are called '%s'", fplt__show(name).text);
+    }
+    return status;
+}
+
+/* By name, then by number from 1. */
+static uint32_t find_column(const struct reader *reader, const char *wanted)
+{
+    uint32_t found = fplt__lookup_find(&reader->names, fplt__span_of(wanted));
+    long long number;
+    if (found == FPLT__NOWHERE && !fplt_parse_integer(wanted, &number) && number >= 1 &&
+        number <= reader->names.count)
+        found = (uint32_t)number - 1;
+    return found;
+}
+
+static fplt_status no_column(const struct reader *reader, const char *what, const char *wanted,
+                             fplt_error *error)
+{
+    char list[400] = "";
+    size_t used = 0;
+    uint32_t i = 0;
+    for (; i < reader->names.count && used + 60 < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
+                                 fplt__show(fplt__lookup_word(&reader->names, i)).text);
+    return fplt__bad_data(error, reader->source->name, reader->row_line,
+                          "there is no %s column '%.80s'; the columns are %s%s", what, wanted, list,
+                          i < reader->names.count ? ", ..." : "");
+}
+
+static fplt_status find_special(struct reader *reader, const fplt__builder *builder,
+                                fplt_error *error)
+{
+    const char *label = builder->settings->label ? builder->settings->label : "label";
+    const char *site = builder->settings->site;
+    uint32_t at;
+    if (builder->label_mode != FPLT__LABEL_NONE) {
+        at = find_column(reader, label);
+        if (at == FPLT__NOWHERE)
+            return no_column(reader, "label", label, error);
+        reader->role[at] = LABEL;
+    }
+    if (site && strcmp(site, "none") == 0)
+        return FPLT_OK;
+    at =
+        site ? find_column(reader, site) : fplt__lookup_find(&reader->names, fplt__span_of("site"));
+    if (at == FPLT__NOWHERE)
+        return site ? no_column(reader, "site", site, error) : FPLT_OK;
+    if (reader->role[at] == LABEL && site)
+        return fplt__bad_data(error, reader->source->name, reader->row_line,
+                              "the column '%s' is both label and site",
+                              fplt__show(fplt__lookup_word(&reader->names, at)).text);
+    if (reader->role[at] != LABEL)
+        reader->role[at] = SITE;
+    return FPLT_OK;
+}
+
+static fplt_status add_column(fplt__builder *builder, fplt__span name, int category,
+                              fplt_error *error)
+{
+    uint32_t number;
+    fplt_status status =
+        fplt__grow(&builder->column, &builder->header_capacity, (size_t)builder->header.count + 1,
+                   sizeof *builder->column, "columns", error);
+    if (!status)
+        status = fplt__lookup_add(&builder->header, name, &number, error);
+    if (!status)
+        builder->column[number].category = category;
+    return status;
+}
+
+static int is_expected(const fplt__builder *builder, fplt__span name, int *category)
+{
+    *category = 0;
+    if (fplt__lookup_find(&builder->expected, name) != FPLT__NOWHERE)
+        return 1;
+    *category = fplt__lookup_find(&builder->expected_categories, name) != FPLT__NOWHERE;
+    return *category;
+}
+
+/* The first file says which features there are. */
+static fplt_status take_columns(struct reader *reader, fplt__builder *builder, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    for (uint32_t i = 0; i < reader->names.count && !status; i++) {
+        fplt__span name = fplt__lookup_word(&reader->names, i);
+        int category = fplt__lookup_find(&builder->categories, name) != FPLT__NOWHERE;
+        if (reader->role[i] == LABEL || reader->role[i] == SITE)
+            continue;
+        if (builder->expected.count && !is_expected(builder, name, &category))
+            continue;
+        status = add_column(builder, name, category, error);
+    }
+    builder->width = builder->header.count;
+    return status;
+}
+
+static fplt_status check_categories(const struct reader *reader, const fplt__builder *builder,
+                                    fplt_error *error)
+{
+    for (uint32_t i = 0; i < builder->categories.count && !builder->expected.count; i++) {
+        fplt__span name = fplt__lookup_word(&builder->categories, i);
+        if (fplt__lookup_find(&builder->header, name) == FPLT__NOWHERE)
+            return no_column(reader, "category", name.text, error);
+    }
+    return FPLT_OK;
+}
+
+/* What a model wants must be there, as a column or as the level of one. */
+static fplt_status check_expected(const struct reader *reader, const fplt__builder *builder,
+                                  fplt_error *error)
+{
+    for (uint32_t i = 0; i < builder->expected.count; i++) {
+        fplt__span name = fplt__lookup_word(&builder->expected, i);
+        int found = fplt__lookup_find(&builder->header, name) != FPLT__NOWHERE;
+        for (const char *c = strchr(name.text, '='); c && !found; c = strchr(c + 1, '='))
+            found = fplt__lookup_find(&builder->header,
+                                      (fplt__span){name.text, (size_t)(c - name.text)}) !=
+                    FPLT__NOWHERE;
+        if (!found)
+            return fplt__bad_data(error, reader->source->name, reader->row_line,
+                                  "there is no column for the feature '%s' of the model",
+                                  fplt__show(name).text);
+    }
+    return FPLT_OK;
+}
+
+/* Gives every column of this file its part; a later file must look like the first. */
+static fplt_status match_columns(struct reader *reader, const fplt__builder *builder,
+                                 fplt_error *error)
+{
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < reader->names.count; i++) {
+        if (reader->role[i] == LABEL || reader->role[i] == SITE)
+            continue;
+        fplt__span name = fplt__lookup_word(&reader->names, i);
+        uint32_t at = fplt__lookup_find(&builder->header, name);
+        if (builder->expected.count) {
+            reader->role[i] = at == FPLT__NOWHERE ? LEFT_OUT : (int)at;
+            next += at != FPLT__NOWHERE;
+            continue;
+        }
+        if (at != next)
+            return fplt__bad_data(error, reader->source->name, reader->row_line,
+                                  "feature %u is '%s', but in %.200s it is '%s'", next + 1,
+                                  fplt__show(name).text, builder->first_source,
+                                  next < builder->header.count
+                                      ? fplt__show(fplt__lookup_word(&builder->header, next)).text
+                                      : "not there");
+        reader->role[i] = (int)next++;
+    }
+    if (next != builder->header.count)
+        return fplt__bad_data(error, reader->source->name, reader->row_line,
+                              "%u features, but %.200s has %u", next, builder->first_source,
+                              builder->header.count);
+    return FPLT_OK;
+}
+
+/* Reads the header and settles what each column is. */
+static fplt_status begin(struct reader *reader, const fplt__source *source, fplt__builder *builder,
+                         fplt_error *error)
+{
+    size_t mark = source->size >= 3 && memcmp(source->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    *reader = (struct reader){.source = source, .at = source->text + mark, .line = 1};
+    reader->end = source->text + source->size;
+    fplt_status status = fplt__text_check(source, error);
+    if (!status)
+        status = read_row(reader, error);
+    if (!status && !reader->fields)
+        status = fplt__bad_data(error, source->name, 0, "the file is empty");
+    if (!status)
+        status = name_columns(reader, builder->settings->no_header, error);
+    if (!status)
+        status =
+            fplt__alloc_into(&reader->role, reader->fields, sizeof *reader->role, "columns", error);
+    if (!status)
+        status = find_special(reader, builder, error);
+    if (!status && builder->settings->no_header) { /* the row is read again, as data */
+        reader->at = source->text + mark;
+        reader->line = 1;
+    }
+    return status;
+}
+
+static int is_missing(const struct field *field)
+{
+    return field->span.length == 0 || (!field->quoted && (fplt__span_is(field->span, "?") ||
+                                                          fplt__span_is(field->span, "NA")));
+}
+
+static fplt_status next_row(struct reader *reader, fplt_error *error)
+{
+    fplt_status status = read_row(reader, error);
+    if (!status && reader->fields && reader->fields != reader->names.count)
+        status = fplt__bad_data(error, reader->source->name, reader->row_line,
+                                "%zu fields, but the first line has %u", reader->fields,
+                                reader->names.count);
+    return status;
+}
+
+/* 1 when the row is to be left out. */
+static int check_missing(const struct reader *reader, const fplt__builder *builder,
+                         fplt_status *status, fplt_error *error)
+{
+    for (size_t i = 0; i < reader->fields; i++) {
+        if (reader->role[i] == LEFT_OUT || !is_missing(&reader->field[i]))
+            continue;
+        if (!builder->settings->drop_missing)
+            *status =
+                fplt__bad_data(error, reader->source->name, reader->row_line,
+                               "column '%s': the value is missing (rows with missing values "
+                               "are left out on request: missing drop)",
+                               fplt__show(fplt__lookup_word(&reader->names, (uint32_t)i)).text);
+        return 1;
+    }
+    return 0;
+}
+
+/* A model's categories have no columns for new levels. */
+static fplt_status check_level(const struct reader *reader, const fplt__builder *builder,
+                               fplt__span name, fplt__span level, fplt_error *error)
+{
+    if (!builder->expected.count || builder->settings->drop_first_level)
+        return FPLT_OK;
+    char text[LONGEST_NAME + 1 + LONGEST_NAME + 1];
+    size_t length = name.length + 1 + level.length;
+    if (length < sizeof text) {
+        memcpy(text, name.text, name.length);
+        text[name.length] = '=';
+        memcpy(text + name.length + 1, level.text, level.length);
+        if (fplt__lookup_find(&builder->expected, (fplt__span){text, length}) != FPLT__NOWHERE)
+            return FPLT_OK;
+    }
+    return fplt__bad_data(error, reader->source->name, reader->row_line,
+                          "column '%s': the model does not know the level '%s'",
+                          fplt__show(name).text, fplt__show(level).text);
+}
+
+static fplt_status read_cell(const struct reader *reader, fplt__builder *builder, size_t i,
+                             double *cell, fplt_error *error)
+{
+    fplt__span text = reader->field[i].span;
+    fplt__column *column = &builder->column[reader->role[i]];
+    if (column->category) {
+        uint32_t level, before = column->levels.count;
+        fplt_status status = fplt__lookup_add(&column->levels, text, &level, error);
+        if (!status && level == before)
+            status = check_level(reader, builder, fplt__lookup_word(&reader->names, (uint32_t)i),
+                                 text, error);
+        *cell = level;
+        return status;
+    }
+    fplt__number kind = fplt__number_parse(fplt__span_trim(text), cell);
+    if (kind == FPLT__NUMBER)
+        return FPLT_OK;
+    return fplt__bad_data(error, reader->source->name, reader->row_line,
+                          "column '%s': '%s' is not a %snumber",
+                          fplt__show(fplt__lookup_word(&reader->names, (uint32_t)i)).text,
+                          fplt__show(text).text, kind == FPLT__NOT_FINITE ? "finite " : "");
+}
+
+/* With several files the file is the agent, and its site column may only name it. */
+static fplt_status read_site(const struct reader *reader, fplt__builder *builder, fplt__span site,
+                             uint32_t *agent, fplt_error *error)
+{
+    if (builder->sources == 1)
+        return fplt__lookup_add(&builder->agents, site, agent, error);
+    if (*agent == FPLT__NOWHERE) {
+        uint32_t before = builder->agents.count;
+        fplt_status status = fplt__lookup_add(&builder->agents, site, agent, error);
+        if (!status && *agent < before)
+            status = fplt__bad_data(error, reader->source->name, reader->row_line,
+                                    "the site '%s' is in an earlier file: with several files, each "
+                                    "is one agent",
+                                    fplt__show(site).text);
+        return status;
+    }
+    fplt__span known = fplt__lookup_word(&builder->agents, *agent);
+    if (known.length == site.length && memcmp(known.text, site.text, site.length) == 0)
+        return FPLT_OK;
+    return fplt__bad_data(error, reader->source->name, reader->row_line,
+                          "the site '%s' after '%s': with several files, each is one agent",
+                          fplt__show(site).text, fplt__show(known).text);
+}
+
+static fplt_status take_row(const struct reader *reader, fplt__builder *builder, uint32_t *agent,
+                            fplt_error *error)
+{
+    double *cells, label = 0;
+    fplt_status status = fplt__builder_cells(builder, &cells, error);
+    for (size_t i = 0; i < reader->fields && !status; i++) {
+        fplt__span text = reader->field[i].span;
+        if (reader->role[i] >= 0)
+            status = read_cell(reader, builder, i, &cells[reader->role[i]], error);
+        else if (reader->role[i] == LABEL)
+            status =
+                fplt__builder_label(builder, reader->source, reader->row_line, text, &label, error);
+        else if (reader->role[i] == SITE)
+            status = read_site(reader, builder, text, agent, error);
+    }
+    return status ? status : fplt__builder_row(builder, label, *agent, error);
+}
+
+static fplt_status prepare(struct reader *reader, const fplt__source *source,
+                           fplt__builder *builder, uint32_t *agent, fplt_error *error)
+{
+    int sites = 0;
+    fplt_status status = begin(reader, source, builder, error);
+    if (!status && !builder->first_source) {
+        status = take_columns(reader, builder, error);
+        builder->first_source = source->name;
+        if (!status)
+            status = check_categories(reader, builder, error);
+    }
+    if (!status)
+        status = match_columns(reader, builder, error);
+    if (!status)
+        status = check_expected(reader, builder, error);
+    if (!status && !builder->header.count)
+        status = fplt__bad_data(error, source->name, reader->row_line, "there are no features");
+    for (uint32_t i = 0; i < reader->names.count && !status; i++)
+        sites += reader->role[i] == SITE;
+    *agent = FPLT__NOWHERE;
+    if (!status && !sites)
+        status = fplt__builder_file_agent(builder, source, agent, error);
+    return status;
+}
+
+static fplt_status read_csv(const fplt__source *source, fplt__builder *builder, fplt_error *error)
+{
+    struct reader reader;
+    uint32_t agent;
+    size_t before = builder->rows, dropped = 0;
+    fplt_status status = prepare(&reader, source, builder, &agent, error);
+    while (!status) {
+        status = next_row(&reader, error);
+        if (status || !reader.fields)
+            break;
+        if (check_missing(&reader, builder, &status, error))
+            dropped++;
+        else
+            status = take_row(&reader, builder, &agent, error);
+    }
+    builder->dropped += dropped;
+    if (!status && builder->rows == before)
+        status = fplt__bad_data(error, source->name, reader.row_line,
+                                dropped ? "every row has a missing value, so none is left"
+                                        : "there are no rows, only the header");
+    reader_clear(&reader);
+    return status;
+}
+
+/* Notes the columns that hold something else than numbers. */
+static fplt_status scan_csv(const fplt__source *source, fplt__builder *builder, fplt_error *error)
+{
+    struct reader reader;
+    const char *categories = builder->settings->categories;
+    if (!categories || strcmp(categories, "auto") != 0)
+        return FPLT_OK;
+    fplt_status status = begin(&reader, source, builder, error);
+    while (!status) {
+        status = next_row(&reader, error);
+        if (status || !reader.fields)
+            break;
+        for (size_t i = 0; i < reader.fields && !status; i++) {
+            double value;
+            uint32_t number;
+            if (reader.role[i] == LABEL || reader.role[i] == SITE || is_missing(&reader.field[i]) ||
+                fplt__number_parse(fplt__span_trim(reader.field[i].span), &value) !=
+                    FPLT__NOT_A_NUMBER)
+                continue;
+            reader.role[i] = SITE; /* once is enough */
+            status =
+                fplt__lookup_add(&builder->categories,
+                                 fplt__lookup_word(&reader.names, (uint32_t)i), &number, error);
+        }
+    }
+    reader_clear(&reader);
+    return status;
+}
+
+static fplt_status write_text(fplt__file *file, const char *text, fplt_error *error)
+{
+    return fplt__file_write(file, text, strlen(text), error);
+}
+
+/* Quotes where the reader would otherwise take something else. */
+static fplt_status write_name(fplt__file *file, const char *name, fplt_error *error)
+{
+    size_t length = strlen(name);
+    int plain = !strpbrk(name, ",\"\r\n") && strcmp(name, "?") != 0 && strcmp(name, "NA") != 0 &&
+                fplt__span_trim(fplt__span_of(name)).length == length;
+    if (plain)
+        return write_text(file, name, error);
+    fplt_status status = write_text(file, "\"", error);
+    for (const char *c = name; *c && !status; c++)
+        status = fplt__file_write(file, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1, error);
+    return status ? status : write_text(file, "\"", error);
+}
+
+static fplt_status write_number(fplt__file *file, double value, fplt_error *error)
+{
+    char text[40];
+    int length = snprintf(text, sizeof text, ",%.17g", value);
+    return fplt__file_write(file, text, (size_t)length, error);
+}
+
+static fplt_status write_header(const fplt_dataset *dataset, fplt__file *file, int sites,
+                                fplt_error *error)
+{
+    fplt_status status = write_text(file, sites ? "site,label" : "label", error);
+    for (size_t j = 0; j < dataset->features && !status; j++) {
+        const char *name = fplt_dataset_feature_name(dataset, j);
+        char standard[32];
+        snprintf(standard, sizeof standard, "x%zu", j + 1);
+        status = write_text(file, ",", error);
+        if (!status)
+            status = write_name(file, name ? name : standard, error);
+    }
+    return status ? status : write_text(file, "\n", error);
+}
+
+static fplt_status write_values(const fplt_rows *rows, size_t r, fplt__file *file,
+                                fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    size_t k = rows->dense ? 0 : rows->start[r];
+    for (size_t j = 0; j < rows->features && !status; j++) {
+        double value = 0;
+        if (rows->dense)
+            value = rows->dense[r * rows->features + j];
+        else if (k < rows->start[r + 1] && rows->column[k] == j)
+            value = rows->value[k++];
+        status = write_number(file, value, error);
+    }
+    return status;
+}
+
+static fplt_status write_csv(const fplt_dataset *dataset, fplt__file *file, fplt_error *error)
+{
+    int sites = dataset->agents > 1 || dataset->agent_names.count;
+    fplt_status status = write_header(dataset, file, sites, error);
+    for (uint32_t i = 0; i < dataset->agents; i++) {
+        fplt_rows rows = fplt_dataset_shard(dataset, i);
+        const char *name = fplt_dataset_agent_name(dataset, i);
+        char standard[32], label[40];
+        snprintf(standard, sizeof standard, "%u", i);
+        for (size_t r = 0; r < rows.count && !status; r++) {
+            if (sites)
+                status = write_name(file, name ? name : standard, error);
+            snprintf(label, sizeof label, "%s%.17g", sites ? "," : "", rows.label[r]);
+            if (!status)
+                status = write_text(file, label, error);
+            if (!status)
+                status = write_values(&rows, r, file, error);
+            if (!status)
+                status = write_text(file, "\n", error);
+        }
+    }
+    return status;
+}
+
+const fplt__format fplt__format_csv = {
+    "csv", "comma-separated values with a header", ".csv", 1, scan_csv, read_csv, write_csv,
+};

@@ -1,0 +1,192 @@
+/* LIBSVM text: reader and writer. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "data/builder.h"
+
+struct line {
+    const fplt__source *source;
+    size_t number;
+    const char *at, *end;
+};
+
+static fplt__span next_token(struct line *line)
+{
+    while (line->at < line->end && (*line->at == ' ' || *line->at == '\t'))
+        line->at++;
+    const char *start = line->at;
+    while (line->at < line->end && *line->at != ' ' && *line->at != '\t')
+        line->at++;
+    return (fplt__span){start, (size_t)(line->at - start)};
+}
+
+static fplt_status bad_token(const struct line *line, fplt__span token, fplt_error *error)
+{
+    if (token.length >= 4 && memcmp(token.text, "qid:", 4) == 0)
+        return fplt__bad_data(error, line->source->name, line->number,
+                              "'%s': ranking files (qid) are not supported",
+                              fplt__show(token).text);
+    return fplt__bad_data(error, line->source->name, line->number,
+                          "'%s' is not of the form index:value", fplt__show(token).text);
+}
+
+/* The digits before the colon; 0 when they are not an index. */
+static uint64_t parse_index(fplt__span token, size_t *digits)
+{
+    uint64_t index = 0;
+    size_t i = 0;
+    for (; i < token.length && token.text[i] >= '0' && token.text[i] <= '9'; i++)
+        if (index <= UINT32_MAX)
+            index = index * 10 + (uint64_t)(token.text[i] - '0');
+    *digits = i;
+    return index;
+}
+
+static fplt_status check_index(const struct line *line, const fplt__builder *builder,
+                               uint64_t index, uint64_t before, fplt_error *error)
+{
+    const char *name = line->source->name;
+    size_t features =
+        builder->expected.count ? builder->expected.count : builder->settings->features;
+    if (index == 0)
+        return fplt__bad_data(error, name, line->number, "index 0: indices count from 1");
+    if (index == before)
+        return fplt__bad_data(error, name, line->number, "index %llu is there twice",
+                              (unsigned long long)index);
+    if (index < before)
+        return fplt__bad_data(error, name, line->number,
+                              "index %llu after %llu: indices must increase",
+                              (unsigned long long)index, (unsigned long long)before);
+    if (index > UINT32_MAX)
+        return fplt__bad_data(error, name, line->number, "an index above %u", UINT32_MAX);
+    if (features && index > features)
+        return fplt__bad_data(error, name, line->number,
+                              "index %llu, but there are to be %zu features",
+                              (unsigned long long)index, features);
+    return FPLT_OK;
+}
+
+static fplt_status read_entries(struct line *line, fplt__builder *builder, fplt_error *error)
+{
+    uint64_t before = 0;
+    for (;;) {
+        fplt__span token = next_token(line);
+        if (!token.length)
+            return FPLT_OK;
+        size_t digits;
+        uint64_t index = parse_index(token, &digits);
+        if (digits == 0 || digits == token.length || token.text[digits] != ':')
+            return bad_token(line, token, error);
+        fplt_status status = check_index(line, builder, index, before, error);
+        if (status)
+            return status;
+        fplt__span number = {token.text + digits + 1, token.length - digits - 1};
+        double value;
+        fplt__number kind = fplt__number_parse(number, &value);
+        if (kind != FPLT__NUMBER)
+            return fplt__bad_data(error, line->source->name, line->number,
+                                  "index %llu: '%s' is not a %snumber", (unsigned long long)index,
+                                  fplt__show(number).text,
+                                  kind == FPLT__NOT_FINITE ? "finite " : "");
+        status = fplt__builder_entry(builder, (uint32_t)(index - 1), value, error);
+        if (status)
+            return status;
+        if (index > builder->features)
+            builder->features = (size_t)index;
+        before = index;
+    }
+}
+
+static fplt_status read_line(struct line *line, fplt__builder *builder, uint32_t agent,
+                             fplt_error *error)
+{
+    double label;
+    fplt__span token = next_token(line);
+    if (!token.length)
+        return FPLT_OK;
+    if (memchr(token.text, ':', token.length))
+        return fplt__bad_data(error, line->source->name, line->number,
+                              "the line begins with '%s', but a label is wanted first",
+                              fplt__show(token).text);
+    fplt_status status =
+        fplt__builder_label(builder, line->source, line->number, token, &label, error);
+    if (!status)
+        status = read_entries(line, builder, error);
+    return status ? status : fplt__builder_row(builder, label, agent, error);
+}
+
+static fplt_status read_libsvm(const fplt__source *source, fplt__builder *builder,
+                               fplt_error *error)
+{
+    const char *at = source->text, *end = at + source->size;
+    uint32_t agent;
+    size_t before = builder->rows;
+    struct line line = {source, 0, NULL, NULL};
+    builder->sparse = 1;
+    if (!builder->first_source)
+        builder->first_source = source->name;
+    fplt_status status = fplt__text_check(source, error);
+    if (!status)
+        status = fplt__builder_file_agent(builder, source, &agent, error);
+    if (source->size >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
+        at += 3;
+    while (!status && at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop ? stop : end;
+        const char *comment = memchr(at, '#', (size_t)(stop - at));
+        line.number++;
+        line.at = at;
+        line.end = comment ? comment : stop;
+        if (line.end > at && line.end == stop && stop[-1] == '\r')
+            line.end--;
+        status = read_line(&line, builder, agent, error);
+        at = stop < end ? stop + 1 : end;
+    }
+    if (!status && builder->rows == before)
+        status = fplt__bad_data(error, source->name, 0,
+                                source->size ? "there are no rows" : "the file is empty");
+    return status;
+}
+
+static fplt_status write_entry(fplt__file *file, size_t column, double value, fplt_error *error)
+{
+    char text[64];
+    int length = snprintf(text, sizeof text, " %zu:%.17g", column + 1, value);
+    return fplt__file_write(file, text, (size_t)length, error);
+}
+
+static fplt_status write_row(const fplt_rows *rows, size_t r, fplt__file *file, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    if (rows->start) {
+        for (size_t k = rows->start[r]; k < rows->start[r + 1] && !status; k++)
+            status = write_entry(file, rows->column[k], rows->value[k], error);
+        return status;
+    }
+    const double *row = rows->dense + r * rows->features;
+    for (size_t j = 0; j < rows->features && !status; j++)
+        if (row[j] != 0 || signbit(row[j]))
+            status = write_entry(file, j, row[j], error);
+    return status;
+}
+
+static fplt_status write_libsvm(const fplt_dataset *dataset, fplt__file *file, fplt_error *error)
+{
+    fplt_rows rows = fplt_dataset_all(dataset);
+    fplt_status status = FPLT_OK;
+    for (size_t r = 0; r < rows.count && !status; r++) {
+        char label[40];
+        int length = snprintf(label, sizeof label, "%.17g", rows.label[r]);
+        status = fplt__file_write(file, label, (size_t)length, error);
+        if (!status)
+            status = write_row(&rows, r, file, error);
+        if (!status)
+            status = fplt__file_write(file, "\n", 1, error);
+    }
+    return status;
+}
+
+const fplt__format fplt__format_libsvm = {
+    "libsvm", "label index:value ..., sparse", ".libsvm", 0, NULL, read_libsvm, write_libsvm,
+};

@@ -1,0 +1,289 @@
+/* NPY arrays of numbers: reader and writer. The format is NumPy's NEP 1: a magic string, a version,
+ * the length of a header, the header (a Python dictionary as text), the numbers. */
+#include <endian.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "data/builder.h"
+#include "fedplt/settings.h"
+
+static const char magic[] = "\x93NUMPY";
+
+struct array {
+    const fplt__source *source;
+    const char *numbers;
+    size_t rows, columns, size; /* bytes of a number */
+};
+
+/* Finds `'key':` and returns what stands behind it; NULL where it is not. The header ends with a
+ * NUL. */
+static const char *value_of(const char *header, const char *key)
+{
+    char quoted[32];
+    snprintf(quoted, sizeof quoted, "'%s'", key);
+    const char *c = strstr(header, quoted);
+    if (!c)
+        return NULL;
+    c += strlen(quoted);
+    c += strspn(c, " ");
+    if (*c != ':')
+        return NULL;
+    c++;
+    return c + strspn(c, " ");
+}
+
+static fplt_status parse_kind(struct array *array, const char *header, fplt_error *error)
+{
+    const char *name = array->source->name;
+    const char *kind = value_of(header, "descr"), *order = value_of(header, "fortran_order");
+    if (!kind || !order)
+        return fplt__bad_data(error, name, 0, "the NPY header has no descr or fortran_order");
+    if (strncmp(kind, "'<f8'", 5) == 0)
+        array->size = 8;
+    else if (strncmp(kind, "'<f4'", 5) == 0)
+        array->size = 4;
+    else
+        return fplt__bad_data(error, name, 0,
+                              "the numbers are of type %s, but '<f8' or '<f4' (little-endian "
+                              "floating point) is wanted",
+                              fplt__show((fplt__span){kind, strcspn(kind, ",}")}).text);
+    if (strncmp(order, "False", 5) != 0)
+        return fplt__bad_data(error, name, 0, "the array is in Fortran order; save it in C order");
+    return FPLT_OK;
+}
+
+static int parse_length(const char **text, size_t *length)
+{
+    const char *c = *text + strspn(*text, " ");
+    size_t value = 0;
+    if (*c < '0' || *c > '9')
+        return -1;
+    for (; *c >= '0' && *c <= '9'; c++)
+        if (__builtin_mul_overflow(value, (size_t)10, &value) ||
+            __builtin_add_overflow(value, (size_t)(*c - '0'), &value))
+            return -1;
+    *text = c + strspn(c, " ");
+    *length = value;
+    return 0;
+}
+
+static fplt_status parse_shape(struct array *array, const char *header, fplt_error *error)
+{
+    const char *shape = value_of(header, "shape"), *c = shape;
+    if (c && *c == '(') {
+        c++;
+        if (!parse_length(&c, &array->rows) && *c++ == ',' && !parse_length(&c, &array->columns)) {
+            c += *c == ',';
+            c += strspn(c, " ");
+            if (*c == ')')
+                return FPLT_OK;
+        }
+    }
+    size_t length = shape ? strcspn(shape, ")") : 0;
+    return fplt__bad_data(
+        error, array->source->name, 0, "the shape is %s, but an array of two dimensions is wanted",
+        shape ? fplt__show((fplt__span){shape, length + (shape[length] == ')')}).text
+              : "not in the NPY header");
+}
+
+/* Where the header starts and how long it is. */
+static fplt_status find_header(const fplt__source *source, size_t *start, size_t *length,
+                               fplt_error *error)
+{
+    const unsigned char *bytes = (const unsigned char *)source->text;
+    if (source->size == 0)
+        return fplt__bad_data(error, source->name, 0, "the file is empty");
+    if (source->size < 8 || memcmp(bytes, magic, 6) != 0)
+        return fplt__bad_data(error, source->name, 0, "this is not an NPY file");
+    if ((bytes[6] != 1 && bytes[6] != 2) || bytes[7] != 0)
+        return fplt__bad_data(error, source->name, 0, "NPY version %u.%u, but 1.0 and 2.0 are read",
+                              bytes[6], bytes[7]);
+    *start = bytes[6] == 1 ? 10 : 12;
+    if (source->size < *start)
+        return fplt__bad_data(error, source->name, 0, "the file ends within the NPY header");
+    *length = bytes[8] | (size_t)bytes[9] << 8;
+    if (bytes[6] == 2)
+        *length |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
+    if (*length > source->size - *start)
+        return fplt__bad_data(error, source->name, 0, "the file ends within the NPY header");
+    return FPLT_OK;
+}
+
+static fplt_status check_size(const struct array *array, size_t there, fplt_error *error)
+{
+    size_t wanted;
+    const char *name = array->source->name;
+    if (__builtin_mul_overflow(array->rows, array->columns, &wanted) ||
+        __builtin_mul_overflow(wanted, array->size, &wanted))
+        wanted = SIZE_MAX;
+    if (array->rows == 0 || array->columns == 0)
+        return fplt__bad_data(error, name, 0, "the array is empty (%zu x %zu)", array->rows,
+                              array->columns);
+    if (there != wanted)
+        return fplt__bad_data(error, name, 0,
+                              "%zu x %zu numbers need %zu bytes, but there are %zu: the file is %s",
+                              array->rows, array->columns, wanted, there,
+                              there < wanted ? "cut short" : "too long");
+    return FPLT_OK;
+}
+
+static fplt_status open_array(const fplt__source *source, struct array *array, fplt_error *error)
+{
+    size_t start = 0, length = 0;
+    char *header;
+    *array = (struct array){.source = source};
+    fplt_status status = find_header(source, &start, &length, error);
+    if (!status)
+        status = fplt__alloc_into(&header, length + 1, 1, "an NPY header", error);
+    if (status)
+        return status;
+    memcpy(header, source->text + start, length);
+    status = parse_kind(array, header, error);
+    if (!status)
+        status = parse_shape(array, header, error);
+    fplt__free(header);
+    array->numbers = source->text + start + length;
+    return status ? status : check_size(array, source->size - start - length, error);
+}
+
+static double number_at(const struct array *array, size_t row, size_t column)
+{
+    const char *place = array->numbers + (row * array->columns + column) * array->size;
+    if (array->size == 8) {
+        uint64_t bits;
+        double value;
+        memcpy(&bits, place, sizeof bits);
+        bits = le64toh(bits);
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    }
+    uint32_t bits;
+    float value;
+    memcpy(&bits, place, sizeof bits);
+    bits = le32toh(bits);
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* 0-based; the number of columns when there are no labels. */
+static fplt_status label_column(const struct array *array, const fplt__builder *builder,
+                                size_t *column, fplt_error *error)
+{
+    const char *label = builder->settings->label;
+    long long number = (long long)array->columns;
+    *column = array->columns;
+    if (builder->label_mode == FPLT__LABEL_NONE)
+        return FPLT_OK;
+    if (label &&
+        (fplt_parse_integer(label, &number) || number < 1 || (size_t)number > array->columns))
+        return fplt__bad_data(error, array->source->name, 0,
+                              "label is '%.80s', but it must be the number of a column, 1 to %zu",
+                              label, array->columns);
+    *column = (size_t)number - 1;
+    return FPLT_OK;
+}
+
+static fplt_status read_row(const struct array *array, fplt__builder *builder, size_t row,
+                            size_t label_at, uint32_t agent, fplt_error *error)
+{
+    double *cells, label = 0;
+    fplt_status status = fplt__builder_cells(builder, &cells, error);
+    for (size_t j = 0; j < array->columns && !status; j++) {
+        double value = number_at(array, row, j);
+        if (!isfinite(value))
+            return fplt__bad_data(error, array->source->name, 0,
+                                  "row %zu, column %zu: %g is not a finite number", row + 1, j + 1,
+                                  value);
+        if (j != label_at) {
+            *cells++ = value;
+            continue;
+        }
+        char text[32];
+        if (builder->label_mode == FPLT__LABEL_NUMBER)
+            label = value;
+        else {
+            fplt__number_name(value, text);
+            status =
+                fplt__builder_label(builder, array->source, 0, fplt__span_of(text), &label, error);
+        }
+    }
+    return status ? status : fplt__builder_row(builder, label, agent, error);
+}
+
+static fplt_status read_npy(const fplt__source *source, fplt__builder *builder, fplt_error *error)
+{
+    struct array array;
+    size_t label_at = 0;
+    uint32_t agent = 0;
+    fplt_status status = open_array(source, &array, error);
+    if (!status)
+        status = label_column(&array, builder, &label_at, error);
+    if (status)
+        return status;
+    size_t features = array.columns - (label_at < array.columns);
+    if (features == 0)
+        return fplt__bad_data(error, source->name, 0, "there are no features");
+    if (features > UINT32_MAX)
+        return fplt__bad_data(error, source->name, 0, "%zu features, but at most %u are legal",
+                              features, UINT32_MAX);
+    if (builder->first_source && features != builder->features)
+        return fplt__bad_data(error, source->name, 0, "%zu features, but %.200s has %zu", features,
+                              builder->first_source, builder->features);
+    builder->first_source = builder->first_source ? builder->first_source : source->name;
+    builder->features = builder->width = features;
+    status = fplt__builder_file_agent(builder, source, &agent, error);
+    for (size_t r = 0; r < array.rows && !status; r++)
+        status = read_row(&array, builder, r, label_at, agent, error);
+    return status;
+}
+
+static fplt_status write_number(fplt__file *file, double value, fplt_error *error)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits = htole64(bits);
+    return fplt__file_write(file, &bits, sizeof bits, error);
+}
+
+/* Version 1.0; the header is filled with blanks so that the numbers start at a multiple of 64. */
+static fplt_status write_header(const fplt_dataset *dataset, fplt__file *file, fplt_error *error)
+{
+    char bytes[256];
+    memcpy(bytes, magic, 6);
+    bytes[6] = 1;
+    bytes[7] = 0;
+    int used = snprintf(bytes + 10, sizeof bytes - 10,
+                        "{'descr': '<f8', 'fortran_order': False, 'shape': (%zu, %zu), }",
+                        dataset->rows, dataset->features + 1);
+    size_t whole = (10 + (size_t)used + 1 + 63) / 64 * 64;
+    memset(bytes + 10 + used, ' ', whole - 10 - (size_t)used - 1);
+    bytes[whole - 1] = '\n';
+    bytes[8] = (char)(whole - 10);
+    bytes[9] = 0;
+    return fplt__file_write(file, bytes, whole, error);
+}
+
+static fplt_status write_npy(const fplt_dataset *dataset, fplt__file *file, fplt_error *error)
+{
+    fplt_rows rows = fplt_dataset_all(dataset);
+    fplt_status status = write_header(dataset, file, error);
+    for (size_t r = 0; r < rows.count && !status; r++) {
+        size_t k = rows.dense ? 0 : rows.start[r];
+        for (size_t j = 0; j < rows.features && !status; j++) {
+            double value = 0;
+            if (rows.dense)
+                value = rows.dense[r * rows.features + j];
+            else if (k < rows.start[r + 1] && rows.column[k] == j)
+                value = rows.value[k++];
+            status = write_number(file, value, error);
+        }
+        if (!status)
+            status = write_number(file, rows.label[r], error);
+    }
+    return status;
+}
+
+const fplt__format fplt__format_npy = {
+    "npy", "an array of NumPy; the last column is the label", ".npy", 0, NULL, read_npy, write_npy,
+};

@@ -1,0 +1,277 @@
+/* Reading and writing of data sets: files, formats, settings. */
+#include "base/log.h"
+#include "base/memory.h"
+#include "data/builder.h"
+
+static const fplt__format *const formats[] = {&fplt__format_csv, &fplt__format_libsvm,
+                                              &fplt__format_npy};
+
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+/* More than fits the memory of any machine this runs on is a mistake, not a data set. */
+#define LARGEST_FILE ((size_t)1 << 40)
+
+const char *fplt_format_list(size_t index, const char **help)
+{
+    if (index >= FORMATS)
+        return NULL;
+    if (help)
+        *help = formats[index]->help;
+    return formats[index]->name;
+}
+
+fplt_read_settings fplt_read_defaults(void)
+{
+    return (fplt_read_settings){0};
+}
+
+static const fplt__format *by_extension(const char *path)
+{
+    size_t length = strlen(path);
+    for (size_t i = 0; i < FORMATS; i++) {
+        size_t size = strlen(formats[i]->extension);
+        if (length > size && strcmp(path + length - size, formats[i]->extension) == 0)
+            return formats[i];
+    }
+    return NULL;
+}
+
+/* NPY has a magic string; the first line of a CSV file that is no comment has a comma. */
+static const fplt__format *by_content(const fplt__source *source)
+{
+    const char *at = source->text, *end = at + source->size;
+    if (source->size >= 6 && memcmp(at, "\x93NUMPY", 6) == 0)
+        return &fplt__format_npy;
+    while (at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop ? stop : end;
+        if (*at != '#' && *at != '\r' && *at != '\n')
+            return memchr(at, ',', (size_t)(stop - at)) ? &fplt__format_csv : &fplt__format_libsvm;
+        at = stop < end ? stop + 1 : end;
+    }
+    return &fplt__format_csv;
+}
+
+static fplt_status find_format(const char *name, const fplt__format **format, fplt_error *error)
+{
+    for (size_t i = 0; i < FORMATS; i++) {
+        if (strcmp(name, formats[i]->name) == 0) {
+            *format = formats[i];
+            return FPLT_OK;
+        }
+    }
+    return fplt_error_set(error, FPLT_BAD_VALUE,
+                          "format is '%.80s', but it must be one of csv, libsvm, npy", name);
+}
+
+static fplt_status choose_format(const fplt__source *source, const fplt_read_settings *settings,
+                                 const fplt__format **format, fplt_error *error)
+{
+    if (settings->format && strcmp(settings->format, "auto") != 0)
+        return find_format(settings->format, format, error);
+    *format = by_extension(source->name);
+    if (!*format)
+        *format = by_content(source);
+    return FPLT_OK;
+}
+
+static fplt_status check_settings(const fplt__source *source, const fplt__format *format,
+                                  const fplt_read_settings *settings, fplt_error *error)
+{
+    const char *site = settings->site, *label = settings->label;
+    if (format->columns)
+        return FPLT_OK;
+    const char *name = site && strcmp(site, "none") != 0 ? "site"
+                       : settings->categories            ? "categories"
+                                                         : NULL;
+    if (name)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: %s is for CSV files, but this file is read as %s", source->name,
+                              name, format->name);
+    if (format == &fplt__format_libsvm && label && strcmp(label, "none") != 0)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: label names a column, but in a LIBSVM file the label is always "
+                              "first",
+                              source->name);
+    return FPLT_OK;
+}
+
+static size_t sequence(const unsigned char *c, const unsigned char *end)
+{
+    static const unsigned char lead[] = {0x80, 0xc0, 0xe0, 0xf0}, mask[] = {0x80, 0xe0, 0xf0, 0xf8};
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    for (size_t length = 2; length <= 4; length++) {
+        if ((*c & mask[length - 1]) != lead[length - 1])
+            continue;
+        uint32_t code = *c & (unsigned char)~mask[length - 1];
+        if ((size_t)(end - c) < length)
+            return 0;
+        for (size_t i = 1; i < length; i++) {
+            if ((c[i] & 0xc0) != 0x80)
+                return 0;
+            code = code << 6 | (c[i] & 0x3fu);
+        }
+        return code >= least[length] && code <= 0x10ffff && !(code >= 0xd800 && code < 0xe000)
+                   ? length
+                   : 0;
+    }
+    return 0;
+}
+
+fplt_status fplt__text_check(const fplt__source *source, fplt_error *error)
+{
+    const unsigned char *c = (const unsigned char *)source->text, *end = c + source->size;
+    size_t line = 1;
+    while (c < end) {
+        size_t length = 1;
+        if (*c == '\n')
+            line++;
+        if (*c == 0)
+            return fplt__bad_data(error, source->name, line, "a NUL byte: this is not a text file");
+        if (*c >= 0x80)
+            length = sequence(c, end);
+        if (length == 0)
+            return fplt__bad_data(error, source->name, line,
+                                  "byte 0x%02x is not UTF-8: this is not a text file, or one in "
+                                  "another encoding",
+                                  *c);
+        c += length;
+    }
+    return FPLT_OK;
+}
+
+/* One pass of a reader over a file; the format of the first file is that of all. */
+static fplt_status visit(const fplt__source *source, fplt__builder *builder,
+                         const fplt__format **format, int scan, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    if (!*format) {
+        status = choose_format(source, builder->settings, format, error);
+        if (!status)
+            status = check_settings(source, *format, builder->settings, error);
+    }
+    if (status)
+        return status;
+    if (!scan)
+        return (*format)->read(source, builder, error);
+    return (*format)->scan ? (*format)->scan(source, builder, error) : FPLT_OK;
+}
+
+static fplt_status visit_path(const char *path, fplt__builder *builder, const fplt__format **format,
+                              int scan, fplt_error *error)
+{
+    char *text;
+    fplt__source source = {.name = path};
+    fplt_status status = fplt__file_read(path, LARGEST_FILE, &text, &source.size, error);
+    if (status)
+        return status;
+    source.text = text;
+    status = visit(&source, builder, format, scan, error);
+    fplt__free(text);
+    return status;
+}
+
+static fplt_status read_paths(const char *const *paths, size_t count, fplt__builder *builder,
+                              fplt_dataset **dataset, fplt_error *error)
+{
+    const fplt__format *format = NULL;
+    const char *categories = builder->settings->categories;
+    fplt_status status = FPLT_OK;
+    if (categories && strcmp(categories, "auto") == 0)
+        for (size_t i = 0; i < count && !status; i++)
+            status = visit_path(paths[i], builder, &format, 1, error);
+    for (size_t i = 0; i < count && !status; i++)
+        status = visit_path(paths[i], builder, &format, 0, error);
+    if (!status && builder->dropped)
+        fplt__log(FPLT_LOG_INFO, "%s: %zu rows with missing values were left out", paths[0],
+                  builder->dropped);
+    return status ? status : fplt__builder_finish(builder, dataset, error);
+}
+
+static fplt_status check_paths(const char *const *paths, size_t count,
+                               const fplt_read_settings *settings, fplt_error *error)
+{
+    fplt__lookup seen = {0};
+    fplt_status status = FPLT_OK;
+    if (count == 0)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "there is no file to read");
+    if (count > 1 && settings->site && strcmp(settings->site, "none") != 0)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "site is '%.80s', but with several files each file is one agent",
+                              settings->site);
+    for (size_t i = 0; i < count && !status; i++) {
+        uint32_t number;
+        status = fplt__lookup_add(&seen, fplt__span_of(paths[i]), &number, error);
+        if (!status && number < i)
+            status =
+                fplt_error_set(error, FPLT_BAD_VALUE, "%s: this file is given twice", paths[i]);
+    }
+    fplt__lookup_clear(&seen);
+    return status;
+}
+
+fplt_status fplt_dataset_read(const char *const *paths, size_t count,
+                              const fplt_read_settings *settings, fplt_dataset **dataset,
+                              fplt_error *error)
+{
+    fplt__builder builder;
+    *dataset = NULL;
+    fplt_status status = check_paths(paths, count, settings, error);
+    if (status)
+        return status;
+    locale_t locale = fplt__locale_enter();
+    status = fplt__builder_init(&builder, settings, count, error);
+    if (!status)
+        status = read_paths(paths, count, &builder, dataset, error);
+    fplt__builder_clear(&builder);
+    fplt__locale_leave(locale);
+    return status;
+}
+
+fplt_status fplt__dataset_read_memory(const char *name, const void *bytes, size_t size,
+                                      const fplt_read_settings *settings, fplt_dataset **dataset,
+                                      fplt_error *error)
+{
+    fplt__builder builder;
+    fplt__source source = {name, bytes, size};
+    const fplt__format *format = NULL;
+    *dataset = NULL;
+    locale_t locale = fplt__locale_enter();
+    fplt_status status = fplt__builder_init(&builder, settings, 1, error);
+    if (!status)
+        status = visit(&source, &builder, &format, 1, error);
+    if (!status)
+        status = visit(&source, &builder, &format, 0, error);
+    if (!status)
+        status = fplt__builder_finish(&builder, dataset, error);
+    fplt__builder_clear(&builder);
+    fplt__locale_leave(locale);
+    return status;
+}
+
+fplt_status fplt_dataset_write(const fplt_dataset *dataset, const char *path, const char *format,
+                               fplt_error *error)
+{
+    const fplt__format *found = by_extension(path);
+    fplt__file *file;
+    fplt_status status = FPLT_OK;
+    if (format && strcmp(format, "auto") != 0)
+        status = find_format(format, &found, error);
+    else if (!found)
+        status = fplt_error_set(error, FPLT_BAD_VALUE,
+                                "%s: the name does not end with .csv, .libsvm or .npy; say the "
+                                "format",
+                                path);
+    if (!status)
+        status = fplt__file_open(path, 0666, &file, error);
+    if (status)
+        return status;
+    locale_t locale = fplt__locale_enter();
+    status = found->write(dataset, file, error);
+    fplt__locale_leave(locale);
+    if (status) {
+        fplt__file_abort(file);
+        return status;
+    }
+    return fplt__file_commit(file, error);
+}

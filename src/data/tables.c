@@ -1,0 +1,71 @@
+/* The settings of this module as tables. */
+#include <math.h>
+
+#include "fedplt/data.h"
+
+const fplt_setting fplt_read_table[] = {
+    {"data", FPLT_TEXT, FPLT_LIST | FPLT_REQUIRED, NULL, 0, 0, NULL,
+     "file to read; several: one agent a file", 0, 0},
+    {"format", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm|npy",
+     "format of the file; auto: by its name, then its content", 0, 0},
+    {"label", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "column of the label, name or number from 1; none: there are no labels", 0, 0},
+    {"site", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "column that says which agent has the row (CSV); by default `site` if there; or none", 0, 0},
+    {"labels", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL, "what a label means, such as yes=1,no=-1",
+     0, 0},
+    {"features", FPLT_INTEGER, 0, NULL, 1, 4294967295.0, NULL,
+     "number of features, where a LIBSVM file shows fewer", 0, 0},
+    {"header", FPLT_SWITCH, 0, "yes", 0, 0, NULL, "the first line of a CSV file names the columns",
+     0, 0},
+    {"missing", FPLT_CHOICE, 0, "refuse", 0, 0, "refuse|drop",
+     "rows with a missing value (empty, ?, NA): refuse the file, or leave them out", 0, 0},
+    {"categories", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
+     "columns to turn into one column a level; auto: those that hold words", 0, 0},
+    {"drop-first-level", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "no column for the first level of each category", 0, 0},
+    {"task", FPLT_CHOICE, 0, "auto", 0, 0, "auto|binary|classes|regression",
+     "two classes, more, or numbers", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+const fplt_setting fplt_generate_table[] = {
+    {"generator", FPLT_CHOICE, 0, "paper", 0, 0, "paper|iid|planted|quadratic",
+     "formula of synthetic data", 0, 0},
+    {"agents", FPLT_INTEGER, 0, "100", 1, 4294967295.0, NULL, "number of agents", 0, 0},
+    {"features", FPLT_INTEGER, 0, "5", 1, 4294967295.0, NULL, "number of features", 0, 0},
+    {"rows", FPLT_INTEGER, 0, "250", 1, 1e15, NULL, "rows of each agent", 0, 0},
+    {"unequal", FPLT_REAL, FPLT_BELOW, "0", 0, 1, NULL,
+     "spread u of the agents' rows: rows (1-u) to rows (1+u)", 0, 0},
+    {"spread", FPLT_REAL, 0, "1", 0, HUGE_VAL, NULL,
+     "deviation of the agents' means (paper, iid) or minimisers (quadratic)", 0, 0},
+    {"noise", FPLT_REAL, 0, "1", 0, HUGE_VAL, NULL,
+     "scale of the noise in planted and quadratic labels", 0, 0},
+    {"lmin", FPLT_REAL, 0, "0.1", 0, HUGE_VAL, NULL, "smallest eigenvalue (quadratic)", 0, 0},
+    {"lmax", FPLT_REAL, FPLT_ABOVE, "10", 0, HUGE_VAL, NULL, "largest eigenvalue (quadratic)", 0,
+     0},
+    {"classes", FPLT_INTEGER, 0, "3", 3, 1000000, NULL, "number of classes (planted, task classes)",
+     0, 0},
+    {"task", FPLT_CHOICE, 0, "binary", 0, 0, "binary|classes|regression",
+     "what planted makes; the other generators have their own", 0, 0},
+    {"seed", FPLT_INTEGER, 0, "0", 0, 9007199254740992.0, NULL, "key of the random streams", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+const fplt_setting fplt_partition_table[] = {
+    {"partition", FPLT_CHOICE, 0, NULL, 0, 0, "contiguous|shuffled|skewed",
+     "how rows are divided among agents, instead of sites or files", 0, 0},
+    {"agents", FPLT_INTEGER, 0, "10", 1, 4294967295.0, NULL, "number of agents", 0, 0},
+    {"alpha", FPLT_REAL, FPLT_ABOVE, "0.5", 0, HUGE_VAL, NULL,
+     "Dirichlet parameter of skewed: small is very unequal", 0, 0},
+    {"seed", FPLT_INTEGER, 0, "0", 0, 9007199254740992.0, NULL, "key of the random streams", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+const fplt_setting fplt_transform_table[] = {
+    {"standardise", FPLT_CHOICE, 0, "no", 0, 0, "no|yes|scale",
+     "columns to mean 0 and deviation 1; scale: deviation only, which keeps zeros", 0, 0},
+    {"radius", FPLT_REAL, 0, "0", 0, HUGE_VAL, NULL,
+     "shorten rows whose norm is above this; 0: not", 0, 0},
+    FPLT_SETTINGS_END,
+};

@@ -1,0 +1,245 @@
+/* Standardising columns and bounding rows. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "data/norm.h"
+
+fplt_transform_settings fplt_transform_defaults(void)
+{
+    return (fplt_transform_settings){.standardise = "no"};
+}
+
+void fplt_transform_clear(fplt_transform *transform)
+{
+    fplt__free(transform->mean);
+    fplt__free(transform->scale);
+    *transform = (fplt_transform){0};
+}
+
+/* What a column is made of. A CSR column has rows - seen zeros besides. */
+struct column {
+    long double sum, squares;
+    double low, high;
+    size_t seen;
+};
+
+static void see(struct column *column, double value)
+{
+    if (!column->seen || value < column->low)
+        column->low = value;
+    if (!column->seen || value > column->high)
+        column->high = value;
+    column->seen++;
+    column->sum += value;
+}
+
+static void see_zeros(struct column *column, size_t rows)
+{
+    if (column->seen == rows)
+        return;
+    column->low = column->low < 0 ? column->low : 0;
+    column->high = column->high > 0 ? column->high : 0;
+}
+
+/* Pass 0 gathers sums and ends, pass 1 the squares about the mean. */
+static void gather(const fplt_dataset *dataset, struct column *columns, const double *mean,
+                   int squares)
+{
+    for (size_t r = 0; r < dataset->rows; r++) {
+        size_t count = fplt__row_entries(dataset, r);
+        const double *value =
+            dataset->dense ? dataset->dense + r * count : dataset->value + dataset->start[r];
+        for (size_t k = 0; k < count; k++) {
+            size_t j = dataset->dense ? k : dataset->column[dataset->start[r] + k];
+            if (!squares) {
+                see(&columns[j], value[k]);
+                continue;
+            }
+            long double away = (long double)value[k] - mean[j];
+            columns[j].squares += away * away;
+        }
+    }
+}
+
+static fplt_status measure(const fplt_dataset *dataset, double *mean, double *scale,
+                           fplt_error *error)
+{
+    struct column *columns;
+    fplt_status status =
+        fplt__alloc_into(&columns, dataset->features, sizeof *columns, "columns", error);
+    if (status)
+        return status;
+    long double rows = (long double)dataset->rows;
+    gather(dataset, columns, NULL, 0);
+    for (size_t j = 0; j < dataset->features; j++) {
+        see_zeros(&columns[j], dataset->rows);
+        mean[j] = (double)(columns[j].sum / rows);
+    }
+    gather(dataset, columns, mean, 1);
+    for (size_t j = 0; j < dataset->features && !status; j++) {
+        long double zeros = (long double)(dataset->rows - columns[j].seen);
+        long double squares = columns[j].squares + zeros * mean[j] * mean[j];
+        /* a constant column is told by its ends: rounding of the mean would give it a deviation */
+        scale[j] = columns[j].low == columns[j].high ? 1 : (double)sqrtl(squares / rows);
+        if (columns[j].low == columns[j].high)
+            mean[j] = columns[j].low;
+        if (!(scale[j] >= DBL_MIN && isfinite(scale[j])))
+            status = fplt_error_set(error, FPLT_BAD_DATA,
+                                    "feature %zu has deviation %g: it cannot be standardised", j,
+                                    scale[j]);
+    }
+    fplt__free(columns);
+    return status;
+}
+
+static fplt_status check(const fplt_dataset *dataset, const fplt_transform_settings *settings,
+                         fplt_error *error)
+{
+    const char *word = settings->standardise ? settings->standardise : "no";
+    if (strcmp(word, "no") != 0 && strcmp(word, "yes") != 0 && strcmp(word, "scale") != 0)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "standardise is '%.80s', but it must be one of no, yes, scale", word);
+    if (strcmp(word, "yes") == 0 && !dataset->dense)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "standardise yes would fill the zeros of a sparse data set; use "
+                              "standardise scale, which does not subtract the mean");
+    if (!(settings->radius >= 0 && isfinite(settings->radius)))
+        return fplt_error_set(error, FPLT_BAD_VALUE, "radius is %g, but it must be at least 0",
+                              settings->radius);
+    return FPLT_OK;
+}
+
+fplt_status fplt_transform_fit(const fplt_dataset *dataset, const fplt_transform_settings *settings,
+                               fplt_transform *transform, fplt_error *error)
+{
+    const char *word = settings->standardise ? settings->standardise : "no";
+    *transform = (fplt_transform){0};
+    fplt_status status = check(dataset, settings, error);
+    if (status)
+        return status;
+    transform->features = dataset->features;
+    transform->radius = settings->radius;
+    if (strcmp(word, "no") == 0)
+        return FPLT_OK;
+    status = fplt__alloc_into(&transform->mean, dataset->features, sizeof *transform->mean, "means",
+                              error);
+    if (!status)
+        status = fplt__alloc_into(&transform->scale, dataset->features, sizeof *transform->scale,
+                                  "deviations", error);
+    if (!status)
+        status = measure(dataset, transform->mean, transform->scale, error);
+    if (status) {
+        fplt_transform_clear(transform);
+        return status;
+    }
+    if (strcmp(word, "scale") == 0) {
+        fplt__free(transform->mean);
+        transform->mean = NULL;
+    }
+    return FPLT_OK;
+}
+
+/* Outside the range where squares are safe, by way of a power of two, which rounds nothing. */
+double fplt__norm(const double *value, size_t count)
+{
+    double squares = 0, largest = 0;
+    for (size_t k = 0; k < count; k++)
+        squares += value[k] * value[k];
+    if (squares > 0x1p-900 && squares < 0x1p1000)
+        return sqrt(squares);
+    for (size_t k = 0; k < count; k++)
+        largest = fmax(largest, fabs(value[k]));
+    if (largest == 0)
+        return 0;
+    int power = ilogb(largest);
+    squares = 0;
+    for (size_t k = 0; k < count; k++) {
+        double scaled = ldexp(value[k], -power);
+        squares += scaled * scaled;
+    }
+    return ldexp(sqrt(squares), power);
+}
+
+/* ||factor value|| <= radius as computed; both sides are brought near 1 by a power of two, which is
+ * exact, so that nothing overflows. */
+static int fits(const double *value, size_t count, double factor, double radius)
+{
+    int power = -ilogb(radius);
+    double squares = 0;
+    for (size_t k = 0; k < count; k++) {
+        double scaled = ldexp(value[k] * factor, power);
+        squares += scaled * scaled;
+    }
+    return sqrt(squares) <= ldexp(radius, power);
+}
+
+/* Rounding may leave the shortened row a little above the radius: the factor then goes down. The
+ * division by the largest entry comes first, so that a norm above every double does no harm. */
+static void shorten(double *value, size_t count, double radius)
+{
+    double largest = 0;
+    if (!(fplt__norm(value, count) > radius))
+        return;
+    for (size_t k = 0; k < count; k++)
+        largest = fmax(largest, fabs(value[k]));
+    for (size_t k = 0; k < count; k++)
+        value[k] /= largest;
+    double factor = radius / fplt__norm(value, count);
+    while (!fits(value, count, factor, radius))
+        factor = nextafter(factor, 0);
+    for (size_t k = 0; k < count; k++)
+        value[k] *= factor;
+}
+
+static fplt_status transform_row(const fplt_transform *transform, fplt_dataset *dataset, size_t row,
+                                 fplt_error *error)
+{
+    size_t count = fplt__row_entries(dataset, row);
+    double *value =
+        dataset->dense ? dataset->dense + row * count : dataset->value + dataset->start[row];
+    for (size_t k = 0; k < count && transform->scale; k++) {
+        size_t j = dataset->dense ? k : dataset->column[dataset->start[row] + k];
+        value[k] = (value[k] - (transform->mean ? transform->mean[j] : 0)) / transform->scale[j];
+        if (!isfinite(value[k]))
+            return fplt_error_set(error, FPLT_BAD_DATA,
+                                  "row %zu, feature %zu is not a finite number once standardised",
+                                  row, j);
+    }
+    if (transform->radius > 0)
+        shorten(value, count, transform->radius);
+    return FPLT_OK;
+}
+
+static fplt_status check_transform(const fplt_transform *transform, const fplt_dataset *dataset,
+                                   fplt_error *error)
+{
+    if (transform->features != dataset->features)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "the transform is for %zu features, but the data set has %zu",
+                              transform->features, dataset->features);
+    if (transform->mean && !dataset->dense)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "the transform subtracts means, which would fill the zeros of a "
+                              "sparse data set");
+    for (size_t j = 0; j < transform->features; j++)
+        if ((transform->mean && !isfinite(transform->mean[j])) ||
+            (transform->scale && !(transform->scale[j] > 0 && isfinite(transform->scale[j]))))
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "the transform of feature %zu is not finite, or divides by 0", j);
+    if (!(transform->radius >= 0 && isfinite(transform->radius)) ||
+        (transform->mean && !transform->scale))
+        return fplt_error_set(error, FPLT_BAD_VALUE, "the transform is not a legal one");
+    return FPLT_OK;
+}
+
+fplt_status fplt_transform_apply(const fplt_transform *transform, fplt_dataset *dataset,
+                                 fplt_error *error)
+{
+    fplt_status status = check_transform(transform, dataset, error);
+    for (size_t r = 0; r < dataset->rows && !status; r++)
+        status = transform_row(transform, dataset, r, error);
+    return status;
+}

@@ -1,0 +1,114 @@
+/* Lower bounds on the privacy loss from an attack's error counts.
+ *
+ * P(binomial(n, p) >= k) = I_p(k, n - k + 1): the bounds of [Clopper and Pearson 1934] are where
+ * that, or its complement, equals the doubt. I by its continued fraction [DLMF 8.17.22], evaluated
+ * forwards with the modified Lentz algorithm. A mu-GDP mechanism has false negatives at least
+ * Phi(Phi^-1(1 - false positives) - mu) [Dong, Roth and Su 2022]. */
+#include "privacy/audit.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "fedplt/privacy.h"
+#include "privacy/boundary.h"
+#include "privacy/normal.h"
+#include "privacy/valid.h"
+
+static double log_gamma(double x)
+{
+    int sign;
+    return lgamma_r(x, &sign);
+}
+
+/* Converges in O(sqrt(max(a, b))) terms for x below (a + 1)/(a + b + 2). */
+static double beta_fraction(double a, double b, double x)
+{
+    const double tiny = 1e-300;
+    const int most = 1000000;
+    double c = 1, d = 1 - (a + b) * x / (a + 1);
+    d = 1 / (fabs(d) < tiny ? tiny : d);
+    double value = d;
+    for (int i = 1; i < most; i++) {
+        double even = i * (b - i) * x / ((a + 2 * i - 1) * (a + 2 * i));
+        double odd = -(a + i) * (a + b + i) * x / ((a + 2 * i) * (a + 2 * i + 1));
+        double before = value;
+        for (int half = 0; half < 2; half++) {
+            double coefficient = half ? odd : even;
+            d = 1 + coefficient * d;
+            c = 1 + coefficient / c;
+            d = 1 / (fabs(d) < tiny ? tiny : d);
+            c = fabs(c) < tiny ? tiny : c;
+            value *= c * d;
+        }
+        if (fabs(value - before) <= 1e-16 * fabs(value))
+            break;
+    }
+    return value;
+}
+
+double fplt__beta_ratio(double a, double b, double x)
+{
+    if (x <= 0)
+        return 0;
+    if (x >= 1)
+        return 1;
+    double log_front = a * log(x) + b * log1p(-x) + log_gamma(a + b) - log_gamma(a) - log_gamma(b);
+    if (x < (a + 1) / (a + b + 2))
+        return exp(log_front) * beta_fraction(a, b, x) / a;
+    return 1 - exp(log_front) * beta_fraction(b, a, 1 - x) / b;
+}
+
+struct tail {
+    double a, b, target;
+};
+
+static int tail_too_small(double p, const void *context)
+{
+    const struct tail *tail = context;
+    return fplt__beta_ratio(tail->a, tail->b, p) < tail->target;
+}
+
+/* The p with I_p(a, b) = target, from below. */
+static double beta_quantile(double a, double b, double target)
+{
+    struct tail tail = {a, b, target};
+    double p, beyond;
+    fplt__boundary(tail_too_small, &tail, DBL_MIN, 1, &p, &beyond);
+    return p;
+}
+
+fplt_status fplt_privacy_binomial_bounds(uint64_t hits, uint64_t trials, double confidence,
+                                         double *low, double *high, fplt_error *error)
+{
+    fplt_status status = fplt__valid_fraction("confidence", confidence, error);
+    if (status)
+        return status;
+    if (trials == 0 || hits > trials)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%llu hits of %llu trials: there must be a trial, and no more hits "
+                              "than trials",
+                              (unsigned long long)hits, (unsigned long long)trials);
+    double k = (double)hits, missed = (double)(trials - hits), doubt = 1 - confidence;
+    *low = hits == 0 ? 0 : beta_quantile(k, missed + 1, doubt);
+    /* the upper bound is the lower one of the misses, seen from 1 */
+    *high = hits == trials ? 1 : 1 - beta_quantile(missed, k + 1, doubt);
+    return FPLT_OK;
+}
+
+fplt_status fplt_privacy_audit_bound(const fplt_privacy_trials *trials, double confidence,
+                                     double *gdp_mu, fplt_error *error)
+{
+    double low, false_positives, false_negatives, each = 1 - (1 - confidence) / 2;
+    fplt_status status = fplt__valid_fraction("confidence", confidence, error);
+    if (!status)
+        status = fplt_privacy_binomial_bounds(trials->false_positives, trials->negatives, each,
+                                              &low, &false_positives, error);
+    if (!status)
+        status = fplt_privacy_binomial_bounds(trials->false_negatives, trials->positives, each,
+                                              &low, &false_negatives, error);
+    if (status)
+        return status;
+    double bound = -fplt__normal_quantile(false_positives) - fplt__normal_quantile(false_negatives);
+    *gdp_mu = fmax(0, bound);
+    return FPLT_OK;
+}

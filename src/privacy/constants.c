@@ -1,0 +1,70 @@
+/* Constants of the losses whose rows have norm at most R, none of them computed from the data. A
+ * record's gradient is psi(margin) times its row; psi and its slope are bounded by the two columns
+ * of the table. Clipping a loss of one margin clips psi, which stays monotone: the gradient in use
+ * is still that of a convex function of no larger curvature. Softmax has several margins and loses
+ * that. */
+#include "fedplt/privacy.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "privacy/valid.h"
+
+static const struct loss {
+    const char *name;
+    double gradient;  /* over R; 0: unbounded */
+    double curvature; /* over R^2 */
+    int scaled_by_delta, one_margin;
+} losses[] = {
+    {"logistic", 1, 0.25, 0, 1},   {"softmax", 1.4142135623730951, 0.5, 0, 0},
+    {"huber", 1, 1, 1, 1},         {"least-squares", 0, 1, 0, 1},
+    {"squared-hinge", 0, 1, 0, 1},
+};
+
+static const struct loss *find(const char *name)
+{
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
+        if (strcmp(losses[i].name, name) == 0)
+            return &losses[i];
+    return NULL;
+}
+
+static fplt_status valid(const fplt_privacy_loss *loss, int with_delta, fplt_error *error)
+{
+    fplt_status status = fplt__valid_positive("row_norm", loss->row_norm, error);
+    if (!status && with_delta)
+        status = fplt__valid_positive("huber_delta", loss->huber_delta, error);
+    if (!status && loss->clip != 0) /* 0: no clipping */
+        status = fplt__valid_positive("clip", loss->clip, error);
+    return status;
+}
+
+fplt_status fplt_privacy_loss_constants(const fplt_privacy_loss *loss,
+                                        fplt_privacy_constants *constants, fplt_error *error)
+{
+    const struct loss *row = find(loss->name);
+    if (!row)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "there are no constants for the loss '%.80s'; it must be one of "
+                              "logistic, softmax, huber, least-squares, squared-hinge",
+                              loss->name);
+    fplt_status status = valid(loss, row->scaled_by_delta, error);
+    if (status)
+        return status;
+    double norm = loss->intercept ? hypot(loss->row_norm, 1) : loss->row_norm;
+    double bound = row->gradient > 0 ? row->gradient * norm : INFINITY;
+    if (row->scaled_by_delta)
+        bound *= loss->huber_delta;
+    if (isinf(bound) && loss->clip == 0)
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "the gradient of the loss %s has no bound: one record could change it "
+            "without limit; set clip, or take logistic, softmax or huber",
+            row->name);
+    int clipped = loss->clip > 0 && loss->clip < bound;
+    constants->gradient = clipped ? loss->clip : bound;
+    constants->sensitivity = 2 * constants->gradient;
+    constants->curvature = row->curvature * norm * norm;
+    constants->contraction = row->one_margin || !clipped;
+    return FPLT_OK;
+}
