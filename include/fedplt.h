@@ -8,8 +8,10 @@
 #include "fedplt/engine.h"
 #include "fedplt/log.h"
 #include "fedplt/memory.h"
+#include "fedplt/noise.h"
 #include "fedplt/objective.h"
 #include "fedplt/participation.h"
+#include "fedplt/privacy.h"
 #include "fedplt/prox.h"
 #include "fedplt/random.h"
 #include "fedplt/settings.h"
@@ -17,5 +19,6 @@
 #include "fedplt/status.h"
 #include "fedplt/steps.h"
 #include "fedplt/sum.h"
+#include "fedplt/theory.h"
 
 #endif

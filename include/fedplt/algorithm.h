@@ -63,6 +63,7 @@ typedef struct fplt_facts {
     uint32_t agents, cohort;  /* roster; expected number of active agents */
     uint32_t epochs;
     size_t dimension;
+    int claim; /* a privacy claim is to be made */
 } fplt_facts;
 
 /* The coordinator as an algorithm sees it. */
@@ -110,6 +111,10 @@ typedef struct fplt_algorithm {
     const char *paper_epochs, *paper_problems;
     int paper_discount; /* gradients a round that are made but that the paper does not charge */
     const fplt_setting *settings;
+    /* All agents must take the same local step: its automatic value then comes from the curvature of
+     * all, not from the agent's own. */
+    int common_step;
+    const char *step_rule; /* what gamma: auto is, for the help */
 
     /* Optional: the shape where it depends on parameters; starts as a copy of `shape`. */
     void (*reshape)(const double *parameter, fplt_shape *shape);
@@ -155,7 +160,7 @@ FPLT_API void fplt_algorithm_defaults(const fplt_algorithm *algorithm, double *p
 /* Reads them from settings that contain the algorithm's table; a choice reads as its index. */
 FPLT_API void fplt_algorithm_read(const fplt_algorithm *algorithm, const fplt_settings *settings,
                                   double *parameter);
-/* Fills what is auto and checks the whole. */
+/* Fills what is auto, refuses what its row does not allow, and checks the whole. */
 FPLT_API fplt_status fplt_algorithm_resolve(const fplt_algorithm *algorithm,
                                             const fplt_facts *facts, double *parameter,
                                             fplt_error *error);

@@ -20,9 +20,11 @@ typedef struct fplt_objective_settings {
     const char *regulariser; /* ridge: ||x||^2/2; nonconvex: sum x_j^2/(1 + x_j^2); none */
     double weight;           /* of the regulariser: the paper's epsilon */
     double huber_delta;
-    int intercept;      /* one more coordinate an output, not regularised */
-    int weigh_rows;     /* scale f_i by q_i / mean q, so that all rows count alike */
-    double clip;        /* 0, or the largest norm of a record's loss gradient */
+    int intercept;  /* one more coordinate an output, not regularised */
+    int weigh_rows; /* scale f_i by q_i / mean q, so that all rows count alike */
+    double clip;    /* 0, or the largest norm of a record's loss gradient: longer ones are scaled
+                       down to it in every gradient; values, second derivatives and curvature stay
+                       those of the loss itself */
     const char *kernel; /* NULL: the fastest this machine has; reference, avx2, avx512 */
 } fplt_objective_settings;
 
@@ -31,7 +33,8 @@ FPLT_API fplt_objective_settings fplt_objective_defaults(void);
 
 /* Copies what it needs of the data set into the layout of the kernel. The vector x holds the
  * weights, output after output (`features` each; one output but for softmax), then one intercept an
- * output. */
+ * output. Refused with a sentence: unknown names, numbers out of range, a loss that does not fit
+ * the data set's task, a kernel that this machine lacks, an agent without rows. */
 FPLT_API fplt_status fplt_objective_create(const fplt_objective_settings *settings,
                                            const fplt_dataset *dataset, fplt_objective **objective,
                                            fplt_error *error);
@@ -80,8 +83,11 @@ FPLT_API fplt_status fplt_objective_gradient(const fplt_objective *objective, ui
 FPLT_API fplt_status fplt_objective_value_gradient(const fplt_objective *objective, uint32_t agent,
                                                    const double *x, double *value, double *gradient,
                                                    double *scratch);
+/* Nonzero when batch_gradient is offered: always over a data set, by callbacks where given. */
+FPLT_API int fplt_objective_has_batches(const fplt_objective *objective);
 /* Average over the given records (0-based within the agent, repeats allowed) plus the regulariser's
- * whole gradient: unbiased when the records are drawn uniformly. */
+ * whole gradient: unbiased when the records are drawn uniformly. No records: the regulariser's
+ * gradient alone. FPLT_BAD_VALUE when there is no such record, FPLT_UNSUPPORTED without batches. */
 FPLT_API fplt_status fplt_objective_batch_gradient(const fplt_objective *objective, uint32_t agent,
                                                    const double *x, const uint32_t *rows,
                                                    size_t count, double *gradient, double *scratch);
@@ -105,8 +111,8 @@ FPLT_API fplt_status fplt_objective_curvature(const fplt_objective *objective, u
                                               int bound, fplt_curvature *curvature,
                                               fplt_error *error);
 
-/* How many of the agent's records x classifies rightly; FPLT_UNSUPPORTED in regression and for
- * callbacks. */
+/* How many of the agent's records x classifies rightly (a margin of 0 is no hit; among equal
+ * outputs of softmax the first counts); FPLT_UNSUPPORTED in regression and for callbacks. */
 FPLT_API fplt_status fplt_objective_hits(const fplt_objective *objective, uint32_t agent,
                                          const double *x, size_t *hits, double *scratch);
 

@@ -5,8 +5,10 @@
 #include <string.h>
 
 static const fplt_algorithm *const algorithms[] = {
-    &fplt__fed_plt,
-    &fplt__fed_plt_anderson,
+    &fplt__fed_plt,  &fplt__fed_plt_anderson, &fplt__fedpd,
+    &fplt__fedlin,   &fplt__tamuna,           &fplt__led,
+    &fplt__5gcs,     &fplt__fedsplit,         &fplt__scaffnew,
+    &fplt__scaffold, &fplt__fedavg,           &fplt__fedprox,
 };
 
 const fplt_algorithm *fplt_algorithm_list(size_t index)
@@ -88,9 +90,43 @@ void fplt_algorithm_read(const fplt_algorithm *algorithm, const fplt_settings *s
     }
 }
 
+/* What the settings refuse as text is refused here as a number. */
+static int in_range(const fplt_setting *row, double value)
+{
+    if (row->kind == FPLT_CHOICE) {
+        int last = 0;
+        for (const char *mark = row->choices; (mark = strchr(mark, '|')); mark++)
+            last++;
+        return value >= 0 && value <= last && value == floor(value);
+    }
+    if (row->kind == FPLT_SWITCH)
+        return value == 0 || value == 1;
+    if (row->kind == FPLT_INTEGER && value != floor(value))
+        return 0;
+    return (row->flags & FPLT_ABOVE ? value > row->low : value >= row->low) &&
+           (row->flags & FPLT_BELOW ? value < row->high : value <= row->high);
+}
+
+static fplt_status check_ranges(const fplt_algorithm *algorithm, const double *parameter,
+                                fplt_error *error)
+{
+    for (size_t i = 0; algorithm->settings[i].name; i++) {
+        char legal[400];
+        if (isnan(parameter[i]) || in_range(&algorithm->settings[i], parameter[i]))
+            continue;
+        fplt_setting_legal(&algorithm->settings[i], legal, sizeof legal);
+        return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s is %g, but it must be %s",
+                              algorithm->name, algorithm->settings[i].name, parameter[i], legal);
+    }
+    return FPLT_OK;
+}
+
 fplt_status fplt_algorithm_resolve(const fplt_algorithm *algorithm, const fplt_facts *facts,
                                    double *parameter, fplt_error *error)
 {
+    fplt_status status = check_ranges(algorithm, parameter, error);
+    if (status)
+        return status;
     if (algorithm->choose)
         algorithm->choose(facts, parameter);
     for (size_t i = 0; algorithm->settings[i].name; i++)
@@ -143,6 +179,65 @@ fplt_status fplt_agent_minimise(fplt_agent *agent, const fplt_round *round, cons
     return fplt_local_run(local, w, error);
 }
 
+void fplt__begin_model(fplt_coordinator *coordinator, const double *start)
+{
+    memcpy(coordinator->vector, start, coordinator->dimension * sizeof *start);
+}
+
+fplt_status fplt__first_vector(const fplt_coordinator *coordinator, double *x)
+{
+    memcpy(x, coordinator->vector, coordinator->dimension * sizeof *x);
+    return FPLT_OK;
+}
+
+fplt_status fplt__broadcast_model(const fplt_coordinator *coordinator, const fplt_round *round,
+                                  unsigned exchange, double *down)
+{
+    (void)round;
+    (void)exchange;
+    return fplt__first_vector(coordinator, down);
+}
+
+void fplt__absorb_mean(fplt_coordinator *coordinator, const fplt_round *round, unsigned exchange,
+                       const double *sum)
+{
+    (void)exchange;
+    fplt__mean(sum, round->active, coordinator->vector, coordinator->dimension);
+}
+
+fplt_status fplt__agent_gradient(fplt_agent *agent, double weight, const double *w,
+                                 double *gradient, fplt_error *error)
+{
+    fplt_subproblem *problem = &agent->local->problem;
+    problem->linear = problem->centre = NULL;
+    problem->inverse_rho = weight;
+    fplt_status status = fplt_local_gradient(agent->local, w, gradient);
+    return status
+               ? fplt_error_set(error, status, "the gradient of agent %u failed", agent->identity)
+               : FPLT_OK;
+}
+
+uint32_t fplt__random_length(fplt_stream *shared, double p)
+{
+    uint64_t length = fplt_stream_geometric(shared, p);
+    return length < UINT32_MAX ? (uint32_t)length : UINT32_MAX;
+}
+
+double fplt__proximal_step(const fplt_facts *facts, double inverse_rho)
+{
+    return 2 / (fmax(facts->curvature.lowest, 0) + facts->curvature.highest + 2 * inverse_rho);
+}
+
+double fplt__epoch_share(const fplt_facts *facts)
+{
+    return facts->epochs ? 1.0 / facts->epochs : 1;
+}
+
+double fplt__cautious_step(const fplt_facts *facts)
+{
+    return fplt__epoch_share(facts) / facts->curvature.highest;
+}
+
 void fplt__mean(const double *sum, uint32_t count, double *out, size_t dimension)
 {
     for (size_t j = 0; j < dimension; j++)
@@ -156,5 +251,6 @@ double fplt__usable_lowest(const fplt_curvature *curvature)
 
 double fplt__balanced_rho(const fplt_curvature *curvature)
 {
-    return 1 / sqrt(fplt__usable_lowest(curvature) * curvature->highest);
+    double rho = 1 / sqrt(fplt__usable_lowest(curvature) * curvature->highest);
+    return curvature->lowest < 0 ? fmin(rho, -0.5 / curvature->lowest) : rho;
 }

@@ -4,13 +4,54 @@
 
 #include "fedplt/algorithm.h"
 
-extern const fplt_algorithm fplt__fed_plt, fplt__fed_plt_anderson;
+extern const fplt_algorithm fplt__fed_plt;
+extern const fplt_algorithm fplt__fed_plt_anderson;
+extern const fplt_algorithm fplt__fedpd;
+extern const fplt_algorithm fplt__fedlin;
+extern const fplt_algorithm fplt__tamuna;
+extern const fplt_algorithm fplt__led;
+extern const fplt_algorithm fplt__5gcs;
+extern const fplt_algorithm fplt__fedsplit;
+extern const fplt_algorithm fplt__scaffnew;
+extern const fplt_algorithm fplt__scaffold;
+extern const fplt_algorithm fplt__fedavg;
+extern const fplt_algorithm fplt__fedprox;
+
+/* For methods whose coordinator keeps the model x as its first vector: where it begins, what it
+ * broadcasts (also in the finish), its mean over the cohort, and what is deployed. */
+void fplt__begin_model(fplt_coordinator *coordinator, const double *start);
+fplt_status fplt__broadcast_model(const fplt_coordinator *coordinator, const fplt_round *round,
+                                  unsigned exchange, double *down);
+void fplt__absorb_mean(fplt_coordinator *coordinator, const fplt_round *round, unsigned exchange,
+                       const double *sum);
+fplt_status fplt__first_vector(const fplt_coordinator *coordinator, double *x);
+
+/* The gradient of f_i(w) + (weight/2) ||w||^2, whole and counted. */
+fplt_status fplt__agent_gradient(fplt_agent *agent, double weight, const double *w,
+                                 double *gradient, fplt_error *error);
+
+/* The number of local steps of a round that ends with probability p after each: 1, 2, ... */
+uint32_t fplt__random_length(fplt_stream *shared, double p);
+
+/* 2/(lmin + lmax + 2 inverse_rho): minimises the contraction factor of a gradient step on d. A
+ * negative lmin counts as 0. */
+double fplt__proximal_step(const fplt_facts *facts, double inverse_rho);
+
+/* 1/epochs, and 1 for none (which is refused elsewhere). */
+double fplt__epoch_share(const fplt_facts *facts);
+/* 1/(smoothness * epochs): with it a round moves no further than one gradient step of 1/smoothness
+ * would, however many epochs it has. */
+double fplt__cautious_step(const fplt_facts *facts);
+
+/* TAMUNA: the slot of a member of a cohort of `size`, one to one. */
+uint32_t fplt__tamuna_slot(fplt_stream *shared, uint32_t member, uint32_t size);
 
 /* out = sum / count */
 void fplt__mean(const double *sum, uint32_t count, double *out, size_t dimension);
 
 /* 1/sqrt(smoothness * strong convexity): the proximal weight rho of Peaceman-Rachford and its
- * relatives. A strong convexity that is missing or tiny counts as 1e-4 of the smoothness. */
+ * relatives. A strong convexity that is missing or tiny counts as 1e-4 of the smoothness; where a cost
+ * is not convex, at most 1/(2 |lowest|), so that the local subproblem is. */
 double fplt__balanced_rho(const fplt_curvature *curvature);
 double fplt__usable_lowest(const fplt_curvature *curvature);
 

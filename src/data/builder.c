@@ -199,26 +199,42 @@ fplt_status fplt__builder_file_agent(fplt__builder *builder, const fplt__source 
     return status;
 }
 
-static fplt_status feature_name(fplt__lookup *names, fplt__span column, const fplt__span *level,
-                                uint32_t *slot, fplt_error *error)
+static fplt_status new_feature(fplt__lookup *names, fplt__span name, uint32_t *slot,
+                               fplt_error *error)
 {
-    fplt_status status;
     uint32_t before = names->count;
-    if (!level)
-        return fplt__lookup_add(names, column, slot, error);
+    fplt_status status = fplt__lookup_add(names, name, slot, error);
+    if (!status && *slot < before)
+        status = fplt_error_set(error, FPLT_BAD_DATA, "two features would be called '%s'",
+                                fplt__show(name).text);
+    return status;
+}
+
+/* `column=level`, to be released. */
+static fplt_status level_name(fplt__span column, fplt__span level, fplt__span *name,
+                              fplt_error *error)
+{
     char *text;
-    size_t length = column.length + 1 + level->length;
-    status = fplt__alloc_into(&text, length + 1, 1, "a feature name", error);
+    size_t length = column.length + 1 + level.length;
+    fplt_status status = fplt__alloc_into(&text, length + 1, 1, "a feature name", error);
     if (status)
         return status;
     memcpy(text, column.text, column.length);
     text[column.length] = '=';
-    memcpy(text + column.length + 1, level->text, level->length);
-    status = fplt__lookup_add(names, (fplt__span){text, length}, slot, error);
-    if (!status && *slot < before)
-        status = fplt_error_set(error, FPLT_BAD_DATA, "two features would be called '%s'",
-                                fplt__show((fplt__span){text, length}).text);
-    fplt__free(text);
+    memcpy(text + column.length + 1, level.text, level.length);
+    *name = (fplt__span){text, length};
+    return FPLT_OK;
+}
+
+static fplt_status new_level(fplt__lookup *names, fplt__span column, fplt__span level,
+                             uint32_t *slot, fplt_error *error)
+{
+    fplt__span name;
+    fplt_status status = level_name(column, level, &name, error);
+    if (status)
+        return status;
+    status = new_feature(names, name, slot, error);
+    fplt__free((char *)(uintptr_t)name.text);
     return status;
 }
 
@@ -238,7 +254,7 @@ static fplt_status place_levels(const fplt__builder *builder, fplt__column *colu
         column->slot[order[i]] = FPLT__NOWHERE;
         if (i == 0 && builder->settings->drop_first_level)
             continue;
-        status = feature_name(names, name, &level, &slot, error);
+        status = new_level(names, name, level, &slot, error);
         if (!status)
             column->slot[order[i]] = slot;
     }
@@ -250,18 +266,16 @@ static fplt_status place_levels(const fplt__builder *builder, fplt__column *colu
 static fplt_status place_expected(const fplt__builder *builder, fplt__column *column,
                                   fplt__span name, fplt_error *error)
 {
-    fplt__lookup trial = {0};
-    uint32_t slot;
     fplt_status status = fplt__alloc_into(&column->slot, column->levels.count, sizeof *column->slot,
                                           "levels", error);
     for (uint32_t i = 0; i < column->levels.count && !status; i++) {
-        fplt__span level = fplt__lookup_word(&column->levels, i);
-        status = feature_name(&trial, name, &level, &slot, error);
-        if (!status)
-            column->slot[i] =
-                fplt__lookup_find(&builder->expected, fplt__lookup_word(&trial, slot));
+        fplt__span wanted;
+        status = level_name(name, fplt__lookup_word(&column->levels, i), &wanted, error);
+        if (status)
+            break;
+        column->slot[i] = fplt__lookup_find(&builder->expected, wanted);
+        fplt__free((char *)(uintptr_t)wanted.text);
     }
-    fplt__lookup_clear(&trial);
     return status;
 }
 
@@ -280,7 +294,7 @@ static fplt_status place_columns(fplt__builder *builder, fplt__lookup *names, fp
         else if (column->category)
             status = place_levels(builder, column, name, names, error);
         else
-            status = feature_name(names, name, NULL, &column->number_slot, error);
+            status = new_feature(names, name, &column->number_slot, error);
     }
     return status;
 }

@@ -125,7 +125,8 @@ static fplt_status check_shares(const fplt_rows *rows, const size_t *agent_rows,
         if (agent_rows[i] == 0)
             return fplt_error_set(error, FPLT_BAD_DATA, "agent %u has no rows", i);
         if (__builtin_add_overflow(total, agent_rows[i], &total))
-            break;
+            return fplt_error_set(error, FPLT_BAD_DATA, "agent %u has %zu rows: too many", i,
+                                  agent_rows[i]);
     }
     if (total != rows->count)
         return fplt_error_set(error, FPLT_BAD_DATA,

@@ -188,16 +188,26 @@ static fplt_status read_paths(const char *const *paths, size_t count, fplt__buil
     return status ? status : fplt__builder_finish(builder, dataset, error);
 }
 
-static fplt_status several_sites(const fplt_read_settings *settings, size_t count,
-                                 fplt_error *error)
+static fplt_status check_paths(const char *const *paths, size_t count,
+                               const fplt_read_settings *settings, fplt_error *error)
 {
+    fplt__lookup seen = {0};
+    fplt_status status = FPLT_OK;
     if (count == 0)
         return fplt_error_set(error, FPLT_BAD_VALUE, "there is no file to read");
     if (count > 1 && settings->site && strcmp(settings->site, "none") != 0)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "site is '%.80s', but with several files each file is one agent",
                               settings->site);
-    return FPLT_OK;
+    for (size_t i = 0; i < count && !status; i++) {
+        uint32_t number;
+        status = fplt__lookup_add(&seen, fplt__span_of(paths[i]), &number, error);
+        if (!status && number < i)
+            status =
+                fplt_error_set(error, FPLT_BAD_VALUE, "%s: this file is given twice", paths[i]);
+    }
+    fplt__lookup_clear(&seen);
+    return status;
 }
 
 fplt_status fplt_dataset_read(const char *const *paths, size_t count,
@@ -206,7 +216,7 @@ fplt_status fplt_dataset_read(const char *const *paths, size_t count,
 {
     fplt__builder builder;
     *dataset = NULL;
-    fplt_status status = several_sites(settings, count, error);
+    fplt_status status = check_paths(paths, count, settings, error);
     if (status)
         return status;
     locale_t locale = fplt__locale_enter();

@@ -142,6 +142,7 @@ fplt_status fplt_transform_fit(const fplt_dataset *dataset, const fplt_transform
     return FPLT_OK;
 }
 
+/* Outside the range where squares are safe, by way of a power of two, which rounds nothing. */
 double fplt__norm(const double *value, size_t count)
 {
     double squares = 0, largest = 0;
@@ -153,10 +154,13 @@ double fplt__norm(const double *value, size_t count)
         largest = fmax(largest, fabs(value[k]));
     if (largest == 0)
         return 0;
+    int power = ilogb(largest);
     squares = 0;
-    for (size_t k = 0; k < count; k++)
-        squares += value[k] / largest * (value[k] / largest);
-    return largest * sqrt(squares);
+    for (size_t k = 0; k < count; k++) {
+        double scaled = ldexp(value[k], -power);
+        squares += scaled * scaled;
+    }
+    return ldexp(sqrt(squares), power);
 }
 
 /* ||factor value|| <= radius as computed; both sides are brought near 1 by a power of two, which is

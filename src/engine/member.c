@@ -8,6 +8,8 @@
 double fplt__member_step(const fplt_plan *plan, const fplt_training *training,
                          const fplt_curvature *curvature, uint32_t cohort)
 {
+    if (plan->step > 0)
+        return plan->step;
     if (training->step > 0)
         return training->step;
     fplt_facts facts = {.curvature = *curvature,

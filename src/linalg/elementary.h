@@ -74,6 +74,19 @@ static inline double fplt__exp_polynomial(double r)
     return 1 + (r + r * r * p);
 }
 
+/* |x| <= 708. No branch, so that the compiler can turn a loop over it into vectors. */
+static inline double fplt__exp_safe(double x)
+{
+    double shifted = x * FPLT_LOG2_E + FPLT_ROUND, k = shifted - FPLT_ROUND;
+    double power = fplt__exp_polynomial(x - k * FPLT_LN2_HIGH - k * FPLT_LN2_LOW);
+    uint64_t bits, exponent;
+    memcpy(&bits, &power, sizeof bits);
+    memcpy(&exponent, &shifted, sizeof exponent);
+    bits += exponent << 52;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
 static inline double fplt__exp(double x)
 {
     if (!(x <= FPLT_EXP_MOST))

@@ -54,9 +54,10 @@ static void multiply(const fplt__kernel *kernel, const double *a, size_t stride,
 }
 
 /* One reflection I - beta v v' that clears column 0 of the block below its second element:
- * A -= v w' + w v', w = p - (beta/2)<p, v> v, p = beta A v. Returns the second element. */
+ * A -= v w' + w v', w = p - (beta/2)<p, v> v, p = beta A v. Returns the second element. What is
+ * below `negligible` counts as cleared already: 1/<v, v> would overflow. */
 static double reflect(const fplt__kernel *kernel, double *block, size_t stride, size_t order,
-                      double *v, double *w)
+                      double negligible, double *v, double *w)
 {
     size_t rest = order - 1;
     double *trailing = block + stride + 1;
@@ -64,7 +65,7 @@ static double reflect(const fplt__kernel *kernel, double *block, size_t stride, 
         v[i] = block[(i + 1) * stride];
     double length = kernel->norm(v, rest);
     double tail = rest > 1 ? kernel->norm(v + 1, rest - 1) : 0;
-    if (!(tail > 0))
+    if (!(tail > negligible))
         return v[0];
     double head = v[0] > 0 ? -length : length;
     v[0] -= head;
@@ -84,10 +85,14 @@ void fplt__symmetric_extremes(const fplt__kernel *kernel, double *matrix, size_t
                               double *work, double *smallest, double *largest)
 {
     double *diagonal = work, *beside = work + order, *v = work + 2 * order, *w = work + 3 * order;
+    double size = 0;
+    for (size_t i = 0; i < order; i++)
+        for (size_t j = 0; j <= i; j++)
+            size = fmax(size, fabs(matrix[i * order + j]));
     for (size_t k = 0; k < order; k++) {
         double *block = matrix + k * order + k;
         if (k + 1 < order)
-            beside[k] = reflect(kernel, block, order, order - k, v, w);
+            beside[k] = reflect(kernel, block, order, order - k, 1e-20 * size, v, w);
         diagonal[k] = block[0];
     }
     *smallest = fplt__tridiagonal_eigenvalue(diagonal, beside, order, 0);

@@ -23,6 +23,11 @@ static size_t records(const fplt_objective *o, uint32_t agent)
     return o->callbacks.records ? o->callbacks.records(o->callbacks.context, agent) : 1;
 }
 
+static int has_batches(const fplt_objective *o)
+{
+    return o->callbacks.batch_gradient != NULL;
+}
+
 static fplt_status value_gradient(const fplt_objective *o, uint32_t agent, const double *x,
                                   double *value, double *gradient, double *scratch)
 {
@@ -135,6 +140,7 @@ static fplt_status hits(const fplt_objective *o, uint32_t agent, const double *x
 static const fplt__objective_kind by_callbacks = {
     .destroy = destroy,
     .records = records,
+    .has_batches = has_batches,
     .value_gradient = value_gradient,
     .batch_gradient = batch_gradient,
     .hessian_times = hessian_times,

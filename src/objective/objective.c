@@ -41,6 +41,16 @@ const char *fplt_objective_kernel(const fplt_objective *objective)
     return objective->kernel->name;
 }
 
+const fplt__kernel *fplt__objective_arithmetic(const fplt_objective *objective)
+{
+    return objective->kernel;
+}
+
+int fplt_objective_has_batches(const fplt_objective *objective)
+{
+    return objective->kind->has_batches(objective);
+}
+
 size_t fplt_objective_scratch(const fplt_objective *objective)
 {
     return objective->scratch;

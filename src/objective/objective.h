@@ -9,6 +9,7 @@
 typedef struct fplt__objective_kind {
     void (*destroy)(fplt_objective *objective);
     size_t (*records)(const fplt_objective *objective, uint32_t agent);
+    int (*has_batches)(const fplt_objective *objective);
     /* value or gradient may be NULL, not both */
     fplt_status (*value_gradient)(const fplt_objective *objective, uint32_t agent, const double *x,
                                   double *value, double *gradient, double *scratch);
@@ -54,6 +55,9 @@ struct fplt_objective {
 
     fplt_objective_callbacks callbacks;
 };
+
+/* The kernel of the objective: for solvers, so that all arithmetic of a run is of one kind. */
+const fplt__kernel *fplt__objective_arithmetic(const fplt_objective *objective);
 
 /* Copies the data set into the kernel's layout: fills shard and what it points into. */
 fplt_status fplt__objective_pack(fplt_objective *objective, const fplt_dataset *dataset,

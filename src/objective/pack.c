@@ -1,5 +1,5 @@
-/* From a data set to the layout of the kernels: rows flipped by their label where the loss wants it,
- * a column of ones for the intercept, padding by zeros, labels and row norms beside. */
+/* From a data set to the layout of the kernels: rows flipped by their label where the loss wants
+ * it, a column of ones for the intercept, padding by zeros, labels and row norms beside. */
 #include "objective/objective.h"
 
 #include <math.h>
@@ -19,25 +19,32 @@ static size_t entries_of(const fplt_rows *rows)
 }
 
 struct sizes {
-    size_t rows, dense, entries;
+    size_t rows, dense, entries, starts;
 };
 
 static fplt_status measure(const fplt_objective *o, const fplt_dataset *dataset,
                            struct sizes *sizes, fplt_error *error)
 {
-    *sizes = (struct sizes){0, 0, 0};
+    *sizes = (struct sizes){0};
     for (uint32_t i = 0; i < o->agents; i++) {
         fplt_rows rows = fplt_dataset_shard(dataset, i);
         if (!rows.count)
             return fplt_error_set(error, FPLT_BAD_DATA,
                                   "agent %u has no rows: its cost is an average over none", i);
         fplt__layout layout = layout_of(o, &rows);
+        if (layout == FPLT_SPARSE && o->columns > UINT32_MAX)
+            return fplt_error_set(error, FPLT_UNSUPPORTED,
+                                  "%zu features and an intercept are more columns than a sparse "
+                                  "data set can number",
+                                  o->features);
         sizes->rows += fplt__padded(rows.count);
-        if (layout == FPLT_SPARSE)
+        if (layout == FPLT_SPARSE) {
             sizes->entries += entries_of(&rows) + rows.count * (o->columns - o->features);
-        else
+            sizes->starts += rows.count + 1;
+        } else {
             sizes->dense += fplt__padded(rows.count) *
                             (layout == FPLT_ROWS ? fplt__padded(o->columns) : o->columns);
+        }
     }
     return FPLT_OK;
 }
@@ -131,8 +138,7 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
         (status = fplt__alloc_into(&o->values, sizes.dense + sizes.entries, sizeof *o->values, what,
                                    error)) ||
         (status = fplt__alloc_into(&o->column, sizes.entries, sizeof *o->column, what, error)) ||
-        (status = fplt__alloc_into(&o->start, sizes.entries ? sizes.rows + o->agents : 0,
-                                   sizeof *o->start, what, error)))
+        (status = fplt__alloc_into(&o->start, sizes.starts, sizeof *o->start, what, error)))
         return status;
     size_t first_row = 0, first_value = 0, first_start = 0;
     for (uint32_t i = 0; i < o->agents; i++) {

@@ -1,4 +1,5 @@
-/* f_i over an agent's records: f_i(x) = w_i [ (1/q_i) sum_j loss(margins of record j) + weight r(x) ].
+/* f_i over an agent's records:
+ * f_i(x) = w_i [ (1/q_i) sum_j loss(margins of record j) + weight r(x) ].
  *
  * Everything is one traversal: a chunk of records that fits the first-level cache, its margins, a
  * function of the margins, and back into a vector; the data is read from memory once. */
@@ -149,12 +150,14 @@ static fplt_status value_gradient(const fplt_objective *o, uint32_t agent, const
     for (size_t first = 0; first < records; first += o->chunk) {
         fplt__block block = block_at(o, shard, first);
         all_margins(o, shard, first, &block, weights, room.margins);
+        if (!gradient) {
+            total += o->loss->value(&block, room.margins);
+            continue;
+        }
         if (value) {
             memcpy(room.others, room.margins, o->outputs * o->chunk * sizeof *room.others);
             total += o->loss->value(&block, room.others);
         }
-        if (!gradient)
-            continue;
         o->loss->slope(&block, room.margins);
         if (o->clip > 0)
             clip_slopes(o, &block, shard->norm + first, room.margins);
@@ -352,6 +355,12 @@ static size_t records_of(const fplt_objective *o, uint32_t agent)
     return o->shard[agent].matrix.rows;
 }
 
+static int has_batches(const fplt_objective *o)
+{
+    (void)o;
+    return 1;
+}
+
 static void destroy(fplt_objective *o)
 {
     fplt__free(o->shard);
@@ -365,6 +374,7 @@ static void destroy(fplt_objective *o)
 static const fplt__objective_kind over_records = {
     .destroy = destroy,
     .records = records_of,
+    .has_batches = has_batches,
     .value_gradient = value_gradient,
     .batch_gradient = batch_gradient,
     .hessian_times = hessian_times,
@@ -412,11 +422,13 @@ static fplt_status check_task(const fplt__loss *loss, fplt_task task, fplt_error
                           names[task], loss->help);
 }
 
-/* Records treated together: about 16 KiB of them, so that they are still in the first-level cache
- * when the second half of the traversal reads them again. */
-static size_t chunk_for(size_t columns)
+/* Records treated together: about 32 KiB of them, so that they are still in the first-level cache
+ * when the second half of the traversal reads them again; and not too many margins where there are
+ * many outputs. */
+static size_t chunk_for(size_t columns, size_t outputs)
 {
-    size_t rows = 2048 / fplt__padded(columns) / FPLT_PANEL * FPLT_PANEL;
+    size_t rows = 4096 / fplt__padded(columns), others = 32768 / outputs;
+    rows = (rows < others ? rows : others) / FPLT_PANEL * FPLT_PANEL;
     return rows < FPLT_PANEL ? FPLT_PANEL : rows > FPLT_CHUNK ? FPLT_CHUNK : rows;
 }
 
@@ -441,7 +453,7 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
     o->weight = settings->weight;
     o->parameter = settings->huber_delta;
     o->clip = settings->clip;
-    o->chunk = chunk_for(o->columns);
+    o->chunk = chunk_for(o->columns, o->outputs);
     o->scratch = scratch_needed(o);
     o->quadratic = o->loss->least == o->loss->most && o->regulariser->least == o->regulariser->most;
     return FPLT_OK;

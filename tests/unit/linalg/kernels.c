@@ -1,0 +1,234 @@
+/* Every kernel against plain loops in long double, for all shapes of rows and vectors, and for
+ * independence of alignment. */
+#include "testing.h"
+
+#include <float.h>
+
+#include "base/memory.h"
+#include "fedplt/random.h"
+#include "linalg/kernel.h"
+
+#define for_each_kernel(kernel)                                                                 \
+    for (size_t at_ = 0; fplt__kernel_get(at_); at_++)                                          \
+        for (const fplt__kernel *kernel = fplt__kernel_get(at_); kernel && kernel->available(); \
+             kernel = NULL)
+
+enum { LONGEST = 600 };
+
+static double random_numbers[8 * LONGEST];
+
+static int fill(void **state)
+{
+    (void)state;
+    fplt_stream stream = fplt_stream_make(11, 0, FPLT_FOR_TEST, 0, 0, 0);
+    fplt_stream_normals(&stream, 1, random_numbers, 8 * LONGEST);
+    return 0;
+}
+
+static void vectors(void **state)
+{
+    (void)state;
+    const double *x = random_numbers, *y = x + LONGEST, *c = x + 2 * LONGEST, *v = x + 3 * LONGEST;
+    for_each_kernel(kernel) for (size_t count = 0; count < LONGEST; count += 1 + count / 70)
+    {
+        long double dot = 0, square = 0, size = 0;
+        for (size_t i = 0; i < count; i++) {
+            dot += (long double)x[i] * y[i];
+            square += (long double)x[i] * x[i];
+            size += fabsl((long double)x[i] * y[i]);
+        }
+        double slack = (double)count * DBL_EPSILON;
+        assert_near(kernel->dot(x, y, count), (double)dot, slack * (double)size);
+        assert_near(kernel->norm(x, count), (double)sqrtl(square), slack * (double)square);
+        double sum[LONGEST];
+        memcpy(sum, y, sizeof sum);
+        kernel->axpy(0.7, x, sum, count);
+        for (size_t i = 0; i < LONGEST; i++)
+            assert_near(sum[i], i < count ? y[i] + 0.7 * x[i] : y[i], 1e-15 * (1 + fabs(y[i])));
+        for (int which = 0; which < 4; which++) {
+            double w[LONGEST];
+            memcpy(w, y, sizeof w);
+            kernel->step(w, x, which & 1 ? c : NULL, which & 2 ? v : NULL, 0.3, 0.9, count);
+            for (size_t i = 0; i < LONGEST; i++) {
+                double slope =
+                    x[i] + (which & 1 ? c[i] : 0) + (which & 2 ? (y[i] - v[i]) * 0.9 : 0);
+                assert_near(w[i], i < count ? y[i] - 0.3 * slope : y[i], 4e-15);
+            }
+        }
+    }
+}
+
+/* A matrix in the layout that the kernel would choose, or sparse; and its rows beside it. */
+struct sample {
+    fplt__matrix matrix;
+    double *rows;
+};
+
+static struct sample make(const fplt__kernel *kernel, size_t rows, size_t columns, int sparse)
+{
+    int panels = columns <= kernel->panel_columns;
+    struct sample s = {
+        .matrix = {.layout = sparse   ? FPLT_SPARSE
+                             : panels ? FPLT_PANELS
+                                      : FPLT_ROWS,
+                   .rows = rows,
+                   .columns = columns,
+                   .stride = panels ? columns : fplt__padded(columns)},
+        .rows = fplt__alloc(rows * columns, sizeof(double)),
+    };
+    fplt__matrix *a = &s.matrix;
+    a->dense = fplt__alloc(fplt__padded(rows) * a->stride, sizeof(double));
+    a->value = fplt__alloc(rows * columns, sizeof(double));
+    a->column = fplt__alloc(rows * columns, sizeof *a->column);
+    a->start = fplt__alloc(rows + 1, sizeof *a->start);
+    fplt_stream stream = fplt_stream_make(12, 0, FPLT_FOR_TEST, rows, columns, 0);
+    for (size_t r = 0; r < rows; r++) {
+        a->start[r + 1] = a->start[r];
+        for (size_t j = 0; j < columns; j++) {
+            if (sparse && fplt_stream_below(&stream, 3))
+                continue;
+            double number = fplt_stream_normal(&stream);
+            s.rows[r * columns + j] = number;
+            if (sparse) {
+                a->value[a->start[r + 1]] = number;
+                a->column[a->start[r + 1]++] = (uint32_t)j;
+            } else {
+                a->dense[fplt__matrix_place(a, r, j)] = number;
+            }
+        }
+    }
+    return s;
+}
+
+static void discard(struct sample *s)
+{
+    fplt__free(s->rows);
+    fplt__free(s->matrix.dense);
+    fplt__free(s->matrix.value);
+    fplt__free(s->matrix.column);
+    fplt__free(s->matrix.start);
+}
+
+/* Vectors at an odd place, with something behind them that must not be touched. */
+static void one_shape(const fplt__kernel *kernel, size_t rows, size_t columns, int sparse)
+{
+    struct sample s = make(kernel, rows, columns, sparse);
+    size_t first = rows > 20 ? 16 : 0, count = rows - first, padded = fplt__padded(count);
+    double x[LONGEST]; /* what is behind it must not be read */
+    for (size_t j = 0; j < LONGEST; j++)
+        x[j] = j < columns ? random_numbers[j + 1] : NAN;
+    double margins[80] = {0}, weights[80] = {0}, sum[LONGEST], column[80];
+    kernel->margins(&s.matrix, first, count, x, margins);
+    for (size_t r = 0; r < padded; r++) {
+        long double dot = 0, size = 0;
+        for (size_t j = 0; j < columns && r < count; j++) {
+            dot += (long double)s.rows[(first + r) * columns + j] * x[j];
+            size += fabsl((long double)s.rows[(first + r) * columns + j] * x[j]);
+        }
+        if (!(fabs(margins[r] - (double)dot) <= DBL_EPSILON * (double)(columns * size)))
+            fail_msg("%s, %zu x %zu, sparse %d: margin %zu is %g, not %g", kernel->name, rows,
+                     columns, sparse, r, margins[r], (double)dot);
+        if (r < count)
+            weights[r] = random_numbers[LONGEST + r];
+    }
+    memcpy(sum, random_numbers, sizeof sum);
+    kernel->combine(&s.matrix, first, count, weights, sum);
+    for (size_t j = 0; j < LONGEST; j++) {
+        long double exact = random_numbers[j], size = fabsl(exact);
+        for (size_t r = 0; r < count && j < columns; r++) {
+            exact += (long double)weights[r] * s.rows[(first + r) * columns + j];
+            size += fabsl((long double)weights[r] * s.rows[(first + r) * columns + j]);
+        }
+        if (!(fabs(sum[j] - (double)exact) <= DBL_EPSILON * (double)(rows * size)))
+            fail_msg("%s, %zu x %zu, sparse %d: combined %zu is %g, not %g", kernel->name, rows,
+                     columns, sparse, j, sum[j], (double)exact);
+    }
+    for (size_t j = 0; j < columns && !sparse; j++) {
+        fplt__matrix_column(&s.matrix, first, count, j, column);
+        for (size_t r = 0; r < count; r++)
+            assert_true(column[r] == s.rows[(first + r) * columns + j]);
+    }
+    for (size_t r = 0; r < rows; r++) {
+        double single = fplt__matrix_row_dot(&s.matrix, r, x);
+        if (r >= first)
+            assert_near(single, margins[r - first], 1e-13 * (double)columns);
+    }
+    discard(&s);
+}
+
+static void matrices(void **state)
+{
+    (void)state;
+    for_each_kernel(kernel)
+    {
+        for (size_t columns = 1; columns <= 40; columns++)
+            for (size_t rows = 1; rows <= 40; rows++)
+                for (int sparse = 0; sparse < 2; sparse++)
+                    one_shape(kernel, rows, columns, sparse);
+        const size_t odd[] = {64, 65, 100, 127, 257, 519};
+        for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
+            for (size_t rows = 1; rows <= 70; rows += 3)
+                for (int sparse = 0; sparse < 2; sparse++)
+                    one_shape(kernel, rows, odd[i], sparse);
+    }
+}
+
+/* The same numbers at another address give the same bits. */
+static void alignment_does_not_matter(void **state)
+{
+    (void)state;
+    for_each_kernel(kernel) for (size_t columns = 1; columns < 60; columns++)
+    {
+        struct sample s = make(kernel, 37, columns, 0);
+        double first_margins[40], first_sum[60], first_dot = 0;
+        for (size_t shift = 0; shift < 9; shift++) {
+            double x[80], sum[80], margins[60], weights[60];
+            memcpy(x + shift, random_numbers, columns * sizeof *x);
+            memcpy(sum + shift, random_numbers + LONGEST, columns * sizeof *x);
+            memcpy(weights + shift, random_numbers + 2 * LONGEST, 40 * sizeof *weights);
+            kernel->margins(&s.matrix, 0, 37, x + shift, margins + shift);
+            kernel->combine(&s.matrix, 0, 37, weights + shift, sum + shift);
+            double dot = kernel->dot(x + shift, sum + shift, columns);
+            if (!shift) {
+                memcpy(first_margins, margins, sizeof first_margins);
+                memcpy(first_sum, sum, sizeof first_sum);
+                first_dot = dot;
+            }
+            assert_memory_equal(margins + shift, first_margins, 37 * sizeof *margins);
+            assert_memory_equal(sum + shift, first_sum, columns * sizeof *sum);
+            assert_true(dot == first_dot);
+        }
+        discard(&s);
+    }
+}
+
+static void choice(void **state)
+{
+    (void)state;
+    fplt_error error;
+    const fplt__kernel *kernel;
+    assert_ok(fplt__kernel_choose(NULL, &kernel, &error), error);
+    assert_ok(fplt__kernel_choose("reference", &kernel, &error), error);
+    assert_string_equal(kernel->name, "reference");
+    assert_int_equal(fplt__kernel_choose("avx1024", &kernel, &error), FPLT_BAD_VALUE);
+    assert_contains(error.text, "avx1024");
+    assert_contains(error.text, "reference");
+    for (size_t i = 0; fplt__kernel_get(i); i++) {
+        const fplt__kernel *listed = fplt__kernel_get(i);
+        fplt_status status = fplt__kernel_choose(listed->name, &kernel, &error);
+        assert_int_equal(status, listed->available() ? FPLT_OK : FPLT_UNSUPPORTED);
+        if (!status)
+            assert_ptr_equal(kernel, listed);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vectors),
+        cmocka_unit_test(matrices),
+        cmocka_unit_test(alignment_does_not_matter),
+        cmocka_unit_test(choice),
+    };
+    return cmocka_run_group_tests_name("kernels", tests, fill, NULL);
+}

@@ -1,0 +1,331 @@
+/* Refusals with their sentences, failing allocations, the lists, and objectives by callbacks. */
+#include "objective/problem.h"
+
+#include "fedplt/memory.h"
+
+static void refused(const fplt_objective_settings *settings, const fplt_dataset *dataset,
+                    fplt_status expected, const char *part)
+{
+    fplt_objective *o;
+    fplt_error error;
+    assert_int_equal(fplt_objective_create(settings, dataset, &o, &error), expected);
+    assert_null(o);
+    assert_contains(error.text, part);
+    assert_int_equal(fplt_objective_create(settings, dataset, &o, NULL), expected);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    problem two = {.task = FPLT_TASK_BINARY, .features = 3, .rows = 10, .agents = 2};
+    problem many = {
+        .task = FPLT_TASK_CLASSES, .features = 3, .rows = 10, .agents = 2, .classes = 3};
+    problem line = {.task = FPLT_TASK_REGRESSION, .features = 3, .rows = 10, .agents = 2};
+    fplt_dataset *binary = problem_dataset(&two, 1), *classes = problem_dataset(&many, 1);
+    fplt_dataset *regression = problem_dataset(&line, 1);
+    const fplt_objective_settings defaults = fplt_objective_defaults();
+    fplt_objective_settings s = defaults;
+    s.loss = "hinge";
+    refused(&s, binary, FPLT_BAD_VALUE, "squared-hinge");
+    s.loss = NULL;
+    refused(&s, binary, FPLT_BAD_VALUE, "loss");
+    s = defaults;
+    s.regulariser = "lasso";
+    refused(&s, binary, FPLT_BAD_VALUE, "nonconvex");
+    const double bad[] = {-1, NAN, INFINITY};
+    for (int i = 0; i < 3; i++) {
+        s = defaults;
+        s.weight = bad[i];
+        refused(&s, binary, FPLT_BAD_VALUE, "weight");
+        s = defaults;
+        s.clip = bad[i];
+        refused(&s, binary, FPLT_BAD_VALUE, "clip");
+        s = defaults;
+        s.loss = "huber";
+        s.huber_delta = bad[i];
+        refused(&s, regression, FPLT_BAD_VALUE, "huber_delta");
+    }
+    s = defaults;
+    s.kernel = "abacus";
+    refused(&s, binary, FPLT_BAD_VALUE, "abacus");
+    refused(&defaults, regression, FPLT_UNSUPPORTED, "regression");
+    refused(&defaults, classes, FPLT_UNSUPPORTED, "three classes");
+    s.loss = "softmax";
+    s.kernel = NULL;
+    refused(&s, regression, FPLT_UNSUPPORTED, "softmax");
+    s.loss = "least-squares";
+    refused(&s, classes, FPLT_UNSUPPORTED, "least-squares");
+    fplt_dataset_destroy(binary);
+    fplt_dataset_destroy(classes);
+    fplt_dataset_destroy(regression);
+    fplt_objective_destroy(NULL);
+}
+
+/* An allocator that fails once, at a chosen place, and counts what is alive. */
+struct failing {
+    long left, alive;
+};
+
+static void *allocate(size_t bytes, void *context)
+{
+    struct failing *failing = context;
+    if (failing->left-- == 0)
+        return NULL;
+    void *memory = malloc(bytes);
+    failing->alive += memory != NULL;
+    return memory;
+}
+
+static void release(void *memory, void *context)
+{
+    struct failing *failing = context;
+    failing->alive -= memory != NULL;
+    free(memory);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    for (int sparse = 0; sparse < 2; sparse++) {
+        struct failing failing = {-1, 0};
+        fplt_allocator allocator = {allocate, release, &failing};
+        fplt_allocator_set(&allocator);
+        problem p = {
+            .task = FPLT_TASK_BINARY, .features = 90, .rows = 50, .sparse = sparse, .agents = 3};
+        fplt_dataset *dataset = problem_dataset(&p, 4);
+        long before = failing.alive, failures = 0;
+        fplt_objective_settings settings = fplt_objective_defaults();
+        fplt_objective *o = NULL;
+        fplt_error error;
+        for (long n = 0;; n++, failures++) {
+            failing.left = n;
+            fplt_status status = fplt_objective_create(&settings, dataset, &o, &error);
+            if (!status)
+                break;
+            assert_int_equal(status, FPLT_NO_MEMORY);
+            assert_contains(error.text, "memory");
+            assert_int_equal(failing.alive, before);
+        }
+        assert_true(failures >= 5);
+        long with = failing.alive;
+        for (long n = 0;; n++, failures++) {
+            fplt_curvature curvature;
+            failing.left = n;
+            fplt_status status = fplt_objective_curvature(o, 0, 0, &curvature, &error);
+            assert_int_equal(failing.alive, with);
+            if (!status)
+                break;
+            assert_int_equal(status, FPLT_NO_MEMORY);
+        }
+        /* calls inside rounds allocate nothing */
+        double *x = random_vector(90, 1, 1), *g = new_vector(90), *scratch = new_scratch(o), value;
+        uint32_t rows[3] = {0, 5, 5};
+        failing.left = 0;
+        assert_int_equal(fplt_objective_value_gradient(o, 0, x, &value, g, scratch), FPLT_OK);
+        assert_int_equal(fplt_objective_batch_gradient(o, 0, x, rows, 3, g, scratch), FPLT_OK);
+        assert_int_equal(fplt_objective_hessian_times(o, 0, x, x, g, scratch), FPLT_OK);
+        assert_int_equal(failing.left, 0);
+        failing.left = -1;
+        free(x);
+        free(g);
+        free(scratch);
+        fplt_objective_destroy(o);
+        fplt_dataset_destroy(dataset);
+        assert_int_equal(failing.alive, 0);
+        fplt_allocator_set(NULL);
+    }
+}
+
+static void lists(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    const char *help, *name;
+    for (; (name = fplt_loss_name(count, &help)); count++)
+        assert_true(strlen(name) > 0 && strlen(help) > 0);
+    assert_int_equal(count, 5);
+    for (count = 0; (name = fplt_regulariser_name(count, &help)); count++)
+        assert_true(strlen(name) > 0 && strlen(help) > 0);
+    assert_int_equal(count, 3);
+    assert_string_equal(fplt_loss_name(0, NULL), "logistic");
+}
+
+/* An empty batch leaves the regulariser's gradient. */
+static void an_empty_batch(void **state)
+{
+    (void)state;
+    problem p = {.task = FPLT_TASK_BINARY, .features = 4, .rows = 10, .agents = 1};
+    fplt_objective_settings settings = fplt_objective_defaults();
+    fplt_objective *o = problem_objective(&p, 5, &settings);
+    double x[4] = {1, 2, 3, 4}, g[4], *scratch = new_scratch(o);
+    assert_int_equal(fplt_objective_batch_gradient(o, 0, x, NULL, 0, g, scratch), FPLT_OK);
+    for (int j = 0; j < 4; j++)
+        assert_true(g[j] == 0.5 * x[j]);
+    free(scratch);
+    fplt_objective_destroy(o);
+}
+
+/* callbacks: f_i(x) = sum_j (i + 1) (x_j^4/4 + x_j x_0) */
+
+struct user {
+    int fails;
+};
+
+static int user_value(void *context, uint32_t agent, const double *x, double *value)
+{
+    *value = 0;
+    for (int j = 0; j < 3; j++)
+        *value += (agent + 1) * (pow(x[j], 4) / 4 + x[j] * x[0]);
+    return ((struct user *)context)->fails;
+}
+
+static int user_gradient(void *context, uint32_t agent, const double *x, double *gradient)
+{
+    for (int j = 0; j < 3; j++)
+        gradient[j] = (agent + 1) * (pow(x[j], 3) + x[0]);
+    gradient[0] += (agent + 1) * (x[0] + x[1] + x[2]);
+    return ((struct user *)context)->fails;
+}
+
+static int user_times(void *context, uint32_t agent, const double *x, const double *v, double *out)
+{
+    for (int j = 0; j < 3; j++)
+        out[j] = (agent + 1) * (3 * x[j] * x[j] * v[j] + v[0]);
+    out[0] += (agent + 1) * (v[0] + v[1] + v[2]);
+    return ((struct user *)context)->fails;
+}
+
+static int user_batch(void *context, uint32_t agent, const double *x, const uint32_t *rows,
+                      size_t count, double *gradient)
+{
+    (void)rows;
+    (void)count;
+    return user_gradient(context, agent, x, gradient);
+}
+
+static size_t user_records(void *context, uint32_t agent)
+{
+    (void)context;
+    return 10 + agent;
+}
+
+static void user_curvature(void *context, uint32_t agent, double *lowest, double *highest)
+{
+    *lowest = 0;
+    *highest = ((struct user *)context)->fails ? NAN : agent + 5;
+}
+
+static void callbacks(void **state)
+{
+    (void)state;
+    struct user user = {0};
+    fplt_objective_callbacks given = {.dimension = 3,
+                                      .agents = 2,
+                                      .context = &user,
+                                      .value = user_value,
+                                      .gradient = user_gradient,
+                                      .curvature = user_curvature};
+    fplt_objective *plain, *full;
+    fplt_error error;
+    assert_ok(fplt_objective_create_callback(&given, &plain, &error), error);
+    given.hessian_times = user_times;
+    given.batch_gradient = user_batch;
+    given.records = user_records;
+    assert_ok(fplt_objective_create_callback(&given, &full, &error), error);
+    double x[3] = {0.3, -1.2, 2}, v[3] = {1, -0.5, 0.25}, g[3], exact[3], h[9], scratch[9], value;
+    uint32_t row = 0;
+    size_t found;
+    assert_int_equal(fplt_objective_scratch(plain), 9);
+    assert_int_equal(fplt_objective_dimension(plain), 3);
+    assert_int_equal(fplt_objective_agents(plain), 2);
+    assert_int_equal(fplt_objective_intercepts(plain), 0);
+    assert_int_equal(fplt_objective_records(plain, 1), 1);
+    assert_int_equal(fplt_objective_records(full, 1), 11);
+    assert_false(fplt_objective_is_quadratic(plain));
+    assert_non_null(fplt_objective_kernel(plain));
+    assert_int_equal(fplt_objective_value_gradient(plain, 1, x, &value, g, scratch), FPLT_OK);
+    user_value(&user, 1, x, exact);
+    assert_true(value == exact[0]);
+    user_gradient(&user, 1, x, exact);
+    assert_memory_equal(g, exact, sizeof g);
+    user_times(&user, 1, x, v, exact);
+    assert_int_equal(fplt_objective_hessian_times(plain, 1, x, v, g, scratch), FPLT_OK);
+    for (int j = 0; j < 3; j++)
+        assert_near(g[j], exact[j], 1e-8 * norm_of(exact, 3));
+    for (int which = 0; which < 2; which++) {
+        assert_int_equal(fplt_objective_hessian(which ? full : plain, 1, x, h, scratch), FPLT_OK);
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                assert_near(h[3 * i + j], 2 * ((i == j) * 3 * x[i] * x[i] + (i == 0) + (j == 0)),
+                            1e-7);
+    }
+    double zero[3] = {0};
+    assert_int_equal(fplt_objective_hessian_times(plain, 1, x, zero, g, scratch), FPLT_OK);
+    assert_true(norm_of(g, 3) == 0);
+    assert_true(fplt_objective_has_batches(full) && !fplt_objective_has_batches(plain));
+    assert_int_equal(fplt_objective_batch_gradient(plain, 0, x, &row, 1, g, scratch),
+                     FPLT_UNSUPPORTED);
+    assert_int_equal(fplt_objective_batch_gradient(full, 0, x, &row, 1, g, scratch), FPLT_OK);
+    assert_int_equal(fplt_objective_hits(full, 0, x, &found, scratch), FPLT_UNSUPPORTED);
+    fplt_curvature curvature;
+    assert_ok(fplt_objective_curvature(full, 1, 0, &curvature, &error), error);
+    assert_true(curvature.lowest == 0 && curvature.highest == 6);
+
+    user.fails = 1;
+    assert_int_equal(fplt_objective_value(plain, 0, x, &value, scratch), FPLT_FAILED);
+    assert_int_equal(fplt_objective_gradient(plain, 0, x, g, scratch), FPLT_FAILED);
+    assert_int_equal(fplt_objective_hessian_times(plain, 0, x, v, g, scratch), FPLT_FAILED);
+    assert_int_equal(fplt_objective_hessian(full, 0, x, h, scratch), FPLT_FAILED);
+    assert_int_equal(fplt_objective_curvature(full, 1, 0, &curvature, &error), FPLT_BAD_VALUE);
+    assert_contains(error.text, "agent 1");
+    fplt_objective_destroy(plain);
+    fplt_objective_destroy(full);
+}
+
+static void callbacks_are_checked(void **state)
+{
+    (void)state;
+    struct user user = {0};
+    const fplt_objective_callbacks good = {.dimension = 3,
+                                           .agents = 2,
+                                           .context = &user,
+                                           .value = user_value,
+                                           .gradient = user_gradient,
+                                           .curvature = user_curvature};
+    fplt_objective_callbacks bad[6];
+    const char *const parts[6] = {"dimension", "agents",    "value",
+                                  "gradient",  "curvature", "records"};
+    for (int i = 0; i < 6; i++)
+        bad[i] = good;
+    bad[0].dimension = 0;
+    bad[1].agents = 0;
+    bad[2].value = NULL;
+    bad[3].gradient = NULL;
+    bad[4].curvature = NULL;
+    bad[5].batch_gradient = user_batch;
+    for (int i = 0; i < 6; i++) {
+        fplt_objective *o;
+        fplt_error error;
+        assert_int_equal(fplt_objective_create_callback(&bad[i], &o, &error), FPLT_BAD_VALUE);
+        assert_null(o);
+        assert_contains(error.text, parts[i]);
+    }
+    struct failing failing = {0, 0};
+    fplt_allocator allocator = {allocate, release, &failing};
+    fplt_allocator_set(&allocator);
+    fplt_objective *o;
+    fplt_error error;
+    assert_int_equal(fplt_objective_create_callback(&good, &o, &error), FPLT_NO_MEMORY);
+    assert_int_equal(failing.alive, 0);
+    fplt_allocator_set(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refusals),  cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(lists),     cmocka_unit_test(an_empty_batch),
+        cmocka_unit_test(callbacks), cmocka_unit_test(callbacks_are_checked),
+    };
+    return cmocka_run_group_tests_name("create", tests, NULL, NULL);
+}
