@@ -22,19 +22,23 @@ extern "C" {
 
 /* Groups of settings. */
 enum fplt_job_part {
-    FPLT_JOB_DATA = 1,      /* files, generators, division among agents, transforms */
-    FPLT_JOB_COST = 2,      /* loss, regulariser, kernel */
-    FPLT_JOB_COMPOSITE = 4, /* h */
-    FPLT_JOB_ALGORITHM = 8, /* its name and its own parameters */
-    FPLT_JOB_TRAINING = 16, /* solver, gamma, epochs ... */
-    FPLT_JOB_PARTICIPATION = 32,
-    FPLT_JOB_RUN = 64, /* seed, threads, rounds, tolerance, start ... */
-    FPLT_JOB_ALL = 127
+    FPLT_JOB_READ = 1,     /* files and how to read them */
+    FPLT_JOB_DIVIDE = 2,   /* among agents */
+    FPLT_JOB_PREPARE = 4,  /* held-out rows, transforms */
+    FPLT_JOB_GENERATE = 8, /* synthetic data */
+    FPLT_JOB_DATA = 15,
+    FPLT_JOB_COST = 16,      /* loss, regulariser, kernel */
+    FPLT_JOB_COMPOSITE = 32, /* h */
+    FPLT_JOB_ALGORITHM = 64, /* its name and its own parameters */
+    FPLT_JOB_TRAINING = 128, /* solver, gamma, epochs ... */
+    FPLT_JOB_PARTICIPATION = 256,
+    FPLT_JOB_RUN = 512, /* rounds, tolerance, threads, start ... */
+    FPLT_JOB_ALL = 1023
 };
 
 /* Adds the tables of the parts. The parameters of an algorithm are keys like any other, so its name
  * must be known first (NULL: fed-plt); an unknown one is answered with those there are. Parts that
- * draw at random (data, participation, run) bring `seed`. */
+ * draw at random bring `seed`. */
 FPLT_API fplt_status fplt_job_declare(fplt_settings *settings, unsigned parts,
                                       const char *algorithm, fplt_error *error);
 

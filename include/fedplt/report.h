@@ -51,6 +51,12 @@ FPLT_API const fplt_progress *fplt_history_get(const fplt_history *history, size
 /* round, active, criterion, objective, accuracy, gradients, vectors and bytes both ways, time. */
 FPLT_API fplt_status fplt_history_csv(const fplt_history *history, char **text, fplt_error *error);
 
+/* Adds the rows of such a file whose round is below `before`, as far as a resumed run has them;
+ * `records` is the number of records behind the accuracy. FPLT_BAD_DATA, naming the line, for
+ * another file. */
+FPLT_API fplt_status fplt_history_read(fplt_history *history, const char *path, uint64_t before,
+                                       uint64_t records, fplt_error *error);
+
 /* A picture of curves. */
 typedef struct fplt_series {
     const char *name;
@@ -70,9 +76,11 @@ typedef struct fplt_plot {
 /* Draws with gnuplot into .svg or .png, by the extension of the path. FPLT_UNSUPPORTED when gnuplot
  * is not installed. The file appears whole or not at all. */
 FPLT_API fplt_status fplt_plot_write(const fplt_plot *plot, const char *path, fplt_error *error);
-/* The criterion over the rounds of a run; tolerance 0: no line. */
+/* The criterion over the rounds of a run; `label` says what it is (NULL: the squared norm of the sum
+ * of the gradients), tolerance 0: no line. */
 FPLT_API fplt_status fplt_history_plot(const fplt_history *history, const char *title,
-                                       double tolerance, const char *path, fplt_error *error);
+                                       const char *label, double tolerance, const char *path,
+                                       fplt_error *error);
 
 /* The line that shows progress. Zeroed but for the first fields; times are in seconds on any clock
  * that does not go back. */

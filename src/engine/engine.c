@@ -110,10 +110,11 @@ static fplt_status agree_on_step(fplt_engine *engine, fplt_error *error)
         return FPLT_OK;
     for (uint32_t i = 0; settings->each && i < engine->plan.agents; i++)
         if (settings->each[i].step != first->step)
-            return fplt_error_set(error, FPLT_UNSUPPORTED,
-                                  "agents 0 and %u have gamma %g and %g, but %s needs the same step "
-                                  "size for all",
-                                  i, first->step, settings->each[i].step, settings->algorithm->name);
+            return fplt_error_set(
+                error, FPLT_UNSUPPORTED,
+                "agents 0 and %u have gamma %g and %g, but %s needs the same step "
+                "size for all",
+                i, first->step, settings->each[i].step, settings->algorithm->name);
     engine->plan.step = first->step;
     if (first->step == 0)
         engine->plan.step = settings->algorithm->step(&engine->facts, engine->plan.parameter);
@@ -134,8 +135,8 @@ static fplt_status resolve(fplt_engine *engine, fplt_error *error)
     if (settings->parameter)
         memcpy(engine->plan.parameter, settings->parameter,
                fplt_algorithm_parameters(settings->algorithm) * sizeof(double));
-    status = fplt_algorithm_resolve(settings->algorithm, &engine->facts, engine->plan.parameter,
-                                    error);
+    status =
+        fplt_algorithm_resolve(settings->algorithm, &engine->facts, engine->plan.parameter, error);
     return status ? status : agree_on_step(engine, error);
 }
 

@@ -30,13 +30,14 @@ struct section {
 /* In the order of the help. The seed comes first so that its one row stands under `run`, and before
  * the tables of the modules below come the rows that mean more here. */
 static const struct section sections[] = {
-    {FPLT_JOB_DATA | FPLT_JOB_PARTICIPATION | FPLT_JOB_RUN, "run", fplt__job_seed_table},
-    {FPLT_JOB_DATA, "data", fplt__job_data_table},
-    {FPLT_JOB_DATA, "data", fplt_read_table},
-    {FPLT_JOB_DATA, "data", fplt__job_holdout_table},
-    {FPLT_JOB_DATA, "data", fplt_partition_table},
-    {FPLT_JOB_DATA, "data", fplt_transform_table},
-    {FPLT_JOB_DATA, "generated data", fplt_generate_table},
+    {FPLT_JOB_DIVIDE | FPLT_JOB_PREPARE | FPLT_JOB_GENERATE | FPLT_JOB_PARTICIPATION | FPLT_JOB_RUN,
+     "run", fplt__job_seed_table},
+    {FPLT_JOB_READ, "data", fplt__job_data_table},
+    {FPLT_JOB_READ, "data", fplt_read_table},
+    {FPLT_JOB_DIVIDE, "data", fplt_partition_table},
+    {FPLT_JOB_PREPARE, "data", fplt__job_holdout_table},
+    {FPLT_JOB_PREPARE, "data", fplt_transform_table},
+    {FPLT_JOB_GENERATE, "generated data", fplt_generate_table},
     {FPLT_JOB_COST, "cost", fplt__job_cost_table},
     {FPLT_JOB_COMPOSITE, "common cost h", fplt__job_composite_table},
     {FPLT_JOB_ALGORITHM, "algorithm", fplt__job_algorithm_table},
