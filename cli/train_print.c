@@ -88,6 +88,14 @@ static void write_costs(const struct training *training, fplt__buffer *out)
     line(out, "wall time", "%.3g s", training->seconds);
 }
 
+/* A sentence "rho = 1: because" without what stands before it in the line anyway. */
+static const char *because(const char *why)
+{
+    const char *equals = why ? strstr(why, " = ") : NULL;
+    const char *colon = equals ? strstr(why, ": ") : NULL;
+    return colon && strchr(why, ' ') == equals ? colon + 2 : why ? why : "";
+}
+
 static void write_choices(const json_t *record, fplt__buffer *out)
 {
     const char *name;
@@ -103,7 +111,7 @@ static void write_choices(const json_t *record, fplt__buffer *out)
             snprintf(value, sizeof value, "%s", json_string_value(own));
         else
             snprintf(value, sizeof value, "%.6g", json_number_value(own));
-        line(out, name, "%-22s %s", value, why ? why : "");
+        line(out, name, "%-22s %s", value, because(why));
     }
     double least = number(gamma, "least", NULL), most = number(gamma, "most", NULL);
     snprintf(value, sizeof value, least < most ? "%.6g .. %.6g" : "%.6g", least, most);
@@ -111,9 +119,14 @@ static void write_choices(const json_t *record, fplt__buffer *out)
     snprintf(value, sizeof value, "%.6g .. %.6g", number(record, "curvature", "lmin"),
              number(record, "curvature", "lmax"));
     line(out, "curvature", "%-22s of the agents' costs", value);
-    line(out, "local training", "%s, %.0f epochs, kernel %s",
-         json_string_value(at(record, "local", "solver")), number(record, "local", "epochs"),
+    snprintf(value, sizeof value, "%.0f", number(record, "local", "epochs"));
+    line(out, "epochs", "%-22s %s", value,
+         because(json_string_value(at(record, "local", "epochs_why"))));
+    line(out, "local training", "%s, kernel %s", json_string_value(at(record, "local", "solver")),
          json_string_value(at(record, "kernel", NULL)));
+    const char *advice = json_string_value(at(record, "local", "advice"));
+    if (advice && *advice)
+        fplt__buffer_format(out, "\n%s\n", advice);
 }
 
 static void write_files(const struct training *training, fplt__buffer *out)

@@ -15,6 +15,7 @@
 #include "fedplt/engine.h"
 #include "fedplt/objective.h"
 #include "fedplt/settings.h"
+#include "fedplt/tune.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -86,6 +87,7 @@ typedef struct fplt_job_view {
     const fplt_prox *prox;
     const fplt_participation *participation;
     fplt_run_settings run;
+    const fplt_auto *automatic; /* what was auto, and the reasons */
 } fplt_job_view;
 
 /* Everything; the settings must have all parts and outlive the job. With `start: model` the point is

@@ -35,10 +35,9 @@ static double inverse_rho(const fplt_facts *facts, const double *parameter)
     return 1 / parameter[RHO];
 }
 
-/* 2/(lmin + lmax + 2/rho) minimises the contraction factor of a gradient step on d. */
 static double step(const fplt_facts *facts, const double *parameter)
 {
-    return 2 / (facts->curvature.lowest + facts->curvature.highest + 2 / parameter[RHO]);
+    return fplt__proximal_step(facts, 1 / parameter[RHO]);
 }
 
 static void begin(fplt_agent *agent, const double *start, const double *second)

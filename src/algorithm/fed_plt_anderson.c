@@ -84,7 +84,7 @@ static double inverse_rho(const fplt_facts *facts, const double *parameter)
 
 static double step(const fplt_facts *facts, const double *parameter)
 {
-    return 2 / (facts->curvature.lowest + facts->curvature.highest + 2 / parameter[RHO]);
+    return fplt__proximal_step(facts, 1 / parameter[RHO]);
 }
 
 /* The start counts as an accepted candidate without a residual. */
@@ -251,10 +251,13 @@ static void plain_step(double *number)
     number[N_ALPHA + (unsigned)number[N_NEWEST]] = 1;
 }
 
-/* ||r||^2 may not exceed twice the best residual, nor leave a slowly closing cone. */
-static int acceptable(const double *number, double residual)
+/* ||r|| may not exceed twice the best residual, nor a bound that falls as a power of the accelerated
+ * steps, faster than 1/steps so that it can be summed [Zhang, O'Donoghue and Boyd 2020, Theorem 6]. A
+ * bound that falls geometrically would switch the acceleration off where it is needed most: on
+ * problems whose plain rounds gain less than that. */
+static int acceptable(const double *number, unsigned slots, double residual)
 {
-    double cone = 100 * pow(0.99, 2 * number[N_STEPS]) * number[N_FIRST];
+    double cone = 100 * pow(1 + number[N_STEPS] / slots, -2.2) * number[N_FIRST];
     return residual <= 4 * number[N_BEST] && residual <= cone;
 }
 
@@ -269,7 +272,7 @@ static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsig
     unsigned next = (place + (number[N_ACCEPTED] != 0)) % slots;
     double unit = ldexp(1, -(int)round->scalar[EXPONENT]), residual = sum[next] * unit;
     int first = number[N_FIRST] == 0;
-    number[N_ACCEPTED] = first || !number[N_FAST] || acceptable(number, residual);
+    number[N_ACCEPTED] = first || !number[N_FAST] || acceptable(number, slots, residual);
     if (number[N_FAST])
         number[N_STEPS]++;
     if (!number[N_ACCEPTED]) {

@@ -17,6 +17,7 @@ struct fplt_job {
     fplt_training *each;
     double *start;
     double parameter[FPLT_MOST_PARAMETERS];
+    fplt_auto automatic;
 };
 
 /* Declaration */
@@ -413,7 +414,9 @@ fplt_status fplt_job_training(const fplt_settings *settings, fplt_training *trai
                                   error);
     training->step =
         fplt_settings_is_auto(settings, "gamma") ? 0 : fplt_settings_real(settings, "gamma");
-    training->epochs = (uint32_t)fplt_settings_integer(settings, "epochs");
+    training->epochs = fplt_settings_is_auto(settings, "epochs")
+                           ? 0
+                           : (uint32_t)fplt_settings_integer(settings, "epochs");
     training->batch = (uint32_t)fplt_settings_integer(settings, "batch");
     training->replacement = fplt_settings_switch(settings, "replacement");
     training->by_pass = is(settings, "epoch", "pass");
@@ -504,6 +507,21 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
     return FPLT_OK;
 }
 
+/* What is auto becomes a number; agents that train in their own way share the number of epochs. */
+static fplt_status resolve(fplt_job *job, fplt_error *error)
+{
+    fplt_run_settings *run = &job->view.run;
+    fplt_status status = fplt_auto_resolve(job->objective, run, &job->automatic, error);
+    if (status)
+        return status;
+    fplt_auto_apply(&job->automatic, run);
+    for (uint32_t i = 0; job->each && i < fplt_objective_agents(job->objective); i++)
+        if (job->each[i].epochs == 0)
+            job->each[i].epochs = job->automatic.epochs;
+    job->view.automatic = &job->automatic;
+    return FPLT_OK;
+}
+
 fplt_status fplt_job_create(const fplt_settings *settings, uint32_t run, fplt_job **out,
                             fplt_error *error)
 {
@@ -516,7 +534,7 @@ fplt_status fplt_job_create(const fplt_settings *settings, uint32_t run, fplt_jo
     job->view.run = fplt_run_defaults();
     if ((status = build_costs(job, settings, run, error)) ||
         (status = build_training(job, settings, error)) ||
-        (status = build_run(job, settings, run, error))) {
+        (status = build_run(job, settings, run, error)) || (status = resolve(job, error))) {
         fplt_job_destroy(job);
         return status;
     }
@@ -534,6 +552,7 @@ void fplt_job_destroy(fplt_job *job)
     fplt_dataset_destroy(job->training);
     fplt_dataset_destroy(job->held_out);
     fplt_transform_clear(&job->transform);
+    fplt_auto_clear(&job->automatic);
     fplt__free(job->each);
     fplt__free(job->start);
     fplt__free(job);
