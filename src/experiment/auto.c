@@ -232,19 +232,32 @@ static void describe_step(const fplt_run_settings *run, const fplt_bend *bend, d
                  2 / (low + high + 2 / rho));
 }
 
-static void advise(const fplt_theory_problem *problem, const fplt_run_settings *run,
-                   fplt_auto *choice)
+/* The problem with the least curvature that was seen, however small. */
+static fplt_theory_problem as_seen(const fplt_theory_problem *problem, const fplt_bend *bend)
 {
-    double condition = problem->smoothness / problem->strong_convexity;
-    if (!(choice->rate > 0.95) && !(choice->rate >= 1))
+    fplt_theory_problem seen = *problem;
+    double least = fmax(bend->everywhere.lowest, bend->near_lowest); /* a NaN is passed over */
+    if (least > 0 && least < problem->strong_convexity)
+        seen.strong_convexity = least;
+    return seen;
+}
+
+static void advise(const fplt_theory_problem *seen, const fplt_run_settings *run, fplt_auto *choice)
+{
+    const double slow = 0.95;
+    char rounds[64] = "and some quadratics that curve so never converge";
+    if (!(choice->rate > slow))
         return;
-    snprintf(choice->advice, sizeof choice->advice,
-             "The costs curve %.3g times as much in one direction as in another, so expect up to "
-             "%.0f rounds a decimal digit. Fewer: features of one scale (standardise: yes), %s"
-             "solver: newton%s, or algorithm: fed-plt-anderson.",
-             condition, choice->rate < 1 ? ceil(log(10) / -log(choice->rate)) : HUGE_VAL,
-             run->training.epochs ? "epochs: auto, " : "",
-             strcmp(run->training.solver->name, "newton") == 0 ? " with larger epochs" : "");
+    if (choice->rate < 1)
+        snprintf(rounds, sizeof rounds, "so expect up to %.3g rounds a decimal digit",
+                 ceil(log(10) / -log(choice->rate)));
+    snprintf(
+        choice->advice, sizeof choice->advice,
+        "The costs curve at least %.3g times as much in one direction as in another, %s. Fewer "
+        "with features of one scale (standardise: yes), %salgorithm: fed-plt-anderson%s.",
+        seen->smoothness / seen->strong_convexity, rounds,
+        run->training.epochs ? "epochs: auto, " : "",
+        run->training.solver->traits & FPLT_PLAIN_STEPS ? ", solver: newton" : "");
 }
 
 static int speaks_of_rho(const fplt_algorithm *algorithm)
@@ -291,8 +304,9 @@ fplt_status fplt_auto_choose(const fplt_bend *bend, const fplt_run_settings *run
         choose_epochs(&problem, run, *rho, choice);
     if (choice->chose_step && run->training.solver->traits & (FPLT_PLAIN_STEPS | FPLT_ACCELERATED))
         describe_step(run, bend, *rho, run->curvature.highest <= 0, choice);
-    choice->rate = model_rate(&problem, &run->training, *rho, run->training.step, choice->epochs);
-    advise(&problem, run, choice);
+    fplt_theory_problem seen = as_seen(&problem, bend);
+    choice->rate = model_rate(&seen, &run->training, *rho, run->training.step, choice->epochs);
+    advise(&seen, run, choice);
     return FPLT_OK;
 }
 
