@@ -475,6 +475,35 @@ static void rounds_with_nobody_change_nothing(void **state)
     fplt_objective_destroy(objective);
 }
 
+/* Residuals that shrink by any factor, down to the smallest numbers there are. */
+static void acceleration_survives_residuals_of_any_size(void **state)
+{
+    (void)state;
+    static struct quadratics q;
+    fplt_error error;
+    fplt_result result;
+    double far[N] = {1e6, -1e6, 3e6};
+    for (int exact = 0; exact < 2; exact++) {
+        quadratics_make(&q, 4, N, 1, exact ? 1 : 2, 3);
+        memset(q.b, 0, sizeof q.b);
+        fplt_objective *objective = quadratics_objective(&q);
+        fplt_run_settings settings = fplt_run_defaults();
+        settings.algorithm = fplt_algorithm_find("fed-plt-anderson");
+        settings.training.solver = fplt_solver_find(exact ? "newton" : "gradient");
+        settings.start = FPLT_START_GIVEN;
+        settings.given = far;
+        settings.tolerance = 0;
+        settings.rounds = 600;
+        fplt_engine *engine = engine_make(objective, &settings);
+        assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
+        if (result.outcome != FPLT_ROUNDS_DONE)
+            fail_msg("%s", result.sentence);
+        assert_true(result.end.criterion < 1e-30);
+        fplt_engine_destroy(engine);
+        fplt_objective_destroy(objective);
+    }
+}
+
 static int half_line_value(void *context, uint32_t agent, const double *x, double *value)
 {
     (void)context;
@@ -536,6 +565,7 @@ int main(void)
         cmocka_unit_test(the_prior_follows_each_agents_noise),
         cmocka_unit_test(small_and_empty_runs_end_well),
         cmocka_unit_test(rounds_with_nobody_change_nothing),
+        cmocka_unit_test(acceleration_survives_residuals_of_any_size),
         cmocka_unit_test(a_cost_may_have_no_gradient_at_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
