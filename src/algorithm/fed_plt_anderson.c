@@ -72,23 +72,6 @@ static void reshape(const double *parameter, fplt_shape *shape)
     shape->exchange[0].up_scalars = slots;
 }
 
-static void choose(const fplt_facts *facts, double *parameter)
-{
-    if (isnan(parameter[RHO]))
-        parameter[RHO] = fplt__balanced_rho(&facts->curvature);
-}
-
-static double inverse_rho(const fplt_facts *facts, const double *parameter)
-{
-    (void)facts;
-    return 1 / parameter[RHO];
-}
-
-static double step(const fplt_facts *facts, const double *parameter)
-{
-    return fplt__proximal_step(facts, 1 / parameter[RHO]);
-}
-
 /* Where the candidate of the round at hand goes. */
 static unsigned next_place(const double *number, unsigned slots)
 {
@@ -341,9 +324,9 @@ const fplt_algorithm fplt__fed_plt_anderson = {
     .paper_problems = "strongly convex, composite",
     .settings = settings,
     .reshape = reshape,
-    .choose = choose,
-    .step = step,
-    .inverse_rho = inverse_rho,
+    .choose = fplt__choose_rho,
+    .step = fplt__rho_step,
+    .inverse_rho = fplt__rho_inverse,
     .begin = begin,
     .begin_coordinator = begin_coordinator,
     .plan = plan,
