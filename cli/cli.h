@@ -1,0 +1,93 @@
+/* The program: a registry of subcommands, and what they share. A subcommand is one file that defines
+ * an array of commands, and one line in cli/meson.build. */
+#ifndef FPLT_CLI_CLI_H
+#define FPLT_CLI_CLI_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "fedplt/config.h"
+#include "fedplt/job.h"
+#include "fedplt/memory.h"
+#include "fedplt/report.h"
+#include "fedplt/settings.h"
+#include "fedplt/status.h"
+#include "report/buffer.h"
+
+typedef struct cli_call cli_call;
+
+typedef struct cli_command {
+    const char *name;      /* "train", or two words: "data inspect" */
+    const char *summary;   /* one line, without a full stop */
+    const char *arguments; /* what stands on the usage line before the flags, or "" */
+    const char *about;     /* sentences; blank lines separate paragraphs */
+    const char *examples;  /* lines */
+    size_t least, most;    /* arguments that are not flags */
+    int config;            /* the first of them is a YAML file with settings */
+    /* Adds the tables of its flags. Called twice: first to find the arguments (cli_peek then knows
+     * nothing), then for good. NULL: no flags. */
+    fplt_status (*declare)(const cli_call *cli, fplt_settings *settings, fplt_error *error);
+    fplt_status (*run)(cli_call *cli, fplt_error *error);
+} cli_command;
+
+/* One call of the program. */
+struct cli_call {
+    const cli_command *command;
+    int count; /* of words behind the name of the command */
+    char **words;
+    char **all;             /* argv, for the advice how to go on */
+    const char **arguments; /* owned array: words that are no flags */
+    size_t argument_count;
+    fplt_config *config;     /* owned, or NULL */
+    fplt_settings *settings; /* owned */
+    int running;     /* set once the inputs are read: a failure to write is then one of the run */
+    int exit_status; /* where it is not 0 although nothing failed */
+};
+
+/* Every command; NULL past the last. In the order of the help. */
+const cli_command *cli_command_at(size_t index);
+const cli_command *cli_command_find(const char *name);
+
+/* The value of a flag or of the configuration before the settings are complete; NULL: none. */
+const char *cli_peek(const cli_call *cli, const char *name);
+
+/* Reads flags and configuration. */
+fplt_status cli_parse(cli_call *cli, fplt_error *error);
+void cli_clear(cli_call *cli);
+
+/* The help of a command, of a group of commands ("data"), of the program. */
+void cli_help(const cli_call *cli, size_t width, fplt__buffer *out);
+void cli_help_group(const char *group, fplt__buffer *out);
+void cli_help_all(fplt__buffer *out);
+/* New settings with the tables of the command, for help, manual and completion; NULL on failure. */
+fplt_settings *cli_settings_of(const cli_call *cli);
+/* Groups of settings in the order of the help; NULL past the last. */
+const char *cli_group(const fplt_settings *settings, size_t index);
+/* "NUMBER", "FILE", "a|b" ... what a flag wants; empty for a switch. */
+void cli_wants(const fplt_setting *row, char *text, size_t size);
+/* Adds text, broken at blanks to lines of `width` columns that begin with `indent` blanks; the first
+ * line begins at column `at`. */
+void cli_wrap(fplt__buffer *out, const char *text, size_t at, size_t indent, size_t width);
+
+/* Data for an existing model. */
+extern const fplt_setting cli_reading_table[];
+fplt_read_settings cli_reading(const fplt_settings *settings);
+
+/* Output. */
+void cli_print_text(fplt__buffer *buffer); /* to standard output; empties it */
+fplt_status cli_print_table(const fplt_table *table, int json, fplt_error *error);
+fplt_status cli_print_json(json_t *json, fplt_error *error); /* takes the reference */
+fplt_status cli_flush(fplt_error *error);
+void cli_warn(const char *format, ...) FPLT_PRINTF(1, 2);
+
+/* A word as a shell would need it. */
+void cli_quote(fplt__buffer *out, const char *word);
+/* 1234567 -> "1.2 MB" */
+void cli_bytes(double bytes, char *text, size_t size);
+
+/* Whether someone asked to stop (SIGINT, SIGTERM); a second time ends the program at once. */
+void cli_catch_signals(void);
+int cli_interrupted(void);
+
+#endif

@@ -1,0 +1,277 @@
+/* fedplt data: make, look at and convert data sets. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli.h"
+#include "report/model.h"
+#include "report/table.h"
+
+static const fplt_setting json_table[] = {
+    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
+    {"show", FPLT_INTEGER, 0, "20", 0, 4294967295.0, NULL, "agents and features shown at most", 0,
+     0},
+    FPLT_SETTINGS_END,
+};
+
+static const fplt_setting format_table[] = {
+    {"to", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm|npy",
+     "format to write; auto: by the name of the file", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+static fplt_status declare_generate(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    (void)cli;
+    fplt_status status = fplt_job_declare(settings, FPLT_JOB_GENERATE, NULL, error);
+    return status ? status : fplt_settings_add(settings, "output", format_table, error);
+}
+
+static fplt_status declare_inspect(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    (void)cli;
+    fplt_status status = fplt_job_declare(settings, FPLT_JOB_READ | FPLT_JOB_DIVIDE, NULL, error);
+    return status ? status : fplt_settings_add(settings, "output", json_table, error);
+}
+
+static fplt_status declare_convert(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    (void)cli;
+    fplt_status status = fplt_job_declare(settings, FPLT_JOB_READ | FPLT_JOB_DIVIDE, NULL, error);
+    return status ? status : fplt_settings_add(settings, "output", format_table, error);
+}
+
+static fplt_status write(cli_call *cli, const fplt_dataset *dataset, const char *path,
+                         fplt_error *error)
+{
+    const char *format = fplt_settings_text(cli->settings, "to");
+    cli->running = 1;
+    return fplt_dataset_write(dataset, path, strcmp(format, "auto") == 0 ? NULL : format, error);
+}
+
+static fplt_status generate(cli_call *cli, fplt_error *error)
+{
+    fplt_dataset *dataset;
+    fplt_status status = fplt_job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error);
+    if (status)
+        return status;
+    status = write(cli, dataset, cli->arguments[0], error);
+    if (!status)
+        printf("%s: %zu rows, %zu features, %u agents\n", cli->arguments[0],
+               fplt_dataset_rows(dataset), fplt_dataset_features(dataset),
+               fplt_dataset_agents(dataset));
+    fplt_dataset_destroy(dataset);
+    return status;
+}
+
+static fplt_status convert(cli_call *cli, fplt_error *error)
+{
+    size_t inputs = cli->argument_count - 1;
+    fplt_dataset *dataset;
+    fplt_status status =
+        fplt_job_dataset(cli->settings, 0, cli->arguments, inputs, NULL, &dataset, error);
+    if (status)
+        return status;
+    status = write(cli, dataset, cli->arguments[inputs], error);
+    if (!status)
+        printf("%s: %zu rows, %zu features, %u agents\n", cli->arguments[inputs],
+               fplt_dataset_rows(dataset), fplt_dataset_features(dataset),
+               fplt_dataset_agents(dataset));
+    fplt_dataset_destroy(dataset);
+    return status;
+}
+
+/* Mean, deviation, least and largest of a column; zeros of CSR rows count. */
+struct column {
+    double mean, deviation, least, most;
+    size_t seen;
+};
+
+static void see(struct column *column, double value)
+{
+    column->seen++;
+    double off = value - column->mean;
+    column->mean += off / (double)column->seen;
+    column->deviation += off * (value - column->mean);
+    column->least = fmin(column->least, value);
+    column->most = fmax(column->most, value);
+}
+
+static void see_rows(const fplt_rows *rows, struct column *columns, size_t count)
+{
+    for (size_t j = 0; j < count; j++)
+        columns[j] = (struct column){0, 0, HUGE_VAL, -HUGE_VAL, 0};
+    for (size_t r = 0; r < rows->count; r++) {
+        if (rows->dense)
+            for (size_t j = 0; j < count; j++)
+                see(&columns[j], rows->dense[r * rows->features + j]);
+        else
+            for (size_t k = rows->start[r]; k < rows->start[r + 1]; k++)
+                if (rows->column[k] < count)
+                    see(&columns[rows->column[k]], rows->value[k]);
+    }
+    /* Welford's sums of what was stored, joined with those of the zeros that were not. */
+    for (size_t j = 0; j < count; j++) {
+        struct column *c = &columns[j];
+        double zeros = (double)(rows->count - c->seen), seen = (double)c->seen;
+        double all = (double)rows->count, mean = c->mean;
+        if (zeros > 0) {
+            c->least = fmin(c->least, 0);
+            c->most = fmax(c->most, 0);
+            c->deviation += mean * mean * seen * zeros / all;
+            c->mean = mean * seen / all;
+        }
+        c->deviation = sqrt(c->deviation / all);
+    }
+}
+
+static fplt_status features_table(const fplt_dataset *dataset, size_t most, fplt_table **out,
+                                  fplt_error *error)
+{
+    static const char *const names[] = {"feature", "mean", "deviation", "least", "largest"};
+    fplt_rows rows = fplt_dataset_all(dataset);
+    size_t count = rows.features < most ? rows.features : most;
+    struct column *columns;
+    fplt_status status = fplt__alloc_into(&columns, count, sizeof *columns, "columns", error);
+    if (status)
+        return status;
+    if (!(status = fplt_table_create(names, 5, out, error))) {
+        see_rows(&rows, columns, count);
+        for (size_t j = 0; j < count; j++) {
+            char number[24];
+            const char *name = fplt_dataset_feature_name(dataset, j);
+            snprintf(number, sizeof number, "%zu", j + 1);
+            fplt_table_text(*out, name ? name : number);
+            fplt_table_number(*out, columns[j].mean, 4);
+            fplt_table_number(*out, columns[j].deviation, 4);
+            fplt_table_number(*out, columns[j].least, 4);
+            fplt_table_number(*out, columns[j].most, 4);
+        }
+    }
+    fplt__free(columns);
+    return status;
+}
+
+static double mean_label(const fplt_rows *rows)
+{
+    double sum = 0;
+    for (size_t i = 0; i < rows->count; i++)
+        sum += rows->label[i];
+    return sum / (double)rows->count;
+}
+
+static fplt_status agents_table(const fplt_dataset *dataset, size_t most, fplt_table **out,
+                                fplt_error *error)
+{
+    int binary = fplt_dataset_task(dataset) == FPLT_TASK_BINARY;
+    const char *const names[] = {"agent", "rows", binary ? "share of +1" : "mean label"};
+    uint32_t agents = fplt_dataset_agents(dataset);
+    fplt_status status = fplt_table_create(names, 3, out, error);
+    for (uint32_t i = 0; !status && i < agents && i < most; i++) {
+        fplt_rows rows = fplt_dataset_shard(dataset, i);
+        const char *name = fplt_dataset_agent_name(dataset, i);
+        char number[16];
+        snprintf(number, sizeof number, "%u", i);
+        fplt_table_text(*out, name ? name : number);
+        fplt_table_whole(*out, (long long)rows.count);
+        fplt_table_number(*out, binary ? (mean_label(&rows) + 1) / 2 : mean_label(&rows), 4);
+    }
+    return status;
+}
+
+static fplt_status print_description(const fplt_dataset *dataset, const fplt_table *agents,
+                                     const fplt_table *features, int json, fplt_error *error)
+{
+    fplt_description d = fplt_dataset_describe(dataset);
+    if (json)
+        return cli_print_json(
+            json_pack("{s:I, s:I, s:I, s:s, s:I, s:b, s:I, s:I, s:I, s:f, s:f, s:f, s:o, s:o}",
+                      "rows", (json_int_t)d.rows, "features", (json_int_t)d.features, "agents",
+                      (json_int_t)d.agents, "task", fplt__task_name(d.task), "outputs",
+                      (json_int_t)d.outputs, "sparse", d.sparse, "nonzeros", (json_int_t)d.nonzeros,
+                      "fewest_rows", (json_int_t)d.fewest_rows, "most_rows",
+                      (json_int_t)d.most_rows, "largest_norm", d.largest_norm, "lowest_label",
+                      d.lowest_label, "highest_label", d.highest_label, "agent_table",
+                      fplt__table_json(agents), "feature_table", fplt__table_json(features)),
+            error);
+    printf("%zu rows, %zu features, %u agents (%zu to %zu rows)\n", d.rows, d.features, d.agents,
+           d.fewest_rows, d.most_rows);
+    printf("task %s, labels %g to %g, %s (%.3g %% of the numbers are not 0)\n",
+           fplt__task_name(d.task), d.lowest_label, d.highest_label, d.sparse ? "sparse" : "dense",
+           100 * (double)d.nonzeros / ((double)d.rows * (double)d.features));
+    printf("largest norm of a row %.6g\n", d.largest_norm);
+    for (uint32_t k = 0; d.task != FPLT_TASK_REGRESSION && k < d.outputs && k < 20; k++) {
+        const char *name = fplt_dataset_class_name(dataset, k);
+        printf("class %u%s%s: %zu rows\n", k, name ? " = " : "", name ? name : "",
+               fplt_dataset_class_rows(dataset, k));
+    }
+    puts("");
+    fplt_status status = cli_print_table(agents, 0, error);
+    if (!status && fplt_table_rows(agents) < d.agents)
+        printf("... and %zu more\n", d.agents - fplt_table_rows(agents));
+    puts("");
+    if (!status)
+        status = cli_print_table(features, 0, error);
+    if (!status && fplt_table_rows(features) < d.features)
+        printf("... and %zu more\n", d.features - fplt_table_rows(features));
+    return status;
+}
+
+static fplt_status inspect(cli_call *cli, fplt_error *error)
+{
+    size_t most = (size_t)fplt_settings_integer(cli->settings, "show");
+    fplt_dataset *dataset;
+    fplt_table *agents = NULL, *features = NULL;
+    fplt_status status = fplt_job_dataset(cli->settings, 0, cli->arguments, cli->argument_count,
+                                          NULL, &dataset, error);
+    if (status)
+        return status;
+    if (!(status = agents_table(dataset, most, &agents, error)) &&
+        !(status = features_table(dataset, most, &features, error)))
+        status = print_description(dataset, agents, features,
+                                   fplt_settings_switch(cli->settings, "json"), error);
+    fplt_table_destroy(agents);
+    fplt_table_destroy(features);
+    fplt_dataset_destroy(dataset);
+    return status;
+}
+
+const cli_command cli_data[] = {
+    {.name = "data generate",
+     .summary = "write a synthetic data set",
+     .arguments = "FILE",
+     .about = "Writes generated data to a file; its name ends in .csv (with the sites), .libsvm or "
+              ".npy. By default the paper's: 100 agents, 5 features, 250 rows each.",
+     .examples = "fedplt data generate paper.csv\n"
+                 "fedplt data generate many.libsvm --generator planted --agents 20 --features 1000",
+     .least = 1,
+     .most = 1,
+     .declare = declare_generate,
+     .run = generate},
+    {.name = "data inspect",
+     .summary = "rows, features, agents and labels of data files",
+     .arguments = "FILE...",
+     .about =
+         "Reads data as `fedplt train` would and says what is in it. Several files are one agent "
+         "each.",
+     .examples = "fedplt data inspect hospitals.csv --label b\n"
+                 "fedplt data inspect a9a --partition skewed --agents 100 --json",
+     .least = 1,
+     .most = 1000000,
+     .declare = declare_inspect,
+     .run = inspect},
+    {.name = "data convert",
+     .summary = "turn data files into another format",
+     .arguments = "FILE... TO",
+     .about =
+         "Reads data and writes them to the last file. Numbers keep every bit. LIBSVM and NPY do "
+         "not hold sites and names; labels are written as the program has them (-1 and +1, or 0, "
+         "1, ...).",
+     .examples = "fedplt data convert a9a a9a.csv --agents 100\n"
+                 "fedplt data convert north.csv south.csv all.csv",
+     .least = 2,
+     .most = 1000000,
+     .declare = declare_convert,
+     .run = convert},
+    {.name = NULL},
+};

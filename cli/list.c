@@ -1,0 +1,205 @@
+/* fedplt list: what there is, from the registries. */
+#include <string.h>
+
+#include "base/text.h"
+#include "cli.h"
+#include "linalg/kernel.h"
+
+static const fplt_setting table[] = {
+    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    (void)cli;
+    return fplt_settings_add(settings, "output", table, error);
+}
+
+static const char *algorithm_name(size_t index, const char **help)
+{
+    const fplt_algorithm *algorithm = fplt_algorithm_list(index);
+    if (algorithm && help)
+        *help = algorithm->reference;
+    return algorithm ? algorithm->name : NULL;
+}
+
+static const char *solver_name(size_t index, const char **help)
+{
+    const fplt_solver *solver = fplt_solver_list(index);
+    if (solver && help)
+        *help = solver->help;
+    return solver ? solver->name : NULL;
+}
+
+static const char *kernel_name(size_t index, const char **help)
+{
+    const fplt__kernel *kernel = fplt__kernel_get(index);
+    if (kernel && help)
+        *help = kernel->available() ? kernel->help : "not on this machine";
+    return kernel ? kernel->name : NULL;
+}
+
+typedef const char *(*lister)(size_t index, const char **help);
+
+static const struct family {
+    const char *name, *about;
+    lister list;
+} families[] = {
+    {"algorithms", "federated algorithms (--algorithm)", algorithm_name},
+    {"solvers", "local training (--solver)", solver_name},
+    {"losses", "loss of a record (--loss)", fplt_loss_name},
+    {"regularisers", "smooth regulariser (--regulariser)", fplt_regulariser_name},
+    {"prox", "common cost h (--h)", fplt_prox_list},
+    {"participation", "who is active in a round (--participation)", fplt_participation_list},
+    {"generators", "synthetic data (--generator)", fplt_generator_list},
+    {"partitions", "division of rows among agents (--partition)", fplt_partition_list},
+    {"formats", "data files (--format)", fplt_format_list},
+    {"kernels", "arithmetic (--kernel)", kernel_name},
+};
+
+enum { FAMILIES = sizeof families / sizeof *families };
+
+static const char *family_name(size_t index, const char **help)
+{
+    if (index >= FAMILIES)
+        return NULL;
+    if (help)
+        *help = families[index].about;
+    return families[index].name;
+}
+
+/* "2N + 1" */
+static void vectors(unsigned agent, unsigned coordinator, char *text, size_t size)
+{
+    char own[16] = "";
+    if (agent)
+        snprintf(own, sizeof own, agent == 1 ? "N" : "%uN", agent);
+    if (coordinator || !agent)
+        snprintf(text, size, "%s%s%u", own, agent ? " + " : "", coordinator);
+    else
+        snprintf(text, size, "%s", own);
+}
+
+static void add_counts(fplt_table *out, const fplt_algorithm *algorithm)
+{
+    double parameter[FPLT_MOST_PARAMETERS] = {0};
+    char text[64];
+    unsigned up = 0, down = 0;
+    fplt_algorithm_defaults(algorithm, parameter);
+    fplt_shape shape = fplt_algorithm_shape(algorithm, parameter);
+    for (unsigned e = 0; e < shape.exchanges; e++) {
+        up += shape.exchange[e].up;
+        down += shape.exchange[e].down;
+    }
+    if (algorithm->paper_agent + algorithm->paper_coordinator)
+        vectors(algorithm->paper_agent, algorithm->paper_coordinator, text, sizeof text);
+    fplt_table_text(out, algorithm->paper_agent + algorithm->paper_coordinator ? text : NULL);
+    vectors(shape.kept, shape.vectors + shape.mirrored, text, sizeof text);
+    fplt_table_text(out, text);
+    snprintf(text, sizeof text, "%u/%u in %u", up + shape.mirrored, down, shape.exchanges);
+    fplt_table_text(out, text);
+}
+
+static fplt_status list_algorithms(int json, fplt_error *error)
+{
+    static const char *const columns[] = {"name",    "stored (paper)", "stored (kept)", "up/down",
+                                          "solvers", "epochs",         "partial",       "privacy",
+                                          "h",       "problems"};
+    const fplt_algorithm *algorithm;
+    fplt_table *out;
+    fplt_status status = fplt_table_create(columns, sizeof columns / sizeof *columns, &out, error);
+    if (status)
+        return status;
+    for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++) {
+        unsigned allows = algorithm->allows;
+        fplt_table_text(out, algorithm->name);
+        add_counts(out, algorithm);
+        fplt_table_text(out, allows & FPLT_ALLOWS_MINIMISER     ? "any"
+                             : allows & FPLT_ALLOWS_ACCELERATED ? "(S)GD, accelerated"
+                                                                : "(S)GD");
+        fplt_table_text(out, algorithm->paper_epochs);
+        fplt_table_text(out, allows & FPLT_ALLOWS_PARTIAL ? "yes" : "no");
+        fplt_table_text(out, allows & FPLT_ALLOWS_PRIVACY ? "yes" : "no");
+        fplt_table_text(out, allows & FPLT_ALLOWS_COMPOSITE ? "yes" : "no");
+        fplt_table_text(out, algorithm->paper_problems);
+    }
+    status = cli_print_table(out, json, error);
+    fplt_table_destroy(out);
+    if (status || json)
+        return status;
+    puts("\nstored: n-vectors, as the paper's Table I counts them, and as kept between rounds by N "
+         "agents\nand the coordinator. up/down: n-vectors an active agent sends and receives a "
+         "round, in so many\nexchanges. privacy: a claim for noisy local training.\n");
+    for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++)
+        printf("%-16s %s\n", algorithm->name, algorithm->reference);
+    return FPLT_OK;
+}
+
+static fplt_status list_family(const struct family *family, int json, fplt_error *error)
+{
+    static const char *const columns[] = {"name", "what"};
+    const char *name, *help = "";
+    fplt_table *out;
+    if (family->list == algorithm_name)
+        return list_algorithms(json, error);
+    fplt_status status = fplt_table_create(columns, 2, &out, error);
+    if (status)
+        return status;
+    for (size_t i = 0; (name = family->list(i, &help)); i++) {
+        fplt_table_text(out, name);
+        fplt_table_text(out, help);
+    }
+    status = cli_print_table(out, json, error);
+    fplt_table_destroy(out);
+    return status;
+}
+
+static fplt_status list_all(int json, fplt_error *error)
+{
+    json_t *object = json ? json_object() : NULL;
+    for (size_t i = 0; i < FAMILIES; i++) {
+        const char *name;
+        json_t *names = json ? json_array() : NULL;
+        if (!json)
+            printf("%-14s", families[i].name);
+        for (size_t k = 0; (name = families[i].list(k, NULL)); k++) {
+            if (json)
+                json_array_append_new(names, json_string(name));
+            else
+                printf("%s%s", k ? ", " : " ", name);
+        }
+        if (json)
+            json_object_set_new(object, families[i].name, names);
+        else
+            puts("");
+    }
+    return json ? cli_print_json(object, error) : FPLT_OK;
+}
+
+static fplt_status run(cli_call *cli, fplt_error *error)
+{
+    int json = fplt_settings_switch(cli->settings, "json");
+    if (!cli->argument_count)
+        return list_all(json, error);
+    for (size_t i = 0; i < FAMILIES; i++)
+        if (strcmp(families[i].name, cli->arguments[0]) == 0)
+            return list_family(&families[i], json, error);
+    return fplt__unknown_name("family", cli->arguments[0], family_name, error);
+}
+
+const cli_command cli_list[] = {
+    {.name = "list",
+     .summary = "algorithms, losses, solvers and everything else there is",
+     .arguments = "[FAMILY]",
+     .about =
+         "Lists one family (algorithms, solvers, losses, regularisers, prox, participation, "
+         "generators, partitions, formats, kernels) with a line about each member; without an "
+         "argument the names of all. The algorithms come with the columns of the paper's Table "
+         "I and with the vectors really stored and sent.",
+     .examples = "fedplt list\nfedplt list algorithms\nfedplt list solvers --json",
+     .most = 1,
+     .declare = declare,
+     .run = run},
+    {.name = NULL},
+};

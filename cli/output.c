@@ -1,0 +1,84 @@
+/* Standard output and standard error. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+void cli_print_text(fplt__buffer *buffer)
+{
+    if (buffer->text)
+        fwrite(buffer->text, 1, buffer->length, stdout);
+    fplt__buffer_clear(buffer);
+}
+
+fplt_status cli_print_table(const fplt_table *table, int json, fplt_error *error)
+{
+    char *text;
+    fplt_status status =
+        fplt_table_render(table, json ? FPLT_TABLE_JSON : FPLT_TABLE_ALIGNED, &text, error);
+    if (status)
+        return status;
+    fputs(text, stdout);
+    fplt_free(text);
+    return FPLT_OK;
+}
+
+fplt_status cli_print_json(json_t *json, fplt_error *error)
+{
+    char *text = json ? json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(json);
+    if (!text)
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the JSON document");
+    puts(text);
+    free(text);
+    return FPLT_OK;
+}
+
+/* A reader that has seen enough (head) is not a failure of ours. */
+fplt_status cli_flush(fplt_error *error)
+{
+    errno = 0;
+    int failed = fflush(stdout) || ferror(stdout);
+    if (failed && errno != EPIPE)
+        return fplt_error_set(error, FPLT_IO, "standard output cannot be written: %s",
+                              strerror(errno ? errno : EIO));
+    return FPLT_OK;
+}
+
+void cli_warn(const char *format, ...)
+{
+    va_list arguments;
+    fflush(stdout);
+    fputs("fedplt: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputs("\n", stderr);
+}
+
+void cli_quote(fplt__buffer *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=./,:@%";
+    if (*word && word[strspn(word, plain)] == 0) {
+        fplt__buffer_add(out, word);
+        return;
+    }
+    fplt__buffer_add(out, "'");
+    for (; *word; word++)
+        fplt__buffer_add(out, *word == '\'' ? "'\\''" : (char[]){*word, 0});
+    fplt__buffer_add(out, "'");
+}
+
+void cli_bytes(double bytes, char *text, size_t size)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    size_t unit = 0;
+    while (bytes >= 1000 && unit + 1 < sizeof units / sizeof *units) {
+        bytes /= 1000;
+        unit++;
+    }
+    snprintf(text, size, unit ? "%.3g %s" : "%.0f %s", bytes, units[unit]);
+}

@@ -1,0 +1,208 @@
+/* Flags and configuration. Flags override the file. What is a flag's value and what an argument
+ * depends on the tables, and the tables depend on the algorithm, which may stand in the file: so the
+ * words are read twice, first with the tables that are always there. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli.h"
+
+static int is_flag(const char *word)
+{
+    return strncmp(word, "--", 2) == 0 && word[2];
+}
+
+static int is_switch_word(const char *word)
+{
+    static const char *const words[] = {"yes", "no", "true", "false", "on", "off"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i], word) == 0)
+            return 1;
+    return 0;
+}
+
+/* One flag of the command line. */
+struct flag {
+    char name[80];
+    const char *value; /* NULL: a switch that stands alone */
+    int used;          /* words */
+};
+
+static fplt_status read_flag(const cli_call *cli, const fplt_settings *settings, int at,
+                             struct flag *flag, fplt_error *error)
+{
+    const char *word = cli->words[at] + 2, *equals = strchr(word, '=');
+    size_t length = equals ? (size_t)(equals - word) : strlen(word);
+    if (length >= sizeof flag->name)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "there is no flag %.90s...", cli->words[at]);
+    memcpy(flag->name, word, length);
+    flag->name[length] = 0;
+    flag->value = equals ? equals + 1 : NULL;
+    flag->used = 1;
+    if (equals)
+        return FPLT_OK;
+    const fplt_setting *row = fplt_settings_find(settings, flag->name);
+    const char *next = at + 1 < cli->count ? cli->words[at + 1] : NULL;
+    if (row && row->kind == FPLT_SWITCH) {
+        if (next && is_switch_word(next)) {
+            flag->value = next;
+            flag->used = 2;
+        }
+        return FPLT_OK;
+    }
+    if (next && !is_flag(next)) {
+        flag->value = next;
+        flag->used = 2;
+    }
+    return FPLT_OK;
+}
+
+/* Finds the arguments that are no flags. Behind a lone -- everything is one. */
+static fplt_status find_arguments(cli_call *cli, const fplt_settings *settings, fplt_error *error)
+{
+    struct flag flag;
+    fplt_status status;
+    cli->argument_count = 0;
+    for (int at = 0, only = 0; at < cli->count;) {
+        if (!only && strcmp(cli->words[at], "--") == 0) {
+            only = 1;
+            at++;
+        } else if (!only && is_flag(cli->words[at])) {
+            if ((status = read_flag(cli, settings, at, &flag, error)))
+                return status;
+            at += flag.used;
+        } else if (!only && cli->words[at][0] == '-' && cli->words[at][1]) {
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "there is no flag %.80s: flags begin with two dashes",
+                                  cli->words[at]);
+        } else {
+            cli->arguments[cli->argument_count++] = cli->words[at++];
+        }
+    }
+    return FPLT_OK;
+}
+
+static fplt_status check_arguments(const cli_call *cli, fplt_error *error)
+{
+    const cli_command *command = cli->command;
+    size_t count = cli->argument_count;
+    if (count > command->most)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s takes %s%zu argument%s, but '%.80s' is one more; see fedplt %s "
+                              "--help",
+                              command->name, command->most ? "at most " : "", command->most,
+                              command->most == 1 ? "" : "s", cli->arguments[command->most],
+                              command->name);
+    if (count < command->least)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "%s needs more arguments: fedplt %s %s",
+                              command->name, command->name, command->arguments);
+    return FPLT_OK;
+}
+
+const char *cli_peek(const cli_call *cli, const char *name)
+{
+    size_t length = strlen(name);
+    if (!cli->settings)
+        return NULL;
+    for (int at = cli->count - 1; at >= 0; at--) {
+        const char *word = cli->words[at];
+        if (!is_flag(word) || strncmp(word + 2, name, length) != 0)
+            continue;
+        if (word[2 + length] == '=')
+            return word + 3 + length;
+        if (!word[2 + length] && at + 1 < cli->count)
+            return cli->words[at + 1];
+    }
+    return cli->config ? fplt_config_find(cli->config, name, NULL) : NULL;
+}
+
+/* A setting of another algorithm is better explained than called unknown. */
+static void explain_foreign(const cli_call *cli, fplt_error *error)
+{
+    const fplt_algorithm *algorithm;
+    const char *chosen = fplt_settings_text(cli->settings, "algorithm");
+    if (!chosen)
+        return;
+    for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++)
+        for (const fplt_setting *row = algorithm->settings; row->name; row++) {
+            if (fplt_settings_find(cli->settings, row->name) || !cli_peek(cli, row->name))
+                continue;
+            const char *running = cli_peek(cli, "algorithm");
+            fplt_error_set(error, FPLT_BAD_VALUE,
+                           "%s is a setting of the algorithm %s, but the algorithm is %s",
+                           row->name, algorithm->name, running ? running : chosen);
+            return;
+        }
+}
+
+static fplt_status apply_flags(cli_call *cli, fplt_error *error)
+{
+    struct flag flag;
+    fplt_status status;
+    for (int at = 0; at < cli->count && strcmp(cli->words[at], "--") != 0;) {
+        if (!is_flag(cli->words[at])) {
+            at++;
+            continue;
+        }
+        if ((status = read_flag(cli, cli->settings, at, &flag, error)))
+            return status;
+        const fplt_setting *row = fplt_settings_find(cli->settings, flag.name);
+        char origin[96];
+        snprintf(origin, sizeof origin, "--%s", flag.name);
+        if (row && !flag.value && row->kind != FPLT_SWITCH) {
+            char legal[512];
+            fplt_setting_legal(row, legal, sizeof legal);
+            return fplt_error_set(error, FPLT_BAD_VALUE, "%s needs a value: %s", origin, legal);
+        }
+        if ((status = fplt_settings_set(cli->settings, flag.name, flag.value ? flag.value : "yes",
+                                        origin, error))) {
+            if (!row)
+                explain_foreign(cli, error);
+            return status;
+        }
+        at += flag.used;
+    }
+    return FPLT_OK;
+}
+
+static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    return cli->command->declare ? cli->command->declare(cli, settings, error) : FPLT_OK;
+}
+
+static fplt_status first_reading(cli_call *cli, fplt_error *error)
+{
+    fplt_settings *scratch;
+    fplt_status status = fplt_settings_create(&scratch, error);
+    if (status)
+        return status;
+    if (!(status = declare(cli, scratch, error)) &&
+        !(status = find_arguments(cli, scratch, error)) &&
+        !(status = check_arguments(cli, error)) && cli->command->config && cli->argument_count)
+        status = fplt_config_load(cli->arguments[0], &cli->config, error);
+    fplt_settings_destroy(scratch);
+    return status;
+}
+
+fplt_status cli_parse(cli_call *cli, fplt_error *error)
+{
+    fplt_status status;
+    if ((status = fplt__alloc_into(&cli->arguments, (size_t)cli->count + 1, sizeof *cli->arguments,
+                                   "the arguments", error)) ||
+        (status = first_reading(cli, error)) ||
+        (status = fplt_settings_create(&cli->settings, error)) ||
+        (status = declare(cli, cli->settings, error)))
+        return status;
+    if (cli->config && (status = fplt_config_apply(cli->config, cli->settings, error))) {
+        if (strstr(error->text, "there is no setting"))
+            explain_foreign(cli, error);
+        return status;
+    }
+    return apply_flags(cli, error);
+}
+
+void cli_clear(cli_call *cli)
+{
+    fplt__free(cli->arguments);
+    fplt_config_destroy(cli->config);
+    fplt_settings_destroy(cli->settings);
+}

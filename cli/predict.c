@@ -1,0 +1,149 @@
+/* fedplt predict: labels and probabilities for new rows. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "cli.h"
+#include "fedplt/model.h"
+
+static const fplt_setting table[] = {
+    {"out", FPLT_TEXT, 0, NULL, 0, 0, NULL, "CSV file to write; by default standard output", 0, 0},
+    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "write JSON instead of CSV", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    (void)cli;
+    fplt_status status = fplt_settings_add(settings, "data", cli_reading_table, error);
+    return status ? status : fplt_settings_add(settings, "output", table, error);
+}
+
+/* label (or value), then the probability of every class, or the score where there is none. */
+static fplt_status make_columns(const fplt_model *model, fplt_table **out, fplt_error *error)
+{
+    const fplt_model_info *info = fplt_model_see(model);
+    int probable = fplt_model_has_probabilities(model);
+    uint32_t extra = probable ? info->classes : info->classes ? 1 : 0;
+    const char **columns;
+    char(*names)[128];
+    fplt_status status =
+        fplt__alloc_into(&columns, extra + 1, sizeof *columns + sizeof *names, "columns", error);
+    if (status)
+        return status;
+    names = (char(*)[128])(columns + extra + 1);
+    columns[0] = info->classes ? "label" : "value";
+    for (uint32_t k = 0; k < extra; k++) {
+        snprintf(names[k], sizeof names[k], probable ? "probability:%.100s" : "score%.0s",
+                 info->class_names[k]);
+        columns[k + 1] = names[k];
+    }
+    status = fplt_table_create(columns, extra + 1, out, error);
+    fplt__free(columns);
+    return status;
+}
+
+struct predictions {
+    double *scores, *probabilities, *predicted; /* owned; the second may be NULL */
+};
+
+static fplt_status predict(const fplt_model *model, const fplt_rows *rows, struct predictions *made,
+                           fplt_error *error)
+{
+    fplt_status status;
+    size_t outputs = fplt_model_outputs(model), classes = fplt_model_see(model)->classes;
+    if ((status = fplt__alloc_into(&made->scores, rows->count * outputs, sizeof(double), "scores",
+                                   error)) ||
+        (status =
+             fplt__alloc_into(&made->predicted, rows->count, sizeof(double), "predictions", error)))
+        return status;
+    if (fplt_model_has_probabilities(model) &&
+        (status = fplt__alloc_into(&made->probabilities, rows->count * classes, sizeof(double),
+                                   "probabilities", error)))
+        return status;
+    return fplt_model_predict(model, rows, made->scores, made->probabilities, made->predicted,
+                              error);
+}
+
+static void fill(const fplt_model *model, const struct predictions *made, size_t count,
+                 fplt_table *out)
+{
+    const fplt_model_info *info = fplt_model_see(model);
+    for (size_t i = 0; i < count; i++) {
+        if (!info->classes) {
+            fplt_table_number(out, made->predicted[i], 17);
+            continue;
+        }
+        fplt_table_text(out, info->class_names[(size_t)made->predicted[i]]);
+        for (uint32_t k = 0; made->probabilities && k < info->classes; k++)
+            fplt_table_number(out, made->probabilities[i * info->classes + k], 17);
+        if (!made->probabilities)
+            fplt_table_number(out, made->scores[i], 17);
+    }
+}
+
+static fplt_status deliver(cli_call *cli, const fplt_table *out, fplt_error *error)
+{
+    const char *path = fplt_settings_text(cli->settings, "out");
+    int json = fplt_settings_switch(cli->settings, "json");
+    char *text;
+    fplt_status status =
+        fplt_table_render(out, json ? FPLT_TABLE_JSON : FPLT_TABLE_CSV, &text, error);
+    if (status)
+        return status;
+    cli->running = 1;
+    if (path)
+        status = fplt__file_save(path, 0666, text, strlen(text), error);
+    else
+        fputs(text, stdout);
+    fplt_free(text);
+    return status;
+}
+
+/* Rows are answered in the order of the files, so the site column must not regroup them. */
+static fplt_status run(cli_call *cli, fplt_error *error)
+{
+    fplt_read_settings read = cli_reading(cli->settings);
+    struct predictions made = {NULL, NULL, NULL};
+    fplt_model *model = NULL;
+    fplt_dataset *dataset = NULL;
+    fplt_table *out = NULL;
+    fplt_status status;
+    read.site = "none";
+    if (!(status = fplt_model_read(cli->arguments[0], &model, error)) &&
+        !(status = fplt_model_dataset(model, cli->arguments + 1, cli->argument_count - 1, &read, 0,
+                                      &dataset, error))) {
+        fplt_rows rows = fplt_dataset_all(dataset);
+        if (!(status = predict(model, &rows, &made, error)) &&
+            !(status = make_columns(model, &out, error))) {
+            fill(model, &made, rows.count, out);
+            status = deliver(cli, out, error);
+        }
+    }
+    fplt_table_destroy(out);
+    fplt__free(made.scores);
+    fplt__free(made.probabilities);
+    fplt__free(made.predicted);
+    fplt_dataset_destroy(dataset);
+    fplt_model_destroy(model);
+    return status;
+}
+
+const cli_command cli_predict[] = {
+    {.name = "predict",
+     .summary = "labels and probabilities for new rows",
+     .arguments = "MODEL DATA...",
+     .about =
+         "Writes one line a row, in the order of the files: the predicted label and the "
+         "probability of every class (a score for losses without probabilities, the value in "
+         "regression). CSV columns are found by their names; labels, if there are any, are not "
+         "looked at.",
+     .examples = "fedplt predict fedplt-out/model.json new.csv --out predictions.csv\n"
+                 "fedplt predict model.json new.libsvm | head",
+     .least = 2,
+     .most = 1000000,
+     .declare = declare,
+     .run = run},
+    {.name = NULL},
+};

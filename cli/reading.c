@@ -1,0 +1,32 @@
+/* How to read data for an existing model: only what the model does not know itself. */
+#include <string.h>
+
+#include "cli.h"
+
+const fplt_setting cli_reading_table[] = {
+    {"format", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm|npy",
+     "format of the file; auto: by its name, then its content", 0, 0},
+    {"label", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "column of the label, name or number from 1; by default as in training", 0, 0},
+    {"site", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "column of the site (CSV), or none; by default as in training", 0, 0},
+    {"labels", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
+     "what a label means, such as yes=1,no=-1; by default as in training", 0, 0},
+    {"header", FPLT_SWITCH, 0, "yes", 0, 0, NULL, "the first line of a CSV file names the columns",
+     0, 0},
+    {"missing", FPLT_CHOICE, 0, "refuse", 0, 0, "refuse|drop",
+     "rows with a missing value (empty, ?, NA): refuse the file, or leave them out", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+fplt_read_settings cli_reading(const fplt_settings *settings)
+{
+    fplt_read_settings read = fplt_read_defaults();
+    read.format = fplt_settings_text(settings, "format");
+    read.label = fplt_settings_text(settings, "label");
+    read.site = fplt_settings_text(settings, "site");
+    read.labels = fplt_settings_text(settings, "labels");
+    read.no_header = !fplt_settings_switch(settings, "header");
+    read.drop_missing = strcmp(fplt_settings_text(settings, "missing"), "drop") == 0;
+    return read;
+}

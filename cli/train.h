@@ -1,0 +1,30 @@
+/* What the parts of `fedplt train` share. */
+#ifndef FPLT_CLI_TRAIN_H
+#define FPLT_CLI_TRAIN_H
+
+#include "cli.h"
+#include "fedplt/model.h"
+
+struct training {
+    fplt_job *job;             /* owned */
+    const fplt_job_view *view; /* of the job */
+    fplt_engine *engine;       /* owned */
+    fplt_history *history;     /* owned */
+    fplt_model *model;         /* owned */
+    fplt_result result;
+    const char *out, *checkpoint;
+    uint64_t checkpoint_every, resumed_at;
+    fplt_meter meter;
+    fplt_error error; /* of the observer */
+    double seconds;
+    int json, quiet, shows_progress, drawn;
+    int made_folder, keeps_folder, pictures, agents_written;
+};
+
+/* The rows of an earlier part of a resumed run, where they are still in the folder. */
+void train_read_history(struct training *training);
+
+fplt_status train_print(cli_call *cli, const struct training *training, fplt_error *error);
+fplt_status train_print_json(const struct training *training, fplt_error *error);
+
+#endif

@@ -1,0 +1,69 @@
+/* fedplt version: what was built in. */
+#include <cblas.h>
+#include <sodium.h>
+#include <yaml.h>
+
+#include "cli.h"
+#include "linalg/kernel.h"
+
+static const fplt_setting table[] = {
+    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    (void)cli;
+    return fplt_settings_add(settings, "output", table, error);
+}
+
+static void list_kernels(char *text, size_t size)
+{
+    const fplt__kernel *kernel;
+    size_t used = 0;
+    for (size_t i = 0; (kernel = fplt__kernel_get(i)) && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s%s", i ? ", " : "", kernel->name,
+                                 kernel->available() ? "" : " (not on this machine)");
+}
+
+static fplt_status run(cli_call *cli, fplt_error *error)
+{
+    char kernels[256] = "";
+    list_kernels(kernels, sizeof kernels);
+    const struct {
+        const char *name, *value;
+    } rows[] = {
+        {"fedplt", FPLT_VERSION},
+#if defined(__clang__)
+        {"compiler", "clang " __clang_version__},
+#else
+        {"compiler", "gcc " __VERSION__},
+#endif
+        {"kernels", kernels},
+        {"jansson", jansson_version_str()},
+        {"libsodium", sodium_version_string()},
+        {"libyaml", yaml_get_version_string()},
+        {"openblas", openblas_get_config()},
+    };
+    size_t count = sizeof rows / sizeof *rows;
+    if (fplt_settings_switch(cli->settings, "json")) {
+        json_t *object = json_object();
+        for (size_t i = 0; i < count; i++)
+            json_object_set_new(object, rows[i].name, json_string(rows[i].value));
+        return cli_print_json(object, error);
+    }
+    for (size_t i = 0; i < count; i++)
+        printf("%-10s %s\n", rows[i].name, rows[i].value);
+    return FPLT_OK;
+}
+
+const cli_command cli_version[] = {
+    {.name = "version",
+     .summary = "version, compiler, kernels and libraries",
+     .arguments = "",
+     .about = "Prints the version of the program and what it was built with and runs on.",
+     .examples = "fedplt version\nfedplt version --json",
+     .declare = declare,
+     .run = run},
+    {.name = NULL},
+};

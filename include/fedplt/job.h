@@ -1,0 +1,105 @@
+/* A training job described by settings: from flags or a file to data, costs, h, participation and
+ * the settings of a run, ready for an engine.
+ *
+ *     fplt_job_declare(settings, FPLT_JOB_ALL, "fed-plt", ...);   the tables
+ *     fplt_settings_set / fplt_settings_load_yaml                 the values
+ *     fplt_job_create(settings, 0, &job, ...);
+ *     const fplt_job_view *view = fplt_job_see(job);
+ *     fplt_engine_create(view->objective, &view->run, &engine, ...);
+ *
+ * The steps are there one by one as well, for whoever needs only some of them. */
+#ifndef FEDPLT_JOB_H
+#define FEDPLT_JOB_H
+
+#include "fedplt/data.h"
+#include "fedplt/engine.h"
+#include "fedplt/objective.h"
+#include "fedplt/settings.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Groups of settings. */
+enum fplt_job_part {
+    FPLT_JOB_READ = 1,     /* files and how to read them */
+    FPLT_JOB_DIVIDE = 2,   /* among agents */
+    FPLT_JOB_PREPARE = 4,  /* held-out rows, transforms */
+    FPLT_JOB_GENERATE = 8, /* synthetic data */
+    FPLT_JOB_DATA = 15,
+    FPLT_JOB_COST = 16,      /* loss, regulariser, kernel */
+    FPLT_JOB_COMPOSITE = 32, /* h */
+    FPLT_JOB_ALGORITHM = 64, /* its name and its own parameters */
+    FPLT_JOB_TRAINING = 128, /* solver, gamma, epochs ... */
+    FPLT_JOB_PARTICIPATION = 256,
+    FPLT_JOB_RUN = 512, /* rounds, tolerance, threads, start ... */
+    FPLT_JOB_ALL = 1023
+};
+
+/* Adds the tables of the parts. The parameters of an algorithm are keys like any other, so its name
+ * must be known first (NULL: fed-plt); an unknown one is answered with those there are. Parts that
+ * draw at random bring `seed`. */
+FPLT_API fplt_status fplt_job_declare(fplt_settings *settings, unsigned parts,
+                                      const char *algorithm, fplt_error *error);
+
+/* The steps. Each reads the settings of one part; a failure names the setting or file. */
+
+/* Reads `data`, or generates when it is not given (run: number of the Monte Carlo run), divides,
+ * holds out, transforms. `held_out` is set to NULL when nothing is held out. */
+FPLT_API fplt_status fplt_job_data(const fplt_settings *settings, uint32_t run,
+                                   fplt_dataset **training, fplt_dataset **held_out,
+                                   fplt_transform *transform, fplt_error *error);
+/* The first half of it: the data set as it is read or generated, and divided among agents. `paths`
+ * NULL: those of the setting `data`; `read` NULL: the settings of fplt_job_read. */
+FPLT_API fplt_status fplt_job_dataset(const fplt_settings *settings, uint32_t run,
+                                      const char *const *paths, size_t count,
+                                      const fplt_read_settings *read, fplt_dataset **dataset,
+                                      fplt_error *error);
+/* How to read files, as the settings have it (borrowed from them). */
+FPLT_API fplt_read_settings fplt_job_read(const fplt_settings *settings);
+
+/* Loss `auto` is decided by the task; strings are borrowed from the settings. */
+FPLT_API fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task task);
+FPLT_API fplt_status fplt_job_composite(const fplt_settings *settings, size_t dimension,
+                                        size_t intercepts, fplt_prox **prox, fplt_error *error);
+FPLT_API fplt_status fplt_job_participation(const fplt_settings *settings, uint32_t agents,
+                                            fplt_participation **participation, fplt_error *error);
+FPLT_API fplt_status fplt_job_training(const fplt_settings *settings, fplt_training *training,
+                                       fplt_error *error);
+/* Training of each agent: `common` with what the CSV file says about some of them. Columns `agent`
+ * (number from 0, or name) and any of solver, gamma, epochs, batch, tau; an empty field is no
+ * change. `dataset` NULL: agents have numbers only. */
+FPLT_API fplt_status fplt_job_uncoordinated(const char *path, const fplt_training *common,
+                                            const fplt_dataset *dataset, uint32_t agents,
+                                            fplt_training *each, fplt_error *error);
+
+typedef struct fplt_job fplt_job;
+
+/* What a job consists of, all owned by the job. */
+typedef struct fplt_job_view {
+    const fplt_settings *settings; /* borrowed by the job */
+    const fplt_dataset *training;  /* transformed */
+    const fplt_dataset *held_out;  /* transformed; NULL: nothing is held out */
+    const fplt_transform *transform;
+    fplt_objective_settings cost;
+    const fplt_objective *objective;
+    const fplt_prox *prox;
+    const fplt_participation *participation;
+    fplt_run_settings run;
+} fplt_job_view;
+
+/* Everything; the settings must have all parts and outlive the job. With `start: model` the point is
+ * not known yet: see fplt_job_start. */
+FPLT_API fplt_status fplt_job_create(const fplt_settings *settings, uint32_t run, fplt_job **job,
+                                     fplt_error *error);
+FPLT_API void fplt_job_destroy(fplt_job *job);
+FPLT_API const fplt_job_view *fplt_job_see(const fplt_job *job);
+
+/* Starts at this point (copied). FPLT_BAD_VALUE, saying `origin`, for another dimension. */
+FPLT_API fplt_status fplt_job_start(fplt_job *job, const double *x, size_t dimension,
+                                    const char *origin, fplt_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,94 @@
+/* A trained model: its file, what it predicts, and how well. */
+#ifndef FEDPLT_MODEL_H
+#define FEDPLT_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fedplt/data.h"
+#include "fedplt/engine.h"
+#include "fedplt/job.h"
+#include "fedplt/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a model consists of. In fplt_model_create everything is borrowed and copied; in what
+ * fplt_model_see gives everything belongs to the model. */
+typedef struct fplt_model_info {
+    fplt_task task;
+    const char *loss;
+    double huber_delta; /* with the loss huber */
+    int intercept;
+    size_t features;
+    uint32_t classes;                  /* 2 or more; 0 in regression */
+    const char *const *feature_names;  /* `features` texts, or NULL */
+    const char *const *class_names;    /* `classes` texts; NULL in regression */
+    int drop_first_level;              /* how categories were read */
+    const char *label, *site, *labels; /* how the data were read, or NULL */
+    const fplt_transform *transform;   /* what was done to the rows */
+    const double *weights;             /* as fplt_objective has them */
+    size_t dimension;                  /* outputs x (features + intercept) */
+    const char *program;               /* name and version of the program that trained it */
+    const char *training; /* a JSON object: how it was trained and what came of it; or NULL */
+} fplt_model_info;
+
+typedef struct fplt_model fplt_model;
+
+/* Refuses, with a sentence, what does not fit together. */
+FPLT_API fplt_status fplt_model_create(const fplt_model_info *info, fplt_model **model,
+                                       fplt_error *error);
+/* The model of an engine that ran a job, with the whole record of its training: problem, algorithm,
+ * parameters and why, seed, kernel, outcome, measures and counters. `result` may be NULL. */
+FPLT_API fplt_status fplt_model_from_run(const fplt_job *job, fplt_engine *engine,
+                                         const fplt_result *result, fplt_model **model,
+                                         fplt_error *error);
+FPLT_API void fplt_model_destroy(fplt_model *model);
+FPLT_API const fplt_model_info *fplt_model_see(const fplt_model *model);
+/* Weight vectors: the number of classes with softmax, 1 otherwise. */
+FPLT_API uint32_t fplt_model_outputs(const fplt_model *model);
+
+/* JSON, numbers with 17 digits: reading gives the same bits. The file appears whole or not at all. A
+ * reader refuses, naming file and field, whatever is missing, malformed or does not fit together. */
+FPLT_API fplt_status fplt_model_write(const fplt_model *model, const char *path, fplt_error *error);
+FPLT_API fplt_status fplt_model_read(const char *path, fplt_model **model, fplt_error *error);
+/* The same text in memory; the written text is released with fplt_free. `path` begins messages. */
+FPLT_API fplt_status fplt_model_text(const fplt_model *model, char **text, fplt_error *error);
+FPLT_API fplt_status fplt_model_parse(const char *text, size_t length, const char *path,
+                                      fplt_model **model, fplt_error *error);
+
+/* Reads files as the model's own data were read, features and classes found by their names, and does
+ * to the rows what was done in training. `read` has what else there is to say (format, label, site,
+ * task none); `labelled` 0: the files have no labels. */
+FPLT_API fplt_status fplt_model_dataset(const fplt_model *model, const char *const *paths,
+                                        size_t count, const fplt_read_settings *read, int labelled,
+                                        fplt_dataset **dataset, fplt_error *error);
+
+/* On rows that were transformed. Each array may be NULL: `scores` has count x outputs, and
+ * `probabilities` count x classes (FPLT_UNSUPPORTED unless fplt_model_has_probabilities);
+ * `predicted` has count: the number of the class, or the score itself in regression. */
+FPLT_API fplt_status fplt_model_predict(const fplt_model *model, const fplt_rows *rows,
+                                        double *scores, double *probabilities, double *predicted,
+                                        fplt_error *error);
+FPLT_API int fplt_model_has_probabilities(const fplt_model *model);
+
+/* How well; NaN where a measure has no meaning (AUC with one class only, accuracy in regression). */
+typedef struct fplt_quality {
+    size_t rows;
+    double loss;     /* mean over the rows, without the regulariser */
+    double accuracy; /* share of rows classified rightly */
+    double auc;      /* two classes: area under the ROC curve, ties count half */
+    double f1;       /* two classes: of the second class; more: mean over the classes */
+    double rmse;     /* regression */
+} fplt_quality;
+
+/* On a transformed data set with labels. `each` (or NULL) has one entry an agent, `all` is over all
+ * rows. */
+FPLT_API fplt_status fplt_model_evaluate(const fplt_model *model, const fplt_dataset *dataset,
+                                         fplt_quality *each, fplt_quality *all, fplt_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

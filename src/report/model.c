@@ -1,0 +1,255 @@
+/* The model: created from parts, checked as a whole. */
+#include "report/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "objective/loss.h"
+
+static const char *const tasks[] = {[FPLT_TASK_BINARY] = "binary",
+                                    [FPLT_TASK_CLASSES] = "classes",
+                                    [FPLT_TASK_REGRESSION] = "regression"};
+
+const char *fplt__task_name(fplt_task task)
+{
+    return (size_t)task < sizeof tasks / sizeof *tasks ? tasks[task] : "unknown";
+}
+
+static fplt_status find_outputs(const fplt_model_info *info, uint32_t *outputs, fplt_error *error)
+{
+    const fplt__loss *loss;
+    *outputs = 0;
+    fplt_status status = fplt__loss_find(info->loss, &loss, error);
+    if (status)
+        return status;
+    if (!(loss->tasks >> info->task & 1))
+        return fplt_error_set(error, FPLT_BAD_DATA, "the loss %s does not go with the task %s",
+                              info->loss, fplt__task_name(info->task));
+    *outputs = loss->classes ? info->classes : 1;
+    return FPLT_OK;
+}
+
+static fplt_status check_classes(const fplt_model_info *info, fplt_error *error)
+{
+    uint32_t least = info->task == FPLT_TASK_BINARY ? 2 : info->task == FPLT_TASK_CLASSES ? 3 : 0;
+    int right = info->task == FPLT_TASK_CLASSES ? info->classes >= least : info->classes == least;
+    if (!right)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "there are %u classes, but the task %s has %s%u", info->classes,
+                              fplt__task_name(info->task),
+                              info->task == FPLT_TASK_CLASSES ? "at least " : "", least);
+    if (info->classes && !info->class_names)
+        return fplt_error_set(error, FPLT_BAD_DATA, "the classes have no names");
+    return FPLT_OK;
+}
+
+static fplt_status check_finite(const double *numbers, size_t count, const char *name,
+                                fplt_error *error)
+{
+    for (size_t i = 0; numbers && i < count; i++)
+        if (!isfinite(numbers[i]))
+            return fplt_error_set(error, FPLT_BAD_DATA, "%s[%zu] is not a finite number", name, i);
+    return FPLT_OK;
+}
+
+static fplt_status check_transform(const fplt_model_info *info, fplt_error *error)
+{
+    const fplt_transform *transform = info->transform;
+    if (!transform)
+        return FPLT_OK;
+    if ((transform->mean || transform->scale) && transform->features != info->features)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "transform is for %zu features, but the model has %zu",
+                              transform->features, info->features);
+    for (size_t j = 0; transform->scale && j < info->features; j++)
+        if (transform->scale[j] == 0)
+            return fplt_error_set(error, FPLT_BAD_DATA, "transform.scale[%zu] is 0", j);
+    if (!(transform->radius >= 0 && isfinite(transform->radius)))
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "transform.radius is %g, but it must be a number of at least 0",
+                              transform->radius);
+    fplt_status status;
+    if ((status = check_finite(transform->mean, info->features, "transform.mean", error)))
+        return status;
+    return check_finite(transform->scale, info->features, "transform.scale", error);
+}
+
+static fplt_status check(const fplt_model_info *info, uint32_t *outputs, fplt_error *error)
+{
+    fplt_status status;
+    if ((status = check_classes(info, error)) || (status = find_outputs(info, outputs, error)))
+        return status;
+    size_t a_output = info->features + (info->intercept != 0);
+    if (!info->features || info->features > UINT32_MAX)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "features is %zu, but it must be a whole number from 1 to 4294967295",
+                              info->features);
+    if (info->dimension != *outputs * a_output)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "weights has %zu numbers, but it must have %u x %zu (outputs x "
+                              "features%s)",
+                              info->dimension, *outputs, a_output,
+                              info->intercept ? " and an intercept" : "");
+    if (strcmp(info->loss, "huber") == 0 && !(info->huber_delta > 0 && isfinite(info->huber_delta)))
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "huber_delta is %g, but it must be a number above 0",
+                              info->huber_delta);
+    if ((status = check_transform(info, error)))
+        return status;
+    return check_finite(info->weights, info->dimension, "weights", error);
+}
+
+static fplt_status copy_text(const char *text, char **copy, fplt_error *error)
+{
+    *copy = NULL;
+    if (text && !(*copy = fplt__strdup(text)))
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a model");
+    return FPLT_OK;
+}
+
+static fplt_status copy_names(const char *const *names, size_t count, char ***copy,
+                              fplt_error *error)
+{
+    *copy = NULL;
+    if (!names)
+        return FPLT_OK;
+    fplt_status status = fplt__alloc_into(copy, count, sizeof **copy, "the names", error);
+    for (size_t i = 0; !status && i < count; i++)
+        status = copy_text(names[i] ? names[i] : "", &(*copy)[i], error);
+    return status;
+}
+
+static fplt_status copy_numbers(const double *numbers, size_t count, double **copy,
+                                fplt_error *error)
+{
+    *copy = NULL;
+    if (!numbers)
+        return FPLT_OK;
+    fplt_status status = fplt__alloc_into(copy, count, sizeof **copy, "a model", error);
+    if (!status)
+        memcpy(*copy, numbers, count * sizeof **copy);
+    return status;
+}
+
+static fplt_status copy_transform(const fplt_transform *from, size_t features, fplt_transform *to,
+                                  fplt_error *error)
+{
+    if (!from)
+        return FPLT_OK;
+    to->features = features;
+    to->radius = from->radius;
+    fplt_status status = copy_numbers(from->mean, features, &to->mean, error);
+    return status ? status : copy_numbers(from->scale, features, &to->scale, error);
+}
+
+static fplt_status copy_all(const fplt_model_info *info, fplt_model *model, fplt_error *error)
+{
+    fplt_status status;
+    if ((status = copy_text(info->loss, &model->loss, error)) ||
+        (status = copy_text(info->label, &model->label, error)) ||
+        (status = copy_text(info->site, &model->site, error)) ||
+        (status = copy_text(info->labels, &model->labels, error)) ||
+        (status = copy_text(info->program, &model->program, error)) ||
+        (status = copy_text(info->training, &model->training, error)) ||
+        (status = copy_names(info->feature_names, info->features, &model->feature_names, error)) ||
+        (status = copy_names(info->class_names, info->classes, &model->class_names, error)) ||
+        (status = copy_numbers(info->weights, info->dimension, &model->weights, error)) ||
+        (status = copy_transform(info->transform, info->features, &model->transform, error)))
+        return status;
+    model->info.loss = model->loss;
+    model->info.label = model->label;
+    model->info.site = model->site;
+    model->info.labels = model->labels;
+    model->info.program = model->program;
+    model->info.training = model->training;
+    model->info.feature_names = (const char *const *)model->feature_names;
+    model->info.class_names = (const char *const *)model->class_names;
+    model->info.weights = model->weights;
+    model->info.transform = &model->transform;
+    return FPLT_OK;
+}
+
+fplt_status fplt_model_create(const fplt_model_info *info, fplt_model **out, fplt_error *error)
+{
+    fplt_model *model;
+    uint32_t outputs = 0;
+    *out = NULL;
+    fplt_status status = check(info, &outputs, error);
+    if (status)
+        return status;
+    if ((status = fplt__alloc_into(&model, 1, sizeof *model, "a model", error)))
+        return status;
+    model->info = *info;
+    model->outputs = outputs;
+    model->transform.features = info->features;
+    if ((status = copy_all(info, model, error))) {
+        fplt_model_destroy(model);
+        return status;
+    }
+    *out = model;
+    return FPLT_OK;
+}
+
+static void free_names(char **names, size_t count)
+{
+    for (size_t i = 0; names && i < count; i++)
+        fplt__free(names[i]);
+    fplt__free(names);
+}
+
+void fplt_model_destroy(fplt_model *model)
+{
+    if (!model)
+        return;
+    free_names(model->feature_names, model->info.features);
+    free_names(model->class_names, model->info.classes);
+    fplt_transform_clear(&model->transform);
+    fplt__free(model->weights);
+    fplt__free(model->loss);
+    fplt__free(model->label);
+    fplt__free(model->site);
+    fplt__free(model->labels);
+    fplt__free(model->program);
+    fplt__free(model->training);
+    fplt__free(model);
+}
+
+const fplt_model_info *fplt_model_see(const fplt_model *model)
+{
+    return &model->info;
+}
+
+uint32_t fplt_model_outputs(const fplt_model *model)
+{
+    return model->outputs;
+}
+
+fplt_status fplt_model_text(const fplt_model *model, char **text, fplt_error *error)
+{
+    json_t *json = fplt__model_json(model);
+    char *dumped = json ? json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(json);
+    *text = dumped ? fplt__alloc(strlen(dumped) + 2, 1) : NULL;
+    if (*text) {
+        strcpy(*text, dumped);
+        strcat(*text, "\n");
+    }
+    free(dumped);
+    if (!*text)
+        return fplt_error_set(error, FPLT_NO_MEMORY,
+                              "no memory for a model, or one of its names is not UTF-8");
+    return FPLT_OK;
+}
+
+fplt_status fplt_model_write(const fplt_model *model, const char *path, fplt_error *error)
+{
+    char *text;
+    fplt_status status = fplt_model_text(model, &text, error);
+    if (!status)
+        status = fplt__file_save(path, 0666, text, strlen(text), error);
+    fplt__free(text);
+    return status;
+}

@@ -1,0 +1,352 @@
+/* The model's file. Version 1 is an object with the fields written in fplt__model_json; a reader
+ * passes over fields it does not know. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "report/model.h"
+
+#define FORMAT  "fedplt-model"
+#define VERSION 1
+
+static const size_t largest_file = (size_t)1 << 32;
+
+/* Writing */
+
+static json_t *texts(const char *const *names, size_t count)
+{
+    if (!names)
+        return json_null();
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < count; i++)
+        if (json_array_append_new(array, json_string(names[i]))) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+static json_t *numbers(const double *values, size_t count)
+{
+    if (!values)
+        return json_null();
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < count; i++)
+        if (json_array_append_new(array, json_real(values[i]))) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text ? json_string(text) : json_null();
+}
+
+static json_t *training_of(const fplt_model_info *info)
+{
+    return info->training ? json_loads(info->training, JSON_REJECT_DUPLICATES, NULL)
+                          : json_object();
+}
+
+json_t *fplt__model_json(const fplt_model *model)
+{
+    const fplt_model_info *info = &model->info;
+    return json_pack(
+        "{s:s, s:i, s:o, s:s, s:s, s:f, s:b, s:I, s:o, s:o, s:{s:b, s:o, s:o, s:o}, s:{s:o, s:o, "
+        "s:f}, s:o, s:o}",
+        "format", FORMAT, "version", VERSION, "program", text_or_null(info->program), "task",
+        fplt__task_name(info->task), "loss", info->loss, "huber_delta", info->huber_delta,
+        "intercept", info->intercept, "features", (json_int_t)info->features, "feature_names",
+        texts(info->feature_names, info->features), "classes",
+        texts(info->class_names, info->classes), "reading", "drop_first_level",
+        info->drop_first_level, "label", text_or_null(info->label), "site",
+        text_or_null(info->site), "labels", text_or_null(info->labels), "transform", "mean",
+        numbers(info->transform->mean, info->features), "scale",
+        numbers(info->transform->scale, info->features), "radius", info->transform->radius,
+        "weights", numbers(info->weights, info->dimension), "training", training_of(info));
+}
+
+/* Reading */
+
+/* What is read before it becomes a model: arrays of our own, texts of the document. */
+struct draft {
+    const char *path;
+    fplt_model_info info;
+    fplt_transform transform;
+    const char **feature_names, **class_names;
+    double *weights;
+    char *training;
+};
+
+enum kind { TEXT, TEXT_OR_NULL, NUMBER, WHOLE, TRUTH, ARRAY, ARRAY_OR_NULL, OBJECT };
+
+static int fits(const json_t *value, enum kind kind)
+{
+    switch (kind) {
+    case TEXT: return json_is_string(value);
+    case TEXT_OR_NULL: return json_is_string(value) || json_is_null(value);
+    case NUMBER: return json_is_number(value);
+    case WHOLE: return json_is_integer(value);
+    case TRUTH: return json_is_boolean(value);
+    case ARRAY: return json_is_array(value);
+    case ARRAY_OR_NULL: return json_is_array(value) || json_is_null(value);
+    default: return json_is_object(value);
+    }
+}
+
+static fplt_status take(const struct draft *draft, const json_t *object, const char *name,
+                        enum kind kind, const json_t **value, fplt_error *error)
+{
+    static const char *const words[] = {"a text",           "a text or null", "a number",
+                                        "a whole number",   "true or false",  "an array",
+                                        "an array or null", "an object"};
+    *value = json_object_get(object, name);
+    if (!*value)
+        return fplt_error_set(error, FPLT_BAD_DATA, "%s: the field %s is missing", draft->path,
+                              name);
+    if (!fits(*value, kind))
+        return fplt_error_set(error, FPLT_BAD_DATA, "%s: the field %s must be %s", draft->path,
+                              name, words[kind]);
+    return FPLT_OK;
+}
+
+static fplt_status take_text(const struct draft *draft, const json_t *object, const char *name,
+                             enum kind kind, const char **text, fplt_error *error)
+{
+    const json_t *value;
+    fplt_status status = take(draft, object, name, kind, &value, error);
+    *text = status ? NULL : json_string_value(value);
+    return status;
+}
+
+static fplt_status take_real(const struct draft *draft, const json_t *object, const char *name,
+                             double *real, fplt_error *error)
+{
+    const json_t *value;
+    fplt_status status = take(draft, object, name, NUMBER, &value, error);
+    *real = status ? 0 : json_number_value(value);
+    return status;
+}
+
+static fplt_status take_truth(const struct draft *draft, const json_t *object, const char *name,
+                              int *truth, fplt_error *error)
+{
+    const json_t *value;
+    fplt_status status = take(draft, object, name, TRUTH, &value, error);
+    *truth = status ? 0 : json_is_true(value);
+    return status;
+}
+
+static fplt_status take_numbers(const struct draft *draft, const json_t *object, const char *name,
+                                enum kind kind, double **out, size_t *count, fplt_error *error)
+{
+    const json_t *value;
+    *out = NULL;
+    *count = 0;
+    fplt_status status = take(draft, object, name, kind, &value, error);
+    if (status || json_is_null(value))
+        return status;
+    *count = json_array_size(value);
+    if ((status = fplt__alloc_into(out, *count, sizeof **out, "a model", error)))
+        return status;
+    for (size_t i = 0; i < *count; i++) {
+        const json_t *item = json_array_get(value, i);
+        if (!json_is_number(item))
+            return fplt_error_set(error, FPLT_BAD_DATA, "%s: %s[%zu] is not a number", draft->path,
+                                  name, i);
+        (*out)[i] = json_number_value(item);
+    }
+    return FPLT_OK;
+}
+
+static fplt_status take_names(const struct draft *draft, const json_t *object, const char *name,
+                              const char ***out, size_t *count, fplt_error *error)
+{
+    const json_t *value;
+    *out = NULL;
+    *count = 0;
+    fplt_status status = take(draft, object, name, ARRAY_OR_NULL, &value, error);
+    if (status || json_is_null(value))
+        return status;
+    *count = json_array_size(value);
+    if ((status = fplt__alloc_into(out, *count, sizeof **out, "a model", error)))
+        return status;
+    for (size_t i = 0; i < *count; i++)
+        if (!((*out)[i] = json_string_value(json_array_get(value, i))))
+            return fplt_error_set(error, FPLT_BAD_DATA, "%s: %s[%zu] is not a text", draft->path,
+                                  name, i);
+    return FPLT_OK;
+}
+
+static fplt_status take_task(struct draft *draft, const json_t *root, fplt_error *error)
+{
+    const char *text;
+    fplt_status status = take_text(draft, root, "task", TEXT, &text, error);
+    if (status)
+        return status;
+    for (int task = FPLT_TASK_BINARY; task <= FPLT_TASK_REGRESSION; task++)
+        if (strcmp(text, fplt__task_name((fplt_task)task)) == 0) {
+            draft->info.task = (fplt_task)task;
+            return FPLT_OK;
+        }
+    return fplt_error_set(error, FPLT_BAD_DATA,
+                          "%s: task is '%.80s', but it must be one of binary, classes, regression",
+                          draft->path, text);
+}
+
+static fplt_status take_heading(struct draft *draft, const json_t *root, fplt_error *error)
+{
+    const json_t *version;
+    const char *format = json_string_value(json_object_get(root, "format"));
+    if (!format || strcmp(format, FORMAT) != 0)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "%s: this is not a model: the field format must be \"%s\"",
+                              draft->path, FORMAT);
+    fplt_status status = take(draft, root, "version", WHOLE, &version, error);
+    if (status)
+        return status;
+    if (json_integer_value(version) != VERSION)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "%s: version is %lld, but this program reads version %d", draft->path,
+                              (long long)json_integer_value(version), VERSION);
+    return take_text(draft, root, "program", TEXT_OR_NULL, &draft->info.program, error);
+}
+
+static fplt_status take_features(struct draft *draft, const json_t *root, fplt_error *error)
+{
+    const json_t *features;
+    size_t names, classes;
+    fplt_status status;
+    if ((status = take(draft, root, "features", WHOLE, &features, error)) ||
+        (status = take_names(draft, root, "feature_names", &draft->feature_names, &names, error)) ||
+        (status = take_names(draft, root, "classes", &draft->class_names, &classes, error)))
+        return status;
+    json_int_t count = json_integer_value(features);
+    if (count < 1 || count > (json_int_t)UINT32_MAX)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "%s: features is %lld, but it must be a whole number from 1 to "
+                              "4294967295",
+                              draft->path, (long long)count);
+    if (draft->feature_names && names != (size_t)count)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "%s: there are %zu feature_names, but %lld features", draft->path,
+                              names, (long long)count);
+    draft->info.features = (size_t)count;
+    draft->info.feature_names = draft->feature_names;
+    draft->info.class_names = draft->class_names;
+    draft->info.classes = (uint32_t)classes;
+    return FPLT_OK;
+}
+
+static fplt_status take_transform(struct draft *draft, const json_t *root, fplt_error *error)
+{
+    const json_t *object;
+    fplt_transform *transform = &draft->transform;
+    size_t means, scales, wanted = draft->info.features;
+    fplt_status status;
+    if ((status = take(draft, root, "transform", OBJECT, &object, error)) ||
+        (status =
+             take_numbers(draft, object, "mean", ARRAY_OR_NULL, &transform->mean, &means, error)) ||
+        (status = take_numbers(draft, object, "scale", ARRAY_OR_NULL, &transform->scale, &scales,
+                               error)) ||
+        (status = take_real(draft, object, "radius", &transform->radius, error)))
+        return status;
+    if ((transform->mean && means != wanted) || (transform->scale && scales != wanted))
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "%s: transform must have one mean and one scale a feature (%zu)",
+                              draft->path, wanted);
+    transform->features = wanted;
+    draft->info.transform = transform;
+    return FPLT_OK;
+}
+
+static fplt_status take_reading(struct draft *draft, const json_t *root, fplt_error *error)
+{
+    const json_t *object;
+    fplt_model_info *info = &draft->info;
+    fplt_status status;
+    if ((status = take(draft, root, "reading", OBJECT, &object, error)) ||
+        (status = take_truth(draft, object, "drop_first_level", &info->drop_first_level, error)) ||
+        (status = take_text(draft, object, "label", TEXT_OR_NULL, &info->label, error)) ||
+        (status = take_text(draft, object, "site", TEXT_OR_NULL, &info->site, error)))
+        return status;
+    return take_text(draft, object, "labels", TEXT_OR_NULL, &info->labels, error);
+}
+
+static fplt_status take_training(struct draft *draft, const json_t *root, fplt_error *error)
+{
+    const json_t *object;
+    fplt_status status = take(draft, root, "training", OBJECT, &object, error);
+    if (status)
+        return status;
+    draft->training = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    draft->info.training = draft->training;
+    if (!draft->training)
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a model");
+    return FPLT_OK;
+}
+
+static fplt_status take_all(struct draft *draft, const json_t *root, fplt_error *error)
+{
+    fplt_model_info *info = &draft->info;
+    fplt_status status;
+    if ((status = take_heading(draft, root, error)) || (status = take_task(draft, root, error)) ||
+        (status = take_text(draft, root, "loss", TEXT, &info->loss, error)) ||
+        (status = take_real(draft, root, "huber_delta", &info->huber_delta, error)) ||
+        (status = take_truth(draft, root, "intercept", &info->intercept, error)) ||
+        (status = take_features(draft, root, error)) ||
+        (status = take_reading(draft, root, error)) ||
+        (status = take_transform(draft, root, error)) ||
+        (status =
+             take_numbers(draft, root, "weights", ARRAY, &draft->weights, &info->dimension, error)))
+        return status;
+    info->weights = draft->weights;
+    return take_training(draft, root, error);
+}
+
+static void clear(struct draft *draft)
+{
+    fplt_transform_clear(&draft->transform);
+    fplt__free(draft->feature_names);
+    fplt__free(draft->class_names);
+    fplt__free(draft->weights);
+    free(draft->training);
+}
+
+fplt_status fplt_model_parse(const char *text, size_t length, const char *path, fplt_model **model,
+                             fplt_error *error)
+{
+    json_error_t where;
+    struct draft draft = {.path = path};
+    *model = NULL;
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
+    if (!root)
+        return fplt_error_set(error, FPLT_BAD_DATA, "%s:%d: this is not JSON: %s", path, where.line,
+                              where.text);
+    fplt_status status = json_is_object(root) ? take_all(&draft, root, error)
+                                              : fplt_error_set(error, FPLT_BAD_DATA,
+                                                               "%s: this is not a model: it must "
+                                                               "be one JSON object",
+                                                               path);
+    if (!status && (status = fplt_model_create(&draft.info, model, error)))
+        fplt_error_prefix(error, "%s", path);
+    clear(&draft);
+    json_decref(root);
+    return status;
+}
+
+fplt_status fplt_model_read(const char *path, fplt_model **model, fplt_error *error)
+{
+    char *text;
+    size_t length;
+    *model = NULL;
+    fplt_status status = fplt__file_read(path, largest_file, &text, &length, error);
+    if (status)
+        return status;
+    status = fplt_model_parse(text, length, path, model, error);
+    fplt__free(text);
+    return status;
+}

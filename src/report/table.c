@@ -1,0 +1,264 @@
+/* Tables: filled cell by cell, rendered aligned, as CSV [RFC 4180] or as JSON. */
+#include "report/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report/buffer.h"
+
+enum kind { MISSING, TEXT, REAL, WHOLE };
+
+struct cell {
+    enum kind kind;
+    char *shown; /* owned; NULL when missing */
+    double real;
+    long long whole;
+};
+
+struct fplt_table {
+    char **columns; /* owned, each owned */
+    size_t width;   /* columns */
+    struct cell *cells;
+    size_t count, capacity;
+    fplt_status status;
+};
+
+fplt_status fplt_table_create(const char *const *columns, size_t count, fplt_table **out,
+                              fplt_error *error)
+{
+    fplt_table *table;
+    *out = NULL;
+    if (!count)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "a table needs at least one column");
+    fplt_status status = fplt__alloc_into(&table, 1, sizeof *table, "a table", error);
+    if (status)
+        return status;
+    status = fplt__alloc_into(&table->columns, count, sizeof *table->columns, "a table", error);
+    for (size_t i = 0; !status && i < count; i++) {
+        table->width = i + 1;
+        if (!(table->columns[i] = fplt__strdup(columns[i])))
+            status = fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a table");
+    }
+    if (status) {
+        fplt_table_destroy(table);
+        return status;
+    }
+    *out = table;
+    return FPLT_OK;
+}
+
+void fplt_table_destroy(fplt_table *table)
+{
+    if (!table)
+        return;
+    for (size_t i = 0; table->columns && i < table->width; i++)
+        fplt__free(table->columns[i]);
+    for (size_t i = 0; i < table->count; i++)
+        fplt__free(table->cells[i].shown);
+    fplt__free(table->columns);
+    fplt__free(table->cells);
+    fplt__free(table);
+}
+
+static void add(fplt_table *table, struct cell cell, const char *shown)
+{
+    if (!table->status)
+        table->status = fplt__grow(&table->cells, &table->capacity, table->count + 1,
+                                   sizeof *table->cells, "a table", NULL);
+    if (table->status)
+        return;
+    if (shown && !(cell.shown = fplt__strdup(shown))) {
+        table->status = FPLT_NO_MEMORY;
+        return;
+    }
+    table->cells[table->count++] = cell;
+}
+
+void fplt_table_text(fplt_table *table, const char *text)
+{
+    add(table, (struct cell){.kind = text ? TEXT : MISSING}, text);
+}
+
+void fplt_table_number(fplt_table *table, double value, int digits)
+{
+    char shown[64];
+    snprintf(shown, sizeof shown, "%.*g", digits, value);
+    if (isfinite(value))
+        add(table, (struct cell){.kind = REAL, .real = value}, shown);
+    else
+        add(table, (struct cell){.kind = MISSING}, NULL);
+}
+
+void fplt_table_whole(fplt_table *table, long long value)
+{
+    char shown[32];
+    snprintf(shown, sizeof shown, "%lld", value);
+    add(table, (struct cell){.kind = WHOLE, .whole = value}, shown);
+}
+
+size_t fplt_table_rows(const fplt_table *table)
+{
+    return table->count / table->width;
+}
+
+static size_t started_rows(const fplt_table *table)
+{
+    return (table->count + table->width - 1) / table->width;
+}
+
+static const struct cell *cell_at(const fplt_table *table, size_t row, size_t column)
+{
+    static const struct cell missing = {.kind = MISSING};
+    size_t index = row * table->width + column;
+    return index < table->count ? &table->cells[index] : &missing;
+}
+
+static const char *shown(const struct cell *cell)
+{
+    return cell->kind == MISSING ? "-" : cell->shown;
+}
+
+/* Column widths, and whether all that is there are numbers. */
+static void lay_out(const fplt_table *table, size_t column, size_t *width, int *numbers)
+{
+    *width = fplt__text_width(table->columns[column]);
+    *numbers = 1;
+    for (size_t row = 0; row < started_rows(table); row++) {
+        const struct cell *cell = cell_at(table, row, column);
+        size_t wide = fplt__text_width(shown(cell));
+        *width = wide > *width ? wide : *width;
+        *numbers &= cell->kind != TEXT;
+    }
+}
+
+static void put(fplt__buffer *buffer, const char *text, size_t width, int right, int last)
+{
+    size_t gap = width - fplt__text_width(text);
+    fplt__buffer_repeat(buffer, ' ', right ? gap : 0);
+    fplt__buffer_add(buffer, text);
+    fplt__buffer_repeat(buffer, ' ', right || last ? 0 : gap);
+    fplt__buffer_add(buffer, last ? "\n" : "  ");
+}
+
+static fplt_status render_aligned(const fplt_table *table, fplt__buffer *buffer, fplt_error *error)
+{
+    size_t *widths;
+    int *numbers;
+    fplt_status status =
+        fplt__alloc_into(&widths, table->width, sizeof *widths + sizeof *numbers, "a table", error);
+    if (status)
+        return status;
+    numbers = (int *)(widths + table->width);
+    for (size_t c = 0; c < table->width; c++) {
+        lay_out(table, c, &widths[c], &numbers[c]);
+        put(buffer, table->columns[c], widths[c], numbers[c], c + 1 == table->width);
+    }
+    for (size_t c = 0; c < table->width; c++) {
+        fplt__buffer_repeat(buffer, '-', widths[c]);
+        fplt__buffer_add(buffer, c + 1 == table->width ? "\n" : "  ");
+    }
+    for (size_t row = 0; row < started_rows(table); row++)
+        for (size_t c = 0; c < table->width; c++)
+            put(buffer, shown(cell_at(table, row, c)), widths[c], numbers[c],
+                c + 1 == table->width);
+    fplt__free(widths);
+    return FPLT_OK;
+}
+
+static void csv_text(fplt__buffer *buffer, const char *text)
+{
+    if (!strpbrk(text, ",\"\r\n") && *text != ' ') {
+        fplt__buffer_add(buffer, text);
+        return;
+    }
+    fplt__buffer_add(buffer, "\"");
+    for (; *text; text++)
+        fplt__buffer_add_bytes(buffer, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+    fplt__buffer_add(buffer, "\"");
+}
+
+static fplt_status render_csv(const fplt_table *table, fplt__buffer *buffer, fplt_error *error)
+{
+    (void)error;
+    for (size_t c = 0; c < table->width; c++) {
+        csv_text(buffer, table->columns[c]);
+        fplt__buffer_add(buffer, c + 1 == table->width ? "\n" : ",");
+    }
+    for (size_t row = 0; row < started_rows(table); row++)
+        for (size_t c = 0; c < table->width; c++) {
+            const struct cell *cell = cell_at(table, row, c);
+            switch (cell->kind) {
+            case TEXT: csv_text(buffer, cell->shown); break;
+            case REAL: fplt__buffer_format(buffer, "%.17g", cell->real); break;
+            case WHOLE: fplt__buffer_format(buffer, "%lld", cell->whole); break;
+            case MISSING: break;
+            }
+            fplt__buffer_add(buffer, c + 1 == table->width ? "\n" : ",");
+        }
+    return FPLT_OK;
+}
+
+static json_t *cell_json(const struct cell *cell)
+{
+    switch (cell->kind) {
+    case TEXT: return json_string(cell->shown);
+    case REAL: return json_real(cell->real);
+    case WHOLE: return json_integer(cell->whole);
+    default: return json_null();
+    }
+}
+
+json_t *fplt__table_json(const fplt_table *table)
+{
+    json_t *rows = json_array();
+    int failed = table->status || !rows;
+    for (size_t row = 0; !failed && row < started_rows(table); row++) {
+        json_t *object = json_object();
+        failed = json_array_append_new(rows, object);
+        for (size_t c = 0; !failed && c < table->width; c++)
+            failed =
+                json_object_set_new(object, table->columns[c], cell_json(cell_at(table, row, c)));
+    }
+    if (failed) {
+        json_decref(rows);
+        return NULL;
+    }
+    return rows;
+}
+
+static fplt_status render_json(const fplt_table *table, fplt__buffer *buffer, fplt_error *error)
+{
+    json_t *rows = fplt__table_json(table);
+    char *text = rows ? json_dumps(rows, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(rows);
+    if (!text)
+        return fplt_error_set(error, FPLT_NO_MEMORY,
+                              "the table holds text that is not UTF-8, or there is no memory");
+    fplt__buffer_add(buffer, text);
+    fplt__buffer_add(buffer, "\n");
+    free(text);
+    return FPLT_OK;
+}
+
+fplt_status fplt_table_render(const fplt_table *table, fplt_table_form form, char **text,
+                              fplt_error *error)
+{
+    static fplt_status (*const forms[])(const fplt_table *, fplt__buffer *, fplt_error *) = {
+        [FPLT_TABLE_ALIGNED] = render_aligned,
+        [FPLT_TABLE_CSV] = render_csv,
+        [FPLT_TABLE_JSON] = render_json,
+    };
+    fplt__buffer buffer = {NULL, 0, 0, FPLT_OK};
+    *text = NULL;
+    if (table->status)
+        return fplt_error_set(error, table->status, "no memory for a table");
+    fplt_status status = forms[form](table, &buffer, error);
+    if (status) {
+        fplt__buffer_clear(&buffer);
+        return status;
+    }
+    return fplt__buffer_take(&buffer, text, error);
+}
