@@ -530,40 +530,57 @@ static uint64_t next_on_grid(uint64_t value)
 
 enum { MOST_EPOCHS = 64, MOST_ROUNDS = 400 };
 
-/* The candidate with the least predicted error; those that fail are passed over. */
-static struct candidate search(const fplt_private *plan, const fplt_job_view *job, double tau,
-                               struct candidate start, double *least)
+/* The search over what is not given. */
+struct search {
+    const fplt_private *plan;
+    const fplt_job_view *job;
+    double tau; /* 0: whatever the budget asks for */
+    struct candidate best;
+    double least;
+};
+
+/* Over the rounds of a candidate: first the bias falls, then the noise grows, and once the error is
+ * far above the best of the row nothing better follows. */
+static void search_rounds(struct search *search, struct candidate trial)
 {
-    const fplt_private_view *view = &plan->view;
-    struct candidate best = start;
+    const fplt_private_view *view = &search->plan->view;
+    double row = INFINITY;
+    for (;; trial.rounds = next_on_grid(trial.rounds)) {
+        double parameter[FPLT_MOST_PARAMETERS];
+        fplt_privacy_mechanism mechanism;
+        if (resolve(search->plan, search->job, &trial, parameter, &mechanism, NULL) ||
+            calibrate(search->plan, search->tau, &mechanism, NULL))
+            return;
+        double error = fplt_private_predict(view, &mechanism, trial.epochs);
+        if (error < search->least * (1 - 1e-3)) {
+            search->least = error;
+            search->best = trial;
+        }
+        row = fmin(row, error);
+        if (!view->planned_rounds || trial.rounds > MOST_ROUNDS || error > 3 * row)
+            return;
+    }
+}
+
+/* The candidate with the least predicted error; those that fail are passed over. */
+static void search_all(struct search *search)
+{
+    const fplt_private_view *view = &search->plan->view;
+    struct candidate trial = search->best;
     int rhos = view->planned_rho ? 7 : 1, steps = view->planned_step ? 6 : 1;
-    *least = INFINITY;
     for (int i = 0; i < rhos * steps; i++) {
-        struct candidate trial = start;
         trial.rho_factor = view->planned_rho ? ldexp(1, i % rhos - 3) : 1;
         trial.step_factor = ldexp(1, -(i / rhos));
-        for (trial.epochs = view->planned_epochs ? 1 : start.epochs; trial.epochs <= MOST_EPOCHS;
-             trial.epochs = next_on_grid(trial.epochs)) {
-            for (trial.rounds = view->planned_rounds ? 1 : start.rounds;;
-                 trial.rounds = next_on_grid(trial.rounds)) {
-                double parameter[FPLT_MOST_PARAMETERS];
-                fplt_privacy_mechanism mechanism;
-                if (resolve(plan, job, &trial, parameter, &mechanism, NULL) ||
-                    calibrate(plan, tau, &mechanism, NULL))
-                    break;
-                double error = fplt_private_predict(view, &mechanism, trial.epochs);
-                if (error < *least * (1 - 1e-3)) {
-                    *least = error;
-                    best = trial;
-                }
-                if (!view->planned_rounds || trial.rounds > MOST_ROUNDS)
-                    break;
-            }
-            if (!view->planned_epochs)
-                break;
+        if (view->planned_rounds)
+            trial.rounds = 1;
+        if (!view->planned_epochs) {
+            search_rounds(search, trial);
+            continue;
         }
+        for (trial.epochs = 1; trial.epochs <= MOST_EPOCHS;
+             trial.epochs = next_on_grid(trial.epochs))
+            search_rounds(search, trial);
     }
-    return best;
 }
 
 static fplt_status decide(fplt_private *plan, const fplt_settings *settings,
@@ -583,8 +600,12 @@ static fplt_status decide(fplt_private *plan, const fplt_settings *settings,
     view->planned_rounds = !tau && !is_given(settings, "rounds");
     view->planned_step = job->run.training.step == 0 && !(view->solver->traits & FPLT_ACCELERATED);
     view->planned_rho = plan->rho >= 0 && !is_given(settings, "rho");
-    if (view->planned_epochs || view->planned_rounds || view->planned_step || view->planned_rho)
-        chosen = search(plan, job, tau, chosen, &view->predicted);
+    if (view->planned_epochs || view->planned_rounds || view->planned_step || view->planned_rho) {
+        struct search search = {plan, job, tau, chosen, INFINITY};
+        search_all(&search);
+        chosen = search.best;
+        view->predicted = search.least;
+    }
     if ((status = resolve(plan, job, &chosen, plan->parameter, &view->mechanism, error)))
         return status;
     view->epochs = (uint32_t)chosen.epochs;
