@@ -194,7 +194,8 @@ static void in_cache(size_t rows, size_t columns, const char *const *names, size
 
 struct job {
     struct bench *bench;
-    size_t thread, candidate; /* 0: read only */
+    size_t thread, candidate; /* 0: read, plainly; 1: read, four streams by vectors; 2: gradient */
+    const fplt__kernel *kernel;
     double sum;
 };
 
@@ -210,28 +211,42 @@ static double read_all(const double *a, size_t count)
     return all;
 }
 
+/* Four places at once: more requests under way than one stream has. */
+static double read_streams(const fplt__kernel *kernel, const double *a, size_t count)
+{
+    double sum = 0;
+    size_t quarter = count / 4;
+    for (size_t i = 0; i + 512 <= quarter; i += 512)
+        for (size_t k = 0; k < 4; k++)
+            sum += kernel->dot(a + k * quarter + i, a + k * quarter + i, 512);
+    return sum;
+}
+
 static void *run_job(void *argument)
 {
     struct job *job = argument;
     struct bench *b = job->bench;
-    if (job->candidate == 0) {
-        size_t half = b->rows / THREADS * b->columns;
-        job->sum = read_all(b->a + job->thread * half, half);
-        return NULL;
-    }
-    fplt_objective *o = b->objective[job->candidate - 1];
-    fplt_objective_gradient(o, (uint32_t)job->thread, b->x, b->gradient + job->thread * b->columns,
-                            b->scratch + job->thread * fplt_objective_scratch(o));
+    size_t half = b->rows / THREADS * b->columns;
+    const double *own = b->a + job->thread * half;
+    fplt_objective *o = b->objective[0];
+    if (job->candidate == 0)
+        job->sum = read_all(own, half);
+    else if (job->candidate == 1)
+        job->sum = read_streams(job->kernel, own, half);
+    else
+        fplt_objective_gradient(o, (uint32_t)job->thread, b->x,
+                                b->gradient + job->thread * b->columns,
+                                b->scratch + job->thread * fplt_objective_scratch(o));
     return NULL;
 }
 
-static double together(struct bench *b, size_t candidate)
+static double together(struct bench *b, size_t candidate, const fplt__kernel *kernel)
 {
     pthread_t thread[THREADS];
     struct job job[THREADS];
     double start = seconds();
     for (size_t t = 0; t < THREADS; t++) {
-        job[t] = (struct job){b, t, candidate, 0};
+        job[t] = (struct job){b, t, candidate, kernel, 0};
         pthread_create(&thread[t], NULL, run_job, &job[t]);
     }
     for (size_t t = 0; t < THREADS; t++)
@@ -241,21 +256,27 @@ static double together(struct bench *b, size_t candidate)
 
 static void out_of_cache(size_t rows, size_t columns, const char *const *names, size_t kernels)
 {
+    enum { TURNS = 15 };
     for (size_t k = 0; k < kernels; k++) { /* one copy of the data at a time */
         struct bench b;
-        double read[15], gradient[15], blas[3];
+        fplt_error error;
+        const fplt__kernel *kernel;
+        double times[3][TURNS], typical[3], blas[3];
+        must(fplt__kernel_choose(names[k], &kernel, &error), &error);
         prepare(&b, rows, columns, THREADS, names + k, 1);
-        for (size_t t = 0; t < 15; t++) {
-            read[t] = together(&b, 0);
-            gradient[t] = together(&b, 1);
-        }
+        for (size_t t = 0; t < TURNS; t++)
+            for (size_t c = 0; c < 3; c++)
+                times[c][t] = together(&b, c, kernel);
         for (size_t t = 0; t < 3; t++)
             blas[t] = measure(&b, 0, 1);
-        double once = median(read, 15), typical = median(gradient, 15);
-        printf("%9zu %5zu  %-10s %10.0f us  %6.2f times blas on one thread  %.2f of the time of "
-               "reading once (%.0f us, %.1f GB/s)\n",
-               rows, columns, names[k], 1e6 * typical, median(blas, 3) / typical, typical / once,
-               1e6 * once, 8e-9 * (double)(rows * columns) / once);
+        for (size_t c = 0; c < 3; c++)
+            typical[c] = median(times[c], TURNS);
+        double gigabytes = 8e-9 * (double)(rows * columns);
+        printf("%9zu %5zu  %-10s %10.0f us  %6.2f times blas on one thread; %.2f of the time of "
+               "reading once plainly (%.1f GB/s), %.2f by streams (%.1f GB/s)\n",
+               rows, columns, names[k], 1e6 * typical[2], median(blas, 3) / typical[2],
+               typical[2] / typical[0], gigabytes / typical[0], typical[2] / typical[1],
+               gigabytes / typical[1]);
         discard(&b);
     }
 }

@@ -17,31 +17,38 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
     return status ? status : fplt_settings_add(settings, "output", table, error);
 }
 
-static void add_row(fplt_table *out, const char *name, uint32_t agent, const fplt_quality *quality)
+static void add_row(fplt_table *out, const char *name, uint32_t agent, const fplt_quality *quality,
+                    int classifies)
 {
     char number[16];
     snprintf(number, sizeof number, "%u", agent);
     fplt_table_text(out, name ? name : number);
     fplt_table_whole(out, (long long)quality->rows);
     fplt_table_number(out, quality->loss, 6);
-    fplt_table_number(out, quality->accuracy, 4);
-    fplt_table_number(out, quality->auc, 4);
-    fplt_table_number(out, quality->f1, 4);
-    fplt_table_number(out, quality->rmse, 6);
+    if (classifies) {
+        fplt_table_number(out, quality->accuracy, 4);
+        fplt_table_number(out, quality->auc, 4);
+        fplt_table_number(out, quality->f1, 4);
+    } else {
+        fplt_table_number(out, quality->rmse, 6);
+    }
 }
 
 static fplt_status report(const fplt_dataset *dataset, const fplt_quality *each,
                           const fplt_quality *all, int json, fplt_error *error)
 {
-    static const char *const columns[] = {"site", "rows", "loss", "accuracy", "auc", "f1", "rmse"};
+    static const char *const classes[] = {"site", "rows", "loss", "accuracy", "auc", "f1"};
+    static const char *const numbers[] = {"site", "rows", "loss", "rmse"};
+    int classifies = fplt_dataset_task(dataset) != FPLT_TASK_REGRESSION;
     fplt_table *out;
     uint32_t agents = fplt_dataset_agents(dataset);
-    fplt_status status = fplt_table_create(columns, sizeof columns / sizeof *columns, &out, error);
+    fplt_status status =
+        fplt_table_create(classifies ? classes : numbers, classifies ? 6 : 4, &out, error);
     if (status)
         return status;
     for (uint32_t i = 0; agents > 1 && i < agents; i++)
-        add_row(out, fplt_dataset_agent_name(dataset, i), i, &each[i]);
-    add_row(out, "all", 0, all);
+        add_row(out, fplt_dataset_agent_name(dataset, i), i, &each[i], classifies);
+    add_row(out, "all", 0, all, classifies);
     status = cli_print_table(out, json, error);
     fplt_table_destroy(out);
     return status;

@@ -97,7 +97,12 @@ static void add_counts(fplt_table *out, const fplt_algorithm *algorithm)
     fplt_table_text(out, algorithm->paper_agent + algorithm->paper_coordinator ? text : NULL);
     vectors(shape.kept, shape.vectors + shape.mirrored, text, sizeof text);
     fplt_table_text(out, text);
-    snprintf(text, sizeof text, "%u/%u in %u", up + shape.mirrored, down, shape.exchanges);
+    up += shape.mirrored;
+    if (shape.finish_down && algorithm->allows & FPLT_ALLOWS_PARTIAL)
+        snprintf(text, sizeof text, "%u/%u (%u/%u) in %u", up, down, up, down + shape.finish_down,
+                 shape.exchanges);
+    else
+        snprintf(text, sizeof text, "%u/%u in %u", up, down, shape.exchanges);
     fplt_table_text(out, text);
 }
 
@@ -130,7 +135,9 @@ static fplt_status list_algorithms(int json, fplt_error *error)
         return status;
     puts("\nstored: n-vectors, as the paper's Table I counts them, and as kept between rounds by N "
          "agents\nand the coordinator. up/down: n-vectors an active agent sends and receives a "
-         "round, in so many\nexchanges. privacy: a claim for noisy local training.\n");
+         "round (in brackets\nwhen only some are active), in so many exchanges. privacy: a claim "
+         "for "
+         "noisy local training.\n");
     for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++)
         printf("%-16s %s\n", algorithm->name, algorithm->reference);
     return FPLT_OK;

@@ -126,9 +126,13 @@ static void explain_foreign(const cli_call *cli, fplt_error *error)
         for (const fplt_setting *row = algorithm->settings; row->name; row++) {
             if (fplt_settings_find(cli->settings, row->name) || !cli_peek(cli, row->name))
                 continue;
+            size_t line = 0;
+            char origin[4200] = "";
+            if (cli->config && fplt_config_find(cli->config, row->name, &line))
+                snprintf(origin, sizeof origin, "%.4000s:%zu: ", cli->arguments[0], line);
             const char *running = cli_peek(cli, "algorithm");
             fplt_error_set(error, FPLT_BAD_VALUE,
-                           "%s is a setting of the algorithm %s, but the algorithm is %s",
+                           "%s%s is a setting of the algorithm %s, but the algorithm is %s", origin,
                            row->name, algorithm->name, running ? running : chosen);
             return;
         }

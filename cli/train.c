@@ -203,6 +203,8 @@ static fplt_status draw_history(cli_call *cli, struct training *training, fplt_e
     static const char *const kinds[] = {"svg", "png"};
     const fplt_run_settings *run = &training->view->run;
     double target = run->tolerance * (run->relative ? training->result.start.criterion : 1);
+    const char *label =
+        fplt_prox_is_zero(training->view->prox) ? NULL : "squared norm of the proximal gradient";
     if (!fplt_settings_switch(cli->settings, "pictures"))
         return FPLT_OK;
     for (size_t i = 0; i < 2; i++) {
@@ -210,7 +212,8 @@ static fplt_status draw_history(cli_call *cli, struct training *training, fplt_e
         snprintf(path, sizeof path, "%s/convergence.%s", training->out, kinds[i]);
         snprintf(title, sizeof title, "%s, %s, %u agents", run->algorithm->title,
                  run->training.solver->name, fplt_objective_agents(training->view->objective));
-        fplt_status status = fplt_history_plot(training->history, title, target, path, error);
+        fplt_status status =
+            fplt_history_plot(training->history, title, label, target, path, error);
         if (status == FPLT_IO || status == FPLT_NO_MEMORY)
             return status;
         if (status) {
@@ -382,7 +385,8 @@ const cli_command cli_train[] = {
          "the convergence. Without --data it generates the paper's problem: 100 agents, 5 "
          "features, 250 rows each, logistic loss, eps 0.5, Fed-PLT with 5 local epochs.\n\nEvery "
          "flag below is also a key of the YAML file (rho: 1); flags override the file. A switch "
-         "may stand alone. Paths are relative to where the program is started.\n\nCtrl-C stops "
+         "may stand alone or be followed by yes or no. Paths are relative to where the program is "
+         "started.\n\nCtrl-C stops "
          "after the round; with --checkpoint the run can then go on with --resume and ends with "
          "the same bits. The parameters of another algorithm: fedplt train --algorithm NAME "
          "--help.",

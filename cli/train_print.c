@@ -53,7 +53,7 @@ static void write_measures(const struct training *training, const json_t *record
         snprintf(asked, sizeof asked, ", asked for %.3g", target);
     line(out, "criterion", "%.4g  (%s at the mean of the agents%s)", result->end.criterion,
          fplt_prox_is_zero(training->view->prox) ? "||sum grad f_i||^2"
-                                                 : "proximal gradient, squared",
+                                                 : "squared proximal gradient",
          asked);
     line(out, "objective", "%.8g", number(record, "model", "objective"));
     if (!isnan(number(record, "model", "accuracy")))

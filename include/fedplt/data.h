@@ -55,16 +55,18 @@ FPLT_API const char *fplt_dataset_class_name(const fplt_dataset *dataset, uint32
 
 /* Synthetic data. N(m, C) is normal; agent i draws from a stream of its own, keyed by (seed, run,
  * i), so its rows do not depend on how many other agents there are.
- *   paper      mean_i ~ N(0, spread^2 I); each row: label b = -1 or +1 evenly, a = b mean_i + N(0, I)
+ *   paper      mean_i ~ N(0, spread^2 I); each row: label b = -1 or +1 evenly,
+ *              a = b mean_i + N(0, I)
  *   iid        the same with one mean common to all agents
  *   planted    truth ~ N(0, I) common to all; a ~ N(0, I);
  *              binary: label = sign(a.truth + noise * logistic);
  *              classes: one truth a class, label = argmax_c a.truth_c + noise * Gumbel;
  *              regression: label = a.truth + noise * N(0, 1)
- *   quadratic  regression: A = sqrt(q) U diag(sqrt(lambda)) V', with random orthonormal U (q x n) and
- *              V (n x n), a minimiser m_i ~ N(0, spread^2 I), labels A m_i + noise * N(0, I). The
- *              Hessian A'A/q of (1/q) sum (a.x - label)^2/2 then has the eigenvalues lambda: the
- *              smallest is `lowest`, the largest `highest`, the others lie log-uniformly between. */
+ *   quadratic  regression: A = sqrt(q) U diag(sqrt(lambda)) V', with random orthonormal U (q x n)
+ *              and V (n x n), a minimiser m_i ~ N(0, spread^2 I), labels A m_i + noise * N(0, I).
+ *              The Hessian A'A/q of (1/q) sum (a.x - label)^2/2 then has the eigenvalues lambda:
+ *              the smallest is `lowest`, the largest `highest`, the others lie log-uniformly
+ *              between (uniformly on 0 .. `highest` when `lowest` is 0). Needs q >= n. */
 typedef struct fplt_generate_settings {
     const char *name; /* paper, iid, planted, quadratic */
     uint32_t agents;
@@ -99,25 +101,27 @@ FPLT_API const char *fplt_generator_list(size_t index, const char **help);
  * 100 whole ones are classes, anything else must be said. */
 typedef struct fplt_read_settings {
     const char *format; /* NULL or auto: by extension, then by content; csv, libsvm, npy */
-    const char *label; /* CSV: name or number (from 1) of the column, NULL: the column `label`. NPY:
-                           its number, NULL: the last. none: there are no labels; they read as 0 and
-                           the task as regression */
-    const char *site;  /* CSV: name or number of the column that says which agent has the row, NULL:
-                           the column `site` if there is one; none: no such column */
-    const char *labels; /* "yes=1,no=-1": text of the label = class value (in regression: number);
-                           the values are taken in sorted order. NULL: none */
-    size_t features;    /* LIBSVM: 0: the highest index there is. Elsewhere checked unless 0 */
-    int no_header;      /* CSV: the first line is data; the columns are called 1, 2, ... */
-    int drop_missing;   /* CSV: leave out rows with a missing value (empty, ?, NA); else refuse */
+    /* CSV: name or number (from 1) of the column, NULL: the column `label`. NPY: its number, NULL:
+     * the last. none: there are no labels; they read as 0 and the task as regression. */
+    const char *label;
+    /* CSV: name or number of the column that says which agent has the row, NULL: the column `site`
+     * if there is one; none: no such column. */
+    const char *site;
+    /* "yes=1,no=-1": text of the label = class value (in regression: number); the values are taken
+     * in sorted order. NULL: none. */
+    const char *labels;
+    size_t features;  /* LIBSVM: 0: the highest index there is. Elsewhere checked unless 0 */
+    int no_header;    /* CSV: the first line is data; the columns are called 1, 2, ... */
+    int drop_missing; /* CSV: leave out rows with a missing value (empty, ?, NA); else refuse */
     const char *categories; /* CSV: columns (names, separated by commas) to turn into one column a
                                level, `name=level`, levels sorted; auto: every column that holds
                                something else than numbers; NULL: none */
     int drop_first_level;   /* of each category, so that the columns of a category never sum to 1 */
     const char *task;       /* NULL or auto, binary, classes, regression */
-    /* Of an existing model, borrowed, or NULL: the classes in their order, and the features the data
-     * set must have, in their order. CSV columns are then found by name in any order, others are
-     * left out; `name=level` makes the column `name` a category. A level that the model does not
-     * know is refused, but with drop_first_level it counts as the first. */
+    /* Of an existing model, borrowed, or NULL: the classes in their order, and the features that
+     * the data set must have, in their order. CSV columns are then found by name in any order,
+     * others are left out; `name=level` makes the column `name` a category. A level that the model
+     * does not know is refused, but with drop_first_level it counts as the first. */
     const char *const *class_names;
     uint32_t class_count;
     const char *const *feature_names;
@@ -183,11 +187,11 @@ typedef struct fplt_transform {
 } fplt_transform;
 
 typedef struct fplt_transform_settings {
-    const char
-        *standardise; /* no; yes: mean 0 and deviation 1; scale: divide by the deviation only,
-                                which keeps zeros (the only one for CSR). Deviation over all rows of
-                                all agents, divided by their number; 1 for a constant column */
-    double radius;    /* 0, or the norm that no row exceeds */
+    /* no; yes: mean 0 and deviation 1; scale: divide by the deviation only, which keeps zeros (the
+     * only one for CSR). Deviation over all rows of all agents, divided by their number; 1 for a
+     * constant column. */
+    const char *standardise;
+    double radius; /* 0, or the norm that no row exceeds */
 } fplt_transform_settings;
 
 /* no, 0 */

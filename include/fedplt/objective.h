@@ -33,8 +33,8 @@ FPLT_API fplt_objective_settings fplt_objective_defaults(void);
 
 /* Copies what it needs of the data set into the layout of the kernel. The vector x holds the
  * weights, output after output (`features` each; one output but for softmax), then one intercept an
- * output. Refused with a sentence: unknown names, numbers out of range, a loss that does not fit the
- * data set's task, a kernel that this machine lacks, an agent without rows. */
+ * output. Refused with a sentence: unknown names, numbers out of range, a loss that does not fit
+ * the data set's task, a kernel that this machine lacks, an agent without rows. */
 FPLT_API fplt_status fplt_objective_create(const fplt_objective_settings *settings,
                                            const fplt_dataset *dataset, fplt_objective **objective,
                                            fplt_error *error);
@@ -83,7 +83,7 @@ FPLT_API fplt_status fplt_objective_gradient(const fplt_objective *objective, ui
 FPLT_API fplt_status fplt_objective_value_gradient(const fplt_objective *objective, uint32_t agent,
                                                    const double *x, double *value, double *gradient,
                                                    double *scratch);
-/* Nonzero when batch_gradient is offered: always over a data set, by callbacks where it was given. */
+/* Nonzero when batch_gradient is offered: always over a data set, by callbacks where given. */
 FPLT_API int fplt_objective_has_batches(const fplt_objective *objective);
 /* Average over the given records (0-based within the agent, repeats allowed) plus the regulariser's
  * whole gradient: unbiased when the records are drawn uniformly. No records: the regulariser's
@@ -111,8 +111,8 @@ FPLT_API fplt_status fplt_objective_curvature(const fplt_objective *objective, u
                                               int bound, fplt_curvature *curvature,
                                               fplt_error *error);
 
-/* How many of the agent's records x classifies rightly (a margin of 0 is no hit; among equal outputs
- * of softmax the first counts); FPLT_UNSUPPORTED in regression and for callbacks. */
+/* How many of the agent's records x classifies rightly (a margin of 0 is no hit; among equal
+ * outputs of softmax the first counts); FPLT_UNSUPPORTED in regression and for callbacks. */
 FPLT_API fplt_status fplt_objective_hits(const fplt_objective *objective, uint32_t agent,
                                          const double *x, size_t *hits, double *scratch);
 

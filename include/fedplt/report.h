@@ -76,9 +76,11 @@ typedef struct fplt_plot {
 /* Draws with gnuplot into .svg or .png, by the extension of the path. FPLT_UNSUPPORTED when gnuplot
  * is not installed. The file appears whole or not at all. */
 FPLT_API fplt_status fplt_plot_write(const fplt_plot *plot, const char *path, fplt_error *error);
-/* The criterion over the rounds of a run; tolerance 0: no line. */
+/* The criterion over the rounds of a run; `label` says what it is (NULL: the squared norm of the sum
+ * of the gradients), tolerance 0: no line. */
 FPLT_API fplt_status fplt_history_plot(const fplt_history *history, const char *title,
-                                       double tolerance, const char *path, fplt_error *error);
+                                       const char *label, double tolerance, const char *path,
+                                       fplt_error *error);
 
 /* The line that shows progress. Zeroed but for the first fields; times are in seconds on any clock
  * that does not go back. */

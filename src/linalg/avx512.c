@@ -113,7 +113,7 @@ static inline void store_rows(double *out, const lanes *sum)
     store(out, add_parts(low, high));
 }
 
-/* bits of 2^(i/16) minus i 2^48: adding the integer 16 k + i times 2^48 gives those of 2^(k + i/16) */
+/* bits of 2^(i/16) minus i 2^48: adding 16 k + i times 2^48 gives those of 2^(k + i/16) */
 static const uint64_t sixteenths[16] = {
     0x3ff0000000000000, 0x3fefb5586cf9890f, 0x3fef72b83c7d517b, 0x3fef387a6e756238,
     0x3fef06fe0a31b715, 0x3feedea64c123422, 0x3feebfdad5362a27, 0x3feeab07dd485429,

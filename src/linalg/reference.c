@@ -53,7 +53,8 @@ static void exponential(double *x, size_t count)
         x[i] = fplt__exp(x[i]);
 }
 
-/* Comparisons are written so that a NaN stays one. */
+/* Comparisons are written so that a NaN stays one. They have a loop of their own, so that the one
+ * with the arithmetic becomes vectors. */
 static double clamped(double x)
 {
     x = x > FPLT_EXP_SAFE ? FPLT_EXP_SAFE : x;
@@ -63,13 +64,24 @@ static double clamped(double x)
 static void sigmoid(double *x, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        x[i] = 1 / (1 + fplt__exp_safe(clamped(-x[i])));
+        x[i] = clamped(-x[i]);
+    for (size_t i = 0; i < count; i++)
+        x[i] = 1 / (1 + fplt__exp_safe(x[i]));
 }
 
 static void softplus(double *x, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        x[i] = (x[i] < 0 ? 0 : x[i]) + fplt__log1p_unit(fplt__exp_safe(clamped(-fabs(x[i]))));
+    enum { PART = 64 };
+    double rest[PART];
+    for (size_t first = 0; first < count; first += PART) {
+        size_t part = count - first < PART ? count - first : PART;
+        for (size_t i = 0; i < part; i++)
+            rest[i] = clamped(-fabs(x[first + i]));
+        for (size_t i = 0; i < part; i++)
+            rest[i] = fplt__log1p_unit(fplt__exp_safe(rest[i]));
+        for (size_t i = 0; i < part; i++)
+            x[first + i] = (x[first + i] < 0 ? 0 : x[first + i]) + rest[i];
+    }
 }
 
 static void margins(const fplt__matrix *a, size_t first, size_t count, const double *x, double *out)

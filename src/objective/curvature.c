@@ -83,8 +83,8 @@ static void gram_times(const fplt_objective *o, const fplt__matrix *a, const dou
 
 /* Lanczos without reorthogonalisation: copies of an eigenvalue that it may find twice do no harm to
  * the largest. From a random start, 100 steps miss it by more than 1 % with probability below
- * 1.7 sqrt(n) exp(-19.9) [Kuczynski and Wozniakowski 1992]; after 20 + 2 log2 n
- * steps the iteration ends when the last ten have gained less than a ten-thousandth. */
+ * 1.7 sqrt(n) exp(-19.9) [Kuczynski and Wozniakowski 1992]; after 20 + 2 log2 n steps the
+ * iteration ends when the last ten have gained less than a ten-thousandth. */
 static double lanczos(const fplt_objective *o, const fplt__matrix *a, double *v, double *before,
                       double *product)
 {
@@ -140,7 +140,7 @@ static double longest_row(const fplt__shard *shard)
     return most;
 }
 
-/* Where the loss itself does not bend, only the regulariser is left, and it leaves out intercepts. */
+/* Where the loss does not bend, only the regulariser is left, and it leaves out intercepts. */
 static double lowest_without_data(const fplt_objective *o)
 {
     double lowest = o->weight * o->regulariser->least;

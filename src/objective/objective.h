@@ -56,7 +56,7 @@ struct fplt_objective {
     fplt_objective_callbacks callbacks;
 };
 
-/* The kernel that the objective uses: for solvers, so that all arithmetic of a run is of one kind. */
+/* The kernel of the objective: for solvers, so that all arithmetic of a run is of one kind. */
 const fplt__kernel *fplt__objective_arithmetic(const fplt_objective *objective);
 
 /* Copies the data set into the kernel's layout: fills shard and what it points into. */

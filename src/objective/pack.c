@@ -1,5 +1,5 @@
-/* From a data set to the layout of the kernels: rows flipped by their label where the loss wants it,
- * a column of ones for the intercept, padding by zeros, labels and row norms beside. */
+/* From a data set to the layout of the kernels: rows flipped by their label where the loss wants
+ * it, a column of ones for the intercept, padding by zeros, labels and row norms beside. */
 #include "objective/objective.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* f_i over an agent's records: f_i(x) = w_i [ (1/q_i) sum_j loss(margins of record j) + weight r(x) ].
+/* f_i over an agent's records:
+ * f_i(x) = w_i [ (1/q_i) sum_j loss(margins of record j) + weight r(x) ].
  *
  * Everything is one traversal: a chunk of records that fits the first-level cache, its margins, a
  * function of the margins, and back into a vector; the data is read from memory once. */

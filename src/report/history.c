@@ -46,9 +46,9 @@ const fplt_progress *fplt_history_get(const fplt_history *history, size_t index)
     return index < history->count ? &history->rows[index] : NULL;
 }
 
-static const char *const columns[] = {
-    "round",      "active",       "criterion", "objective",  "accuracy", "gradients",
-    "vectors_up", "vectors_down", "bytes_up",  "bytes_down", "time",     "paper_time"};
+static const char *const columns[] = {"round",    "active",     "criterion",  "objective",
+                                      "accuracy", "gradients",  "vectors_up", "vectors_down",
+                                      "bytes_up", "bytes_down", "time",       "paper_time"};
 
 enum { COLUMNS = sizeof columns / sizeof *columns, LARGEST_FILE = 1 << 30 };
 
@@ -163,8 +163,8 @@ fplt_status fplt_history_read(fplt_history *history, const char *path, uint64_t 
     return status;
 }
 
-fplt_status fplt_history_plot(const fplt_history *history, const char *title, double tolerance,
-                              const char *path, fplt_error *error)
+fplt_status fplt_history_plot(const fplt_history *history, const char *title, const char *label,
+                              double tolerance, const char *path, fplt_error *error)
 {
     double *x;
     size_t count = history->count;
@@ -179,7 +179,7 @@ fplt_status fplt_history_plot(const fplt_history *history, const char *title, do
     fplt_series curve = {"criterion", x, y, count};
     fplt_plot plot = {.title = title,
                       .x_label = "communication round",
-                      .y_label = "||sum grad f_i(x)||^2",
+                      .y_label = label ? label : "‖Σ ∇fᵢ(x̄)‖²",
                       .log_y = 1,
                       .target = tolerance,
                       .target_label = "tolerance",

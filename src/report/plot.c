@@ -33,9 +33,13 @@ static void quote(fplt__buffer *script, const char *text)
     fplt__buffer_add(script, "'");
 }
 
+/* gnuplot rounds the lower end of a logarithmic axis down to a power of ten, which must exist. */
+static const double least_logarithmic = 1e-300;
+
 static int drawable(const fplt_plot *plot, double x, double y)
 {
-    return isfinite(x) && isfinite(y) && !(plot->log_x && x <= 0) && !(plot->log_y && y <= 0);
+    return isfinite(x) && isfinite(y) && !(plot->log_x && x < least_logarithmic) &&
+           !(plot->log_y && y < least_logarithmic);
 }
 
 /* At most MOST_POINTS of a curve, the last one always. */
@@ -89,10 +93,9 @@ static void write_curves(fplt__buffer *script, const fplt_plot *plot)
         size_t points = drawable_points(plot, &plot->series[s]);
         if (!points)
             continue;
-        fplt__buffer_format(script,
-                            "%s$curve%zu using 1:2 with %s lc rgb '%s' lw 2.5 pt 7 ps 0.5 "
-                            "title ",
-                            drawn++ ? ", " : "", s, points <= 60 ? "linespoints" : "lines",
+        fplt__buffer_format(script, "%s$curve%zu using 1:2 with %s lc rgb '%s' lw 2.5 title ",
+                            drawn++ ? ", " : "", s,
+                            points <= 60 ? "linespoints pt 7 ps 0.5" : "lines",
                             colours[s % COLOURS]);
         quote(script, plot->series[s].name);
         fplt__buffer_add(script, " noenhanced");
@@ -119,6 +122,7 @@ static fplt_status write_script(const fplt_plot *plot, const char *path, fplt__b
                               path);
     if (!points)
         return fplt_error_set(error, FPLT_BAD_VALUE, "%s: there is nothing to draw", path);
+    fplt__buffer_add(script, "set encoding utf8\n");
     fplt__buffer_add(script, svg ? "set terminal svg size 900,560 enhanced rounded "
                                    "background rgb 'white' font 'DejaVu Sans,13'\n"
                                  : "set terminal pngcairo size 1350,840 enhanced rounded "

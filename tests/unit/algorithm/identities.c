@@ -198,6 +198,72 @@ static void invariants_hold(void **state)
     problem_free(&p);
 }
 
+/* An agent keeps a mirrored vector on the grid of the sum, so that the running sum is that of its own
+ * numbers; the first feature is tiny, so that rounding to the grid changes something. */
+static void mirrored_vectors_are_on_the_grid(void **state)
+{
+    (void)state;
+    enum { ROWS = 8 };
+    static const char *const names[] = {"fed-plt", "fedsplit", "scaffold", "5gcs"};
+    double dense[2 * ROWS * AGENTS], label[ROWS * AGENTS];
+    size_t share[AGENTS];
+    fplt_stream stream = fplt_stream_make(5, 0, FPLT_FOR_TEST, 0, 0, 0);
+    for (int r = 0; r < ROWS * AGENTS; r++) {
+        dense[2 * r] = 1e-6 * fplt_stream_normal(&stream);
+        dense[2 * r + 1] = fplt_stream_normal(&stream);
+        label[r] = fplt_stream_below(&stream, 2) ? 1 : -1;
+        share[r / ROWS] = ROWS;
+    }
+    fplt_rows rows = {.count = ROWS * AGENTS, .features = 2, .dense = dense, .label = label};
+    fplt_error error;
+    problem p = {.agents = AGENTS, .n = 2};
+    assert_ok(fplt_dataset_from_rows(&rows, FPLT_TASK_BINARY, share, AGENTS, &p.data, &error),
+              error);
+    fplt_objective_settings cost = fplt_objective_defaults();
+    assert_ok(fplt_objective_create(&cost, p.data, &p.objective, &error), error);
+    for (size_t m = 0; m < sizeof names / sizeof *names; m++) {
+        trial t = {.algorithm = names[m]};
+        trial_start(&t, &p);
+        for (int k = 0; k < 5; k++)
+            trial_round(&t);
+        for (uint32_t i = 0; i < AGENTS; i++) {
+            const double *own = fplt_engine_kept(t.engine, i);
+            double rounded[2] = {own[0], own[1]};
+            fplt_grid_round(rounded, 2);
+            assert_true(own[0] != 0 && fabs(own[0]) < 1e-4);
+            assert_memory_equal(rounded, own, sizeof rounded);
+        }
+        trial_end(&t);
+    }
+    problem_free(&p);
+}
+
+/* SCAFFOLD divides by the steps it took, which are not the epochs where an epoch is a pass: with a tiny
+ * step a pass in minibatches without replacement averages to the whole gradient. */
+static void scaffold_counts_minibatches(void **state)
+{
+    (void)state;
+    problem p = problem_logistic(AGENTS, N, 30, 0.2, 2);
+    fplt_run_settings settings = fplt_run_defaults();
+    settings.algorithm = fplt_algorithm_find("scaffold");
+    settings.training.solver = fplt_solver_find("sgd");
+    settings.training.batch = 5; /* divides the 30 records: all count alike */
+    settings.training.by_pass = 1;
+    settings.training.epochs = 2;
+    settings.training.step = 1e-7;
+    fplt_error error;
+    fplt_engine *engine;
+    assert_ok(fplt_engine_create(p.objective, &settings, &engine, &error), error);
+    assert_ok(fplt_engine_round(engine, &error), error);
+    for (uint32_t i = 0; i < AGENTS; i++) {
+        row zero = {0}, g;
+        logistic_gradient(&p, i, zero, g);
+        assert_true(largest_difference(fplt_engine_kept(engine, i), g, N) <= 1e-5);
+    }
+    fplt_engine_destroy(engine);
+    problem_free(&p);
+}
+
 /* A round by hand, on any state one likes. */
 struct hand {
     const fplt_algorithm *algorithm;
@@ -399,6 +465,8 @@ int main(void)
         cmocka_unit_test(one_epoch_is_gradient_descent),
         cmocka_unit_test(fedprox_without_a_pull_is_fedavg),
         cmocka_unit_test(invariants_hold),
+        cmocka_unit_test(mirrored_vectors_are_on_the_grid),
+        cmocka_unit_test(scaffold_counts_minibatches),
         cmocka_unit_test(nothing_moves_at_the_fixed_point),
         cmocka_unit_test(by_hand_is_the_engine),
     };

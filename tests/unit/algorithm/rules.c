@@ -234,6 +234,11 @@ static void automatic_values_are_the_published_ones(void **state)
             assert_close(parameter[i], expected[m].parameter[i], 1e-15);
         assert_close(a->step(&facts, parameter), expected[m].step, 1e-15);
     }
+    /* a weak pull on costs that are not convex leaves the step below 2/(L + pull) */
+    const double eta = 100;
+    facts.curvature.lowest = -2;
+    assert_true(fplt_algorithm_find("fedpd")->step(&facts, &eta) < 2 / (L + 1 / eta));
+    assert_true(fplt_algorithm_find("fedsplit")->step(&facts, &eta) < 2 / (L + 1 / eta));
     /* where the costs are not convex every method still finds values that make d convex */
     facts.curvature.lowest = -0.5;
     for (size_t m = 0; fplt_algorithm_list(m); m++) {

@@ -216,6 +216,7 @@ static void many_levels_are_kept_sparse(void **state)
     assert_null(all.dense);
     for (size_t r = 0; r < ROWS; r += 97) {
         assert_true(value_at(&all, r, r) == 1);
+        assert_int_equal(all.start[r + 1] - all.start[r], r % 3 ? 2 : 1);
         assert_true(value_at(&all, r, ROWS) == (double)(r % 3));
     }
     fplt_dataset_destroy(dataset);
@@ -250,6 +251,7 @@ static void what_is_wrong_is_said_with_file_and_line(void **state)
     refuse_text("x.csv", "a,label\n1,1\n2\n", s, "x.csv:3: ", "1 fields, but the first line has 2");
     refuse_text("x.csv", "a,label\n1,1\n1,2,3\n", s, "x.csv:3: ", "3 fields");
     refuse_text("x.csv", "site,a,label\n\"x\ny\",1,1\n2\n", s, "x.csv:4: ", "1 fields");
+    refuse_text("x.csv", "a,label\n\"x\ny\",1\n", s, "x.csv:2: ", "'x.y' is not a number");
     refuse_text("x.csv", "a,label\n1,1\nNaN,0\n", s,
                 "x.csv:3: ", "column 'a': 'NaN' is not a finite number");
     refuse_text("x.csv", "a,label\n1,1\n-inf,0\n", s, "x.csv:3: ", "not a finite number");

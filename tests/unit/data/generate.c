@@ -90,7 +90,7 @@ static void an_agents_rows_do_not_depend_on_the_others(void **state)
     fplt_dataset_destroy(other);
 }
 
-/* Least squares by normal equations, as an independent way to the truth behind regression labels. */
+/* Least squares by normal equations: an independent way to the truth behind regression labels. */
 static void solve_least_squares(const fplt_rows *rows, double *x)
 {
     lapack_int n = (lapack_int)rows->features;

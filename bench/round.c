@@ -1,0 +1,109 @@
+/* A Fed-PLT round at the paper's size (100 agents, n = 5, q = 250, 5 epochs: 500 local gradients,
+ * without the criterion) against its 500 kernel calls alone, on one thread and on all, and what the
+ * exact sum costs. The two are timed in turn, and of many short repetitions the quickest counts: other
+ * programs on the machine can only make one slower. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "fedplt.h"
+
+enum { REPEATS = 101, BATCH = 20, EPOCHS = 5 };
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
+}
+
+static void check(fplt_status status, const fplt_error *error)
+{
+    if (status) {
+        fprintf(stderr, "round: %s\n", error->text);
+        exit(1);
+    }
+}
+
+static double kernel_calls(const fplt_objective *objective, double *scratch)
+{
+    static double x[5], gradient[8];
+    double begun = now();
+    for (int b = 0; b < BATCH; b++)
+        for (uint32_t i = 0; i < 100; i++)
+            for (int e = 0; e < EPOCHS; e++)
+                fplt_objective_gradient(objective, i, x, gradient, scratch);
+    return (now() - begun) / BATCH;
+}
+
+static fplt_engine *engine_on(const fplt_objective *objective, unsigned threads)
+{
+    fplt_error error;
+    fplt_engine *engine;
+    fplt_run_settings settings = fplt_run_defaults();
+    settings.threads = threads;
+    check(fplt_engine_create(objective, &settings, &engine, &error), &error);
+    return engine;
+}
+
+static double rounds(fplt_engine *engine)
+{
+    fplt_error error;
+    double begun = now();
+    for (int b = 0; b < BATCH; b++)
+        check(fplt_engine_round(engine, &error), &error);
+    return (now() - begun) / BATCH;
+}
+
+/* Time of adding one number to the exact sum, in nanoseconds. */
+static double exact_addition(void)
+{
+    enum { LENGTH = 1000, ADDITIONS = 200 };
+    static double x[LENGTH];
+    double best = HUGE_VAL;
+    fplt_error error;
+    fplt_sum *sum;
+    fplt_stream stream = fplt_stream_make(1, 0, FPLT_FOR_TEST, 0, 0, 0);
+    fplt_stream_normals(&stream, 1, x, LENGTH);
+    check(fplt_sum_create(LENGTH, FPLT_SUM_EXPONENT, &sum, &error), &error);
+    for (int r = 0; r < REPEATS; r++) {
+        double begun = now();
+        for (int i = 0; i < ADDITIONS; i++)
+            fplt_sum_add(sum, 0, x, LENGTH);
+        best = fmin(best, (now() - begun) * 1e3 / ADDITIONS / LENGTH);
+    }
+    fplt_sum_destroy(sum);
+    return best;
+}
+
+int main(void)
+{
+    fplt_error error;
+    fplt_dataset *dataset;
+    fplt_objective *objective;
+    fplt_generate_settings data = fplt_generate_defaults();
+    fplt_objective_settings cost = fplt_objective_defaults();
+    check(fplt_dataset_generate(&data, &dataset, &error), &error);
+    check(fplt_objective_create(&cost, dataset, &objective, &error), &error);
+    double *scratch = calloc(fplt_objective_scratch(objective) + 8, sizeof *scratch);
+    fplt_engine *single = engine_on(objective, 1), *every = engine_on(objective, 0);
+    double one = HUGE_VAL, calls = HUGE_VAL, all = HUGE_VAL;
+    for (int r = 0; r < REPEATS; r++) {
+        calls = fmin(calls, kernel_calls(objective, scratch));
+        one = fmin(one, rounds(single));
+        all = fmin(all, rounds(every));
+    }
+    printf("kernel %s, 100 agents, n = 5, q = 250, 5 epochs\n", fplt_objective_kernel(objective));
+    printf("  500 kernel calls     %8.1f us\n", calls);
+    printf("  a round, 1 thread    %8.1f us  %.3f of the kernel calls (target 1.15)\n", one,
+           one / calls);
+    printf("  a round, all threads %8.1f us  %.2f times as fast\n", all, one / all);
+    printf("  exact sum            %8.2f ns a number added\n", exact_addition());
+    free(scratch);
+    fplt_engine_destroy(single);
+    fplt_engine_destroy(every);
+    fplt_objective_destroy(objective);
+    fplt_dataset_destroy(dataset);
+    return 0;
+}

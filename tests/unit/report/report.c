@@ -1,0 +1,268 @@
+/* Tables, history, pictures and the progress line. */
+#include "testing.h"
+
+#include <jansson.h>
+
+#include "failing.h"
+#include "fedplt/report.h"
+#include "report/buffer.h"
+#include "temporary.h"
+
+static fplt_table *sample(void)
+{
+    static const char *const columns[] = {"name", "count", "value"};
+    fplt_error error;
+    fplt_table *table;
+    assert_ok(fplt_table_create(columns, 3, &table, &error), error);
+    fplt_table_text(table, "plain");
+    fplt_table_whole(table, 12);
+    fplt_table_number(table, 0.1, 3);
+    fplt_table_text(table, "Zürich, \"north\"");
+    fplt_table_whole(table, -3456);
+    fplt_table_number(table, NAN, 3);
+    fplt_table_text(table, NULL);
+    return table;
+}
+
+static void tables_are_aligned(void **state)
+{
+    (void)state;
+    fplt_table *table = sample();
+    fplt_error error;
+    char *text;
+    assert_int_equal(fplt_table_rows(table), 2);
+    assert_ok(fplt_table_render(table, FPLT_TABLE_ALIGNED, &text, &error), error);
+    assert_string_equal(text, "name             count  value\n"
+                              "---------------  -----  -----\n"
+                              "plain               12    0.1\n"
+                              "Zürich, \"north\"  -3456      -\n"
+                              "-                    -      -\n");
+    fplt_free(text);
+    fplt_table_destroy(table);
+}
+
+static void csv_is_quoted(void **state)
+{
+    (void)state;
+    fplt_table *table = sample();
+    fplt_error error;
+    char *text;
+    assert_ok(fplt_table_render(table, FPLT_TABLE_CSV, &text, &error), error);
+    assert_string_equal(text, "name,count,value\n"
+                              "plain,12,0.10000000000000001\n"
+                              "\"Zürich, \"\"north\"\"\",-3456,\n"
+                              ",,\n");
+    fplt_free(text);
+    fplt_table_destroy(table);
+}
+
+static void json_is_read_back(void **state)
+{
+    (void)state;
+    fplt_table *table = sample();
+    fplt_error error;
+    char *text;
+    assert_ok(fplt_table_render(table, FPLT_TABLE_JSON, &text, &error), error);
+    json_t *rows = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    assert_int_equal(json_array_size(rows), 3);
+    const json_t *row = json_array_get(rows, 1);
+    assert_string_equal(json_string_value(json_object_get(row, "name")), "Zürich, \"north\"");
+    assert_int_equal(json_integer_value(json_object_get(row, "count")), -3456);
+    assert_true(json_is_null(json_object_get(row, "value")));
+    assert_true(json_real_value(json_object_get(json_array_get(rows, 0), "value")) == 0.1);
+    json_decref(rows);
+    fplt_free(text);
+    fplt_table_destroy(table);
+}
+
+static void width_counts_columns(void **state)
+{
+    (void)state;
+    assert_int_equal(fplt__text_width("abc"), 3);
+    assert_int_equal(fplt__text_width("ü√‖"), 3);
+    assert_int_equal(fplt__text_width("x\xcc\x84"), 1); /* a combining bar */
+    assert_int_equal(fplt__text_width("東京"), 4);
+    assert_int_equal(fplt__text_width("\xff\xfe"), 2); /* no UTF-8 */
+    assert_int_equal(fplt__text_width("a\xc3"), 2);    /* cut short */
+}
+
+static void tables_survive_want_of_memory(void **state)
+{
+    (void)state;
+    static const char *const columns[] = {"a", "b"};
+    for (fplt_table_form form = FPLT_TABLE_ALIGNED; form <= FPLT_TABLE_JSON; form++)
+        survives_failing_allocations(
+            {
+                fplt_table *table;
+                char *text = NULL;
+                status = fplt_table_create(columns, 2, &table, NULL);
+                if (!status) {
+                    fplt_table_text(table, "x");
+                    fplt_table_whole(table, 1);
+                    status = fplt_table_render(table, form, &text, NULL);
+                    fplt_free(text);
+                    fplt_table_destroy(table);
+                }
+            },
+            5);
+}
+
+static fplt_progress progress_at(uint64_t round, double criterion)
+{
+    return (fplt_progress){.round = round,
+                           .active = 3,
+                           .measured = 1,
+                           .measure = {.criterion = criterion,
+                                       .objective = 1.0 / 3,
+                                       .hits = 7,
+                                       .records = 9,
+                                       .classifies = 1},
+                           .counters = {.rounds = round,
+                                        .gradients = 5.5,
+                                        .vectors_up = 1,
+                                        .vectors_down = 2,
+                                        .bytes_up = 8,
+                                        .bytes_down = 16,
+                                        .time = 100.25,
+                                        .paper_time = 99}};
+}
+
+static fplt_history *history_of(size_t count)
+{
+    fplt_error error;
+    fplt_history *history;
+    assert_ok(fplt_history_create(&history, &error), error);
+    for (size_t i = 0; i < count; i++) {
+        fplt_progress row = progress_at(i, pow(0.7, (double)i));
+        assert_ok(fplt_history_add(history, &row, &error), error);
+        row.measured = 0;
+        assert_ok(fplt_history_add(history, &row, &error), error);
+    }
+    assert_int_equal(fplt_history_count(history), count);
+    return history;
+}
+
+/* Written and read again, a history has the same bits. */
+static void history_round_trips(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt_history *history = history_of(40), *copy;
+    char *text, *again;
+    assert_ok(fplt_history_csv(history, &text, &error), error);
+    temporary file = temporary_file(text, strlen(text));
+    assert_ok(fplt_history_create(&copy, &error), error);
+    assert_ok(fplt_history_read(copy, file.path, 1000, 9, &error), error);
+    assert_ok(fplt_history_csv(copy, &again, &error), error);
+    assert_string_equal(text, again);
+    fplt_history_destroy(copy);
+    assert_ok(fplt_history_create(&copy, &error), error);
+    assert_ok(fplt_history_read(copy, file.path, 12, 9, &error), error);
+    assert_int_equal(fplt_history_count(copy), 12);
+    unlink(file.path);
+    file = temporary_file("round,nonsense\n", 15);
+    assert_int_equal(fplt_history_read(copy, file.path, 12, 9, &error), FPLT_BAD_DATA);
+    assert_contains(error.text, ":1: this is not the history of a run");
+    unlink(file.path);
+    fplt_free(text);
+    fplt_free(again);
+    fplt_history_destroy(copy);
+    fplt_history_destroy(history);
+}
+
+static void has_first_bytes(const char *path, const char *bytes, size_t count)
+{
+    char found[16] = "";
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_true(fread(found, 1, sizeof found, file) == sizeof found);
+    assert_memory_equal(found, bytes, count);
+    fclose(file);
+    unlink(path);
+}
+
+static void pictures_are_drawn(void **state)
+{
+    (void)state;
+    fplt_error error = {FPLT_OK, ""};
+    char folder[] = "/tmp/fedplt-plot-XXXXXX", path[64];
+    fplt_history *history = history_of(5000); /* more than one pipe holds */
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/a.svg", folder);
+    fplt_status status = fplt_history_plot(history, "it's a 'title'", NULL, 1e-5, path, &error);
+    if (status == FPLT_UNSUPPORTED) {
+        print_message("skipped: %s\n", error.text);
+        rmdir(folder);
+        fplt_history_destroy(history);
+        skip();
+    }
+    assert_ok(status, error);
+    has_first_bytes(path, "<?xml", 5);
+    snprintf(path, sizeof path, "%s/a.png", folder);
+    assert_ok(fplt_history_plot(history, "title", "label", 0, path, &error), error);
+    has_first_bytes(path, "\x89PNG\r\n\x1a\n", 8);
+
+    snprintf(path, sizeof path, "%s/a.gif", folder);
+    assert_int_equal(fplt_history_plot(history, "t", NULL, 0, path, &error), FPLT_BAD_VALUE);
+    snprintf(path, sizeof path, "%s/none/a.svg", folder);
+    assert_int_equal(fplt_history_plot(history, "t", NULL, 0, path, &error), FPLT_IO);
+
+    /* Where gnuplot is not found, that is said and nothing is left behind. */
+    char *before = strdup(getenv("PATH"));
+    setenv("PATH", folder, 1);
+    snprintf(path, sizeof path, "%s/a.svg", folder);
+    assert_int_equal(fplt_history_plot(history, "t", NULL, 0, path, &error), FPLT_UNSUPPORTED);
+    assert_contains(error.text, "gnuplot is not installed");
+    setenv("PATH", before, 1);
+    free(before);
+    assert_int_equal(rmdir(folder), 0);
+    fplt_history_destroy(history);
+}
+
+/* Nothing in the first 0.2 s, at most ten lines a second, the bar half full half way down the
+ * logarithm. */
+static void meter_is_calm(void **state)
+{
+    (void)state;
+    fplt_meter meter = {.rounds = 1000000, .tolerance = 1e-10};
+    char line[256];
+    size_t lines = 0;
+    double start = 1000;
+    for (int i = 0, half = 0; i <= 2000; i++) {
+        fplt_progress progress = progress_at((uint64_t)i, pow(10, -i / 200.0));
+        size_t length = fplt_meter_line(&meter, &progress, start + i * 0.001, line, sizeof line);
+        assert_true(i >= 200 || !length);
+        assert_true(length < 80);
+        lines += length > 0;
+        if (i >= 1000 && length && !half++) {
+            char percent[16];
+            snprintf(percent, sizeof percent, "%3.0f %%", i / 20.0);
+            assert_contains(line, percent);
+            assert_contains(line, "1e+03/s");
+            assert_contains(line, "1 s left");
+            assert_contains(line, "[#########.........]");
+        }
+    }
+    assert_in_range(lines, 16, 19);
+
+    fplt_meter rounds = {.rounds = 100, .width = 60};
+    fplt_progress first = progress_at(0, 1), later = progress_at(25, 1);
+    assert_int_equal(fplt_meter_line(&rounds, &first, 0, line, sizeof line), 0);
+    assert_true(fplt_meter_line(&rounds, &later, 1, line, sizeof line) < 60);
+    assert_contains(line, " 25 %");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables_are_aligned),
+        cmocka_unit_test(csv_is_quoted),
+        cmocka_unit_test(json_is_read_back),
+        cmocka_unit_test(width_counts_columns),
+        cmocka_unit_test(tables_survive_want_of_memory),
+        cmocka_unit_test(history_round_trips),
+        cmocka_unit_test(pictures_are_drawn),
+        cmocka_unit_test(meter_is_calm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
