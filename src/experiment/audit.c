@@ -113,11 +113,17 @@ static double other_label(fplt_task task, uint32_t outputs, double label)
     return -label;
 }
 
-/* The row's numbers in reverse with alternating signs: as long as before, elsewhere. */
+/* The row's numbers in reverse with alternating signs: as long as before, and elsewhere; turned
+ * away from the row where it would be near. */
 static void turn_row(const double *from, double *to, size_t count)
 {
-    for (size_t k = 0; k < count; k++)
+    double dot = 0;
+    for (size_t k = 0; k < count; k++) {
         to[k] = (k % 2 ? -1 : 1) * from[count - 1 - k];
+        dot += to[k] * from[k];
+    }
+    for (size_t k = 0; dot > 0 && k < count; k++)
+        to[k] = -to[k];
 }
 
 /* How far the gradient of the canary can be from that of the record it replaces. Logistic: the

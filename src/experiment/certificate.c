@@ -73,8 +73,8 @@ static json_t *mechanism_json(const fplt_private_view *view)
         (json_int_t)mechanism->rounds, "rho", real(view->rho), "inverse_rho",
         mechanism->inverse_rho, "strong_convexity", mechanism->strong_convexity, "smoothness",
         mechanism->smoothness, "theorem_f_applies", mechanism->full_participation, "lattice_noise",
-        mechanism->lattice, "lattice", "deviation", 1048576.0, "spacing",
-        sqrt(2 * mechanism->step) * mechanism->noise_tau / 1048576.0);
+        mechanism->lattice, "lattice", "deviation", FPLT_NOISE_SCALE, "spacing",
+        sqrt(2 * mechanism->step) * mechanism->noise_tau / FPLT_NOISE_SCALE);
 }
 
 static json_t *promise_json(const fplt_private_view *view)
@@ -342,16 +342,8 @@ static void check_bounds(struct verification *self)
     }
     compare(self, "the sensitivity of a record's gradient",
             number(reader, "mechanism", "sensitivity"), view->constants.sensitivity);
-    find(self,
-         view->mechanism.strong_convexity <= view->curvature.lowest + 1e-12 &&
-             view->mechanism.smoothness >= view->curvature.highest * (1 - 1e-12),
-         "the curvature %.6g .. %.6g %s the bounds %.6g .. %.6g of the loss and the regulariser",
-         view->mechanism.strong_convexity, view->mechanism.smoothness,
-         view->mechanism.strong_convexity <= view->curvature.lowest + 1e-12 &&
-                 view->mechanism.smoothness >= view->curvature.highest * (1 - 1e-12)
-             ? "covers"
-             : "does not cover",
-         view->curvature.lowest, view->curvature.highest);
+    compare(self, "the least curvature", view->mechanism.strong_convexity, view->curvature.lowest);
+    compare(self, "the largest curvature", view->mechanism.smoothness, view->curvature.highest);
 }
 
 static void check_method(struct verification *self)
@@ -386,6 +378,27 @@ static void check_method(struct verification *self)
              "the bound for a final model is about fed-plt, and the algorithm is %s", algorithm);
 }
 
+/* Numbers that follow from others in one line. */
+static void check_details(struct verification *self)
+{
+    struct reader *reader = &self->reader;
+    const fplt_privacy_mechanism *mechanism = &self->view.mechanism;
+    double deviation = sqrt(2 * mechanism->step) * mechanism->noise_tau;
+    const json_t *rho = json_object_get(json_object_get(reader->root, "mechanism"), "rho");
+    const json_t *lattice = json_object_get(json_object_get(reader->root, "mechanism"), "lattice");
+    compare(self, "the deviation of the noise", number(reader, "mechanism", "noise_deviation"),
+            deviation);
+    compare(self, "the lattice's deviation",
+            json_number_value(json_object_get(lattice, "deviation")), FPLT_NOISE_SCALE);
+    compare(self, "the lattice's spacing", json_number_value(json_object_get(lattice, "spacing")),
+            deviation / FPLT_NOISE_SCALE);
+    if (json_is_number(rho))
+        compare(self, "rho", json_number_value(rho), 1 / mechanism->inverse_rho);
+    find(self, count(reader, "model", "dimension") == mechanism->dimension,
+         "the model has %llu coordinates, the claim is for %zu",
+         (unsigned long long)count(reader, "model", "dimension"), mechanism->dimension);
+}
+
 static void check_source(struct verification *self)
 {
     struct reader *reader = &self->reader;
@@ -417,7 +430,8 @@ static void check_agents(struct verification *self)
         fplt_privacy_claim claim;
         double epsilon;
         beyond += rounds > view->mechanism.rounds;
-        if (fplt_private_claim(view, i, rounds, &claim, &epsilon, &error) ||
+        if (json_integer_value(json_object_get(entry, "agent")) != (json_int_t)i ||
+            fplt_private_claim(view, i, rounds, &claim, &epsilon, &error) ||
             !same(json_number_value(json_object_get(entry, "gdp_mu")), claim.gdp_mu) ||
             !same(json_number_value(json_object_get(entry, "epsilon")), epsilon))
             wrong++;
@@ -448,8 +462,17 @@ static void check_promise(struct verification *self)
     }
     compare(self, "mu", number(reader, "promise", "gdp_mu"), claim.gdp_mu);
     compare(self, "epsilon", number(reader, "promise", "epsilon"), epsilon);
-    if (isfinite(claim.round_factor))
-        compare(self, "kappa", number(reader, "promise", "kappa"), claim.round_factor);
+    compare(self, "kappa", number(reader, "promise", "kappa"), claim.round_factor);
+    compare(self, "the Renyi rate", number(reader, "promise", "renyi_rate"), claim.renyi_rate);
+    compare(self, "mu of a step", number(reader, "promise", "mu_step"), claim.mu_step);
+    compare(self, "mu of a round", number(reader, "promise", "mu_round"), claim.mu_round);
+    find(self,
+         strcmp(text_of(reader, "promise", "conversion"), claim.is_gaussian ? "exact" : "tight") ==
+             0,
+         "the conversion is %s", claim.is_gaussian ? "exact" : "tight");
+    if (!claim.is_gaussian)
+        compare(self, "the order of the conversion", number(reader, "promise", "order"),
+                fplt_privacy_order(&claim, FPLT_CONVERT_BEST, view->delta));
     find(self, strcmp(text_of(reader, "promise", "method"), claim.method) == 0, "the method is: %s",
          claim.method);
     find(self, count(reader, "promise", "rounds") == view->mechanism.rounds,
@@ -505,6 +528,7 @@ static fplt_status verify(struct verification *self, const json_t *model,
     if (!status) {
         check_source(self);
         check_bounds(self);
+        check_details(self);
         check_method(self);
         check_promise(self);
         if (model)
