@@ -205,13 +205,25 @@ static fplt_status set_rows(fplt_settings *settings, fplt_error *error)
     return set_number(settings, "radius", rows, error);
 }
 
+/* What an earlier plan wrote is not what a person gave. */
+static fplt_status forget_plan(fplt_settings *settings, fplt_error *error)
+{
+    static const char *const automatic[] = {"gamma", "rho"};
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; !status && i < 2; i++)
+        if (fplt_settings_find(settings, automatic[i]) &&
+            fplt_settings_given(settings, automatic[i]) && !is_given(settings, automatic[i]))
+            status = set_text(settings, automatic[i], "auto", error);
+    return status;
+}
+
 fplt_status fplt_private_prepare(fplt_settings *settings, fplt_error *error)
 {
     fplt_status status = check_section(settings, error);
     if (status || !fplt_private_wanted(settings))
         return status;
     if ((status = refuse_conflicts(settings, error)) || (status = check_solver(settings, error)) ||
-        (status = set_rows(settings, error)) ||
+        (status = set_rows(settings, error)) || (status = forget_plan(settings, error)) ||
         (status = set_text(settings, "tolerance", "0", error)) ||
         (status = set_text(settings, "change", "0", error)) ||
         (status = set_text(settings, "tau", "1", error)))
