@@ -563,6 +563,11 @@ const fplt_job_view *fplt_job_see(const fplt_job *job)
     return &job->view;
 }
 
+fplt_job_view *fplt_job_edit(fplt_job *job)
+{
+    return &job->view;
+}
+
 fplt_status fplt_job_start(fplt_job *job, const double *x, size_t dimension, const char *origin,
                            fplt_error *error)
 {
