@@ -190,5 +190,9 @@ const struct fplt__paper_form fplt__paper_forms[FPLT_PAPER_TABLES] = {
      "The paper does not say which step it uses. First every agent's automatic gamma = 2/(lmin + "
      "lmax + 2/rho), then one gamma for all agents, tuned for each rho.",
      wish_rho},
-    {"IX", "tab:Ne", "Local epochs N_e, Fed-PLT, t_G = 1", "time", NULL, wish_epochs},
+    {"IX", "tab:Ne", "Local epochs N_e, Fed-PLT, t_G = 1", "time",
+     "Where gamma is auto each agent has a step for its own curvature, which helps most where N_e "
+     "is "
+     "small; one gamma for all agents is searched too.",
+     wish_epochs},
 };
