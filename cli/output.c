@@ -1,8 +1,10 @@
 /* Standard output and standard error. */
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -36,12 +38,20 @@ fplt_status cli_print_json(json_t *json, fplt_error *error)
     return FPLT_OK;
 }
 
+/* Whether standard output is a pipe whose reader has left. The write that noticed it may be long
+ * past, so errno cannot tell. */
+static int reader_has_left(void)
+{
+    struct pollfd out = {STDOUT_FILENO, POLLOUT, 0};
+    return poll(&out, 1, 0) > 0 && out.revents & (POLLERR | POLLHUP);
+}
+
 /* A reader that has seen enough (head) is not a failure of ours. */
 fplt_status cli_flush(fplt_error *error)
 {
     errno = 0;
     int failed = fflush(stdout) || ferror(stdout);
-    if (failed && errno != EPIPE)
+    if (failed && !reader_has_left())
         return fplt_error_set(error, FPLT_IO, "standard output cannot be written: %s",
                               strerror(errno ? errno : EIO));
     return FPLT_OK;

@@ -21,8 +21,10 @@ typedef struct fplt_run_settings {
     const fplt_algorithm *algorithm;
     const double *parameter; /* the algorithm's, NaN: auto; NULL: all at their defaults (copied) */
     fplt_training training;
-    const fplt_training *each; /* one an agent instead of `training`, or NULL (copied) */
-    const fplt_prox *prox;     /* borrowed; NULL: h = 0 */
+    const fplt_training
+        *each;             /* one an agent instead of `training`, which is then not looked at, or
+                                  NULL (copied) */
+    const fplt_prox *prox; /* borrowed; NULL: h = 0 */
     const fplt_participation *participation; /* borrowed; NULL: all */
     const fplt_curvature *curvatures; /* one an agent (copied); NULL: estimated from the data */
     fplt_curvature curvature;         /* of all, where not {0, 0}: public bounds */
@@ -103,7 +105,9 @@ FPLT_API void fplt_engine_destroy(fplt_engine *engine);
 /* To the end, from wherever the engine is. Divergence is an outcome, not an error. */
 FPLT_API fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer, void *context,
                                      fplt_result *result, fplt_error *error);
-/* One round; FPLT_DIVERGED when a number left the range. */
+/* One round; FPLT_DIVERGED when a number left the range. A round that fails leaves some agents with
+ * their new state and others without: round, run and save then fail alike until a checkpoint is
+ * loaded. */
 FPLT_API fplt_status fplt_engine_round(fplt_engine *engine, fplt_error *error);
 /* At the mean of the agents' models, or at the model where agents keep none. A diagnostic: not
  * counted as sent. */

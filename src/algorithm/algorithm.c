@@ -254,3 +254,20 @@ double fplt__balanced_rho(const fplt_curvature *curvature)
     double rho = 1 / sqrt(fplt__usable_lowest(curvature) * curvature->highest);
     return curvature->lowest < 0 ? fmin(rho, -0.5 / curvature->lowest) : rho;
 }
+
+void fplt__choose_rho(const fplt_facts *facts, double *parameter)
+{
+    if (isnan(parameter[0]))
+        parameter[0] = fplt__balanced_rho(&facts->curvature);
+}
+
+double fplt__rho_inverse(const fplt_facts *facts, const double *parameter)
+{
+    (void)facts;
+    return 1 / parameter[0];
+}
+
+double fplt__rho_step(const fplt_facts *facts, const double *parameter)
+{
+    return fplt__proximal_step(facts, 1 / parameter[0]);
+}

@@ -53,6 +53,12 @@ void fplt__mean(const double *sum, uint32_t count, double *out, size_t dimension
  * relatives. A strong convexity that is missing or tiny counts as 1e-4 of the smoothness; where a cost
  * is not convex, at most 1/(2 |lowest|), so that the local subproblem is. */
 double fplt__balanced_rho(const fplt_curvature *curvature);
+
+/* For methods whose parameter number 0 is the penalty rho of their proximal local cost: its automatic
+ * value, 1/rho, and the step that contracts most. */
+void fplt__choose_rho(const fplt_facts *facts, double *parameter);
+double fplt__rho_inverse(const fplt_facts *facts, const double *parameter);
+double fplt__rho_step(const fplt_facts *facts, const double *parameter);
 double fplt__usable_lowest(const fplt_curvature *curvature);
 
 #endif

@@ -1,0 +1,86 @@
+/* The line that shows how far a long experiment is. */
+#include "progress.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BAR = 30 };
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+void cli_progress_begin(cli_progress *progress, int quiet)
+{
+    struct winsize size;
+    *progress = (cli_progress){.begun = now()};
+    if (quiet || !isatty(STDERR_FILENO))
+        return;
+    progress->width = 80;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20)
+        progress->width = size.ws_col;
+}
+
+static void draw(cli_progress *progress, size_t done, size_t total, double seconds)
+{
+    char line[160], bar[BAR + 1];
+    size_t full = total ? BAR * done / total : 0;
+    memset(bar, '.', BAR);
+    memset(bar, '#', full < BAR ? full : BAR);
+    bar[BAR] = 0;
+    unsigned left = (unsigned)lround(seconds * (double)(total - done) / (double)done);
+    snprintf(line, sizeof line, "[%s] %zu of %zu, %u:%02u left", bar, done, total, left / 60,
+             left % 60);
+    fprintf(stderr, "\r%.*s\x1b[K", (int)progress->width - 1, line);
+    fflush(stderr);
+    progress->shown = 1;
+}
+
+int cli_progress_watch(void *context, size_t done, size_t total)
+{
+    cli_progress *progress = context;
+    double time = now();
+    if (progress->width && done && done <= total && time - progress->begun > 0.2 &&
+        time - progress->drawn > 0.1) {
+        progress->drawn = time;
+        draw(progress, done, total, time - progress->begun);
+    }
+    return cli_interrupted();
+}
+
+double cli_progress_end(cli_progress *progress)
+{
+    if (progress->shown)
+        fputs("\r\x1b[K", stderr);
+    progress->shown = 0;
+    return now() - progress->begun;
+}
+
+fplt_status cli_interrupted_status(cli_call *cli, fplt_status status)
+{
+    if (!status || !cli_interrupted())
+        return status;
+    cli_warn("interrupted; nothing is kept");
+    cli->exit_status = 130;
+    return FPLT_OK;
+}
+
+void cli_brief(double value, char *text, size_t size)
+{
+    if (isnan(value))
+        snprintf(text, size, "%s", "");
+    else if (isinf(value))
+        snprintf(text, size, "not reached");
+    else if (value >= 1e6)
+        snprintf(text, size, "%.4gM", value / 1e6);
+    else if (value >= 1e4)
+        snprintf(text, size, "%.4gk", value / 1e3);
+    else
+        snprintf(text, size, "%.4g", value);
+}

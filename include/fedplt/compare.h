@@ -1,0 +1,86 @@
+/* Comparing algorithms on the same problem to a common criterion, with many Monte Carlo runs.
+ *
+ *     fplt_compare_declare(settings, ...);                the tables of a job, without an algorithm
+ *     fplt_settings_set / fplt_settings_load_yaml ...     the values
+ *     fplt_comparison_create(&wanted, &comparison, ...);
+ *     for (i = 0; i < fplt_comparison_count(comparison); i++) fplt_comparison_get(comparison, i)
+ *
+ * Generated data are drawn anew for each run; data from files stay and the keys of participation,
+ * minibatches, noise and the method's own randomness change. Run r has the same data and the same
+ * cohorts for every method. Results do not depend on the number of threads. */
+#ifndef FEDPLT_COMPARE_H
+#define FEDPLT_COMPARE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fedplt/algorithm.h"
+#include "fedplt/settings.h"
+#include "fedplt/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Told after every step of a long experiment, from any thread but never two at once; non-zero stops
+ * it. */
+typedef int (*fplt_watch)(void *context, size_t done, size_t total);
+
+/* The settings of a job without those of an algorithm, and `parameters`. */
+FPLT_API fplt_status fplt_compare_declare(fplt_settings *settings, fplt_error *error);
+
+typedef struct fplt_compare_settings {
+    const fplt_settings *settings;           /* as declared above (borrowed) */
+    const fplt_algorithm *const *algorithms; /* NULL: all there are */
+    size_t count;                            /* of `algorithms` */
+    uint32_t runs;                           /* at least 1 */
+    int tune;                                /* search each method's parameters and step first */
+    unsigned points;                         /* of a search: the same for every method */
+    unsigned threads;                        /* 0: one a core */
+    fplt_watch watch;                        /* or NULL */
+    void *context;
+} fplt_compare_settings;
+
+/* All algorithms, one run, no tuning, 25 points. */
+FPLT_API fplt_compare_settings fplt_compare_defaults(const fplt_settings *settings);
+
+/* Quartiles over all runs; a run that did not reach the criterion counts as infinite. */
+typedef struct fplt_spread {
+    double low, median, high;
+} fplt_spread;
+
+/* The median over the runs after 0, 1, 2, ... rounds; a run that has ended stays where it ended. */
+typedef struct fplt_curve {
+    size_t count;
+    const double *round, *gradients, *vectors, *paper_time, *criterion;
+} fplt_curve;
+
+typedef struct fplt_compared {
+    const fplt_algorithm *algorithm;
+    const char *refusal;     /* why it cannot run here, or NULL */
+    uint32_t runs, failures; /* failures: runs that did not reach the criterion */
+    uint32_t diverged;       /* of them, those that left the range of numbers */
+    fplt_spread rounds, gradients, vectors, time, paper_time;
+    fplt_curve curve;
+    unsigned points;                        /* of the search; 0: not tuned */
+    uint32_t tuning_runs;                   /* behind every point of the search */
+    double parameter[FPLT_MOST_PARAMETERS]; /* as resolved on the data of the first run */
+    double step;                            /* common to all agents; 0: each its automatic one */
+} fplt_compared;
+
+typedef struct fplt_comparison fplt_comparison;
+
+/* FPLT_FAILED when the watch asked to stop. */
+FPLT_API fplt_status fplt_comparison_create(const fplt_compare_settings *settings,
+                                            fplt_comparison **comparison, fplt_error *error);
+FPLT_API void fplt_comparison_destroy(fplt_comparison *comparison);
+
+FPLT_API size_t fplt_comparison_count(const fplt_comparison *comparison);
+FPLT_API const fplt_compared *fplt_comparison_get(const fplt_comparison *comparison, size_t index);
+/* The criterion to be reached: the tolerance, or its median over the runs where it is relative. */
+FPLT_API double fplt_comparison_target(const fplt_comparison *comparison);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,86 @@
+/* The tables of the paper's section "Numerical Results", computed anew and put beside the paper's own
+ * figures. */
+#ifndef FEDPLT_PAPER_H
+#define FEDPLT_PAPER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fedplt/compare.h"
+#include "fedplt/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { FPLT_PAPER_TABLES = 8, FPLT_PAPER_REMARKS = 12 };
+
+typedef struct fplt_paper_settings {
+    unsigned tables;  /* bit i: table number i of fplt_paper_list */
+    uint64_t seed;    /* of the data whose figures are shown; it tunes and judges */
+    uint32_t seeds;   /* data sets behind the medians: seed, seed + 1, ... */
+    uint32_t runs;    /* Monte Carlo runs where there is randomness */
+    unsigned points;  /* of a search: the same for every method */
+    unsigned threads; /* 0: one a core */
+    fplt_watch watch; /* or NULL */
+    void *context;
+} fplt_paper_settings;
+
+/* All tables, seed 0, 20 data sets, 100 runs, 25 points. */
+FPLT_API fplt_paper_settings fplt_paper_defaults(void);
+
+/* The tables there are: number (II to IX), the label in the paper's source, title; NULL past the
+ * last. */
+FPLT_API const char *fplt_paper_list(size_t index, const char **label, const char **title);
+
+/* One figure. A time is the paper's: t_G a local gradient, t_C a round trip, of all active agents. */
+typedef struct fplt_paper_cell {
+    const char *row, *column; /* "Fed-PLT", "t_C = 10" */
+    double paper;             /* NaN: the paper has none */
+    double ours;    /* on the first data set, mean over the runs that reached the criterion;
+                                 HUGE_VAL: none did; NaN: refused */
+    double charged; /* a time with every gradient charged, where the paper leaves one out */
+    double low, median, high; /* of `ours` over the data sets: least, median, largest */
+    double rounds;            /* on the first data set; NaN where the figure is no time */
+    uint32_t runs, failures;  /* on the first data set */
+    uint32_t failed_sets;     /* data sets on which no run reached the criterion */
+    int tuned_each;  /* parameters tuned on every data set; otherwise on the first, and carried
+                                 to the others as factors of the automatic values */
+    unsigned points; /* of the search; 0: nothing was searched */
+    const char *parameters; /* "rho 0.45, gamma 0.31", on the first data set */
+    const char *refusal;    /* why the method cannot do this, or NULL */
+} fplt_paper_cell;
+
+typedef struct fplt_paper_table {
+    const char *name, *label, *title, *quantity;
+    const char *note; /* how it was computed, or NULL */
+    size_t count;
+    const fplt_paper_cell *cells;
+    size_t remarks;
+    const char *const *remark; /* what follows from the figures: sentences */
+} fplt_paper_table;
+
+typedef struct fplt_paper fplt_paper;
+
+/* FPLT_FAILED when the watch asked to stop. */
+FPLT_API fplt_status fplt_paper_create(const fplt_paper_settings *settings, fplt_paper **paper,
+                                       fplt_error *error);
+FPLT_API void fplt_paper_destroy(fplt_paper *paper);
+/* Table number `index` of those asked for; NULL past the last. */
+FPLT_API const fplt_paper_table *fplt_paper_see(const fplt_paper *paper, size_t index);
+
+/* The paper's own figures: number `index`; zero past the last. */
+typedef struct fplt_paper_figure {
+    const char *label; /* of the table in the paper's source */
+    const char *row, *column;
+    double value;
+} fplt_paper_figure;
+
+FPLT_API int fplt_paper_figure_get(size_t index, fplt_paper_figure *figure);
+/* NaN where the paper has none. */
+FPLT_API double fplt_paper_figure_find(const char *label, const char *row, const char *column);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

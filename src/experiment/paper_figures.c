@@ -1,0 +1,137 @@
+/* The figures of the paper's tables II to IX, as printed there [section "Numerical Results"]. The
+ * first field is the label of the table in the paper's LaTeX source. */
+#include "fedplt/paper.h"
+
+#include <math.h>
+#include <string.h>
+
+static const fplt_paper_figure figures[] = {
+    {"tab:comparison-cvx-noncvx", "FedPD", "convex", 70.5e3},
+    {"tab:comparison-cvx-noncvx", "FedPD", "non-convex", 223.5e3},
+    {"tab:comparison-cvx-noncvx", "FedLin", "convex", 15.6e3},
+    {"tab:comparison-cvx-noncvx", "FedLin", "non-convex", 31.2e3},
+    {"tab:comparison-cvx-noncvx", "TAMUNA", "convex", 25.5e3},
+    {"tab:comparison-cvx-noncvx", "LED", "convex", 51e3},
+    {"tab:comparison-cvx-noncvx", "LED", "non-convex", 438e3},
+    {"tab:comparison-cvx-noncvx", "5GCS", "convex", 57e3},
+    {"tab:comparison-cvx-noncvx", "5GCS", "non-convex", 39e3},
+    {"tab:comparison-cvx-noncvx", "Fed-PLT", "convex", 13.5e3},
+    {"tab:comparison-cvx-noncvx", "Fed-PLT", "non-convex", 21e3},
+    {"tab:comparison-tc", "FedPD", "t_C = 0.1", 23.97e3},
+    {"tab:comparison-tc", "FedPD", "t_C = 1", 28.2e3},
+    {"tab:comparison-tc", "FedPD", "t_C = 10", 70.5e3},
+    {"tab:comparison-tc", "FedPD", "t_C = 100", 493.5e3},
+    {"tab:comparison-tc", "FedLin", "t_C = 0.1", 3.72e3},
+    {"tab:comparison-tc", "FedLin", "t_C = 1", 4.8e3},
+    {"tab:comparison-tc", "FedLin", "t_C = 10", 15.6e3},
+    {"tab:comparison-tc", "FedLin", "t_C = 100", 123.6e3},
+    {"tab:comparison-tc", "TAMUNA", "t_C = 0.1", 8.67e3},
+    {"tab:comparison-tc", "TAMUNA", "t_C = 1", 10.2e3},
+    {"tab:comparison-tc", "TAMUNA", "t_C = 10", 25.5e3},
+    {"tab:comparison-tc", "TAMUNA", "t_C = 100", 178.5e3},
+    {"tab:comparison-tc", "LED", "t_C = 0.1", 17.34e3},
+    {"tab:comparison-tc", "LED", "t_C = 1", 20.4e3},
+    {"tab:comparison-tc", "LED", "t_C = 10", 51e3},
+    {"tab:comparison-tc", "LED", "t_C = 100", 357e3},
+    {"tab:comparison-tc", "5GCS", "t_C = 0.1", 19.38e3},
+    {"tab:comparison-tc", "5GCS", "t_C = 1", 22.8e3},
+    {"tab:comparison-tc", "5GCS", "t_C = 10", 57e3},
+    {"tab:comparison-tc", "5GCS", "t_C = 100", 399e3},
+    {"tab:comparison-tc", "Fed-PLT", "t_C = 0.1", 4.59e3},
+    {"tab:comparison-tc", "Fed-PLT", "t_C = 1", 5.4e3},
+    {"tab:comparison-tc", "Fed-PLT", "t_C = 10", 13.5e3},
+    {"tab:comparison-tc", "Fed-PLT", "t_C = 100", 94.5e3},
+    {"tab:comparison-solvers", "TAMUNA", "gradient, all", 25.5e3},
+    {"tab:comparison-solvers", "TAMUNA", "gradient, half", 53.25e3},
+    {"tab:comparison-solvers", "5GCS", "gradient, all", 57e3},
+    {"tab:comparison-solvers", "5GCS", "gradient, half", 22.5e3},
+    {"tab:comparison-solvers", "5GCS", "accelerated, all", 57e3},
+    {"tab:comparison-solvers", "5GCS", "accelerated, half", 23.25e3},
+    {"tab:comparison-solvers", "Fed-PLT", "gradient, all", 13.5e3},
+    {"tab:comparison-solvers", "Fed-PLT", "gradient, half", 21.75e3},
+    {"tab:comparison-solvers", "Fed-PLT", "accelerated, all", 15e3},
+    {"tab:comparison-solvers", "Fed-PLT", "accelerated, half", 28.5e3},
+    {"tab:comparison-larger", "FedPD", "t_C = 2", 693.6e3},
+    {"tab:comparison-larger", "FedPD", "t_C = 20", 816e3},
+    {"tab:comparison-larger", "FedPD", "t_C = 200", 2.04e6},
+    {"tab:comparison-larger", "FedPD", "t_C = 2000", 14.28e6},
+    {"tab:comparison-larger", "FedLin", "t_C = 2", 86.8e3},
+    {"tab:comparison-larger", "FedLin", "t_C = 20", 112e3},
+    {"tab:comparison-larger", "FedLin", "t_C = 200", 364e3},
+    {"tab:comparison-larger", "FedLin", "t_C = 2000", 2.884e6},
+    {"tab:comparison-larger", "TAMUNA", "t_C = 2", 244.8e3},
+    {"tab:comparison-larger", "TAMUNA", "t_C = 20", 288e3},
+    {"tab:comparison-larger", "TAMUNA", "t_C = 200", 720e3},
+    {"tab:comparison-larger", "TAMUNA", "t_C = 2000", 5.04e6},
+    {"tab:comparison-larger", "LED", "t_C = 2", 346.8e3},
+    {"tab:comparison-larger", "LED", "t_C = 20", 408e3},
+    {"tab:comparison-larger", "LED", "t_C = 200", 1.02e6},
+    {"tab:comparison-larger", "LED", "t_C = 2000", 7.14e6},
+    {"tab:comparison-larger", "5GCS", "t_C = 2", 306e3},
+    {"tab:comparison-larger", "5GCS", "t_C = 20", 360e3},
+    {"tab:comparison-larger", "5GCS", "t_C = 200", 900e3},
+    {"tab:comparison-larger", "5GCS", "t_C = 2000", 6.3e6},
+    {"tab:comparison-larger", "Fed-PLT", "t_C = 2", 102e3},
+    {"tab:comparison-larger", "Fed-PLT", "t_C = 20", 120e3},
+    {"tab:comparison-larger", "Fed-PLT", "t_C = 200", 300e3},
+    {"tab:comparison-larger", "Fed-PLT", "t_C = 2000", 2.1e6},
+    {"tab:partial-participation", "Fed-PLT", "40 %", 22.8e3},
+    {"tab:partial-participation", "Fed-PLT", "50 %", 21.75e3},
+    {"tab:partial-participation", "Fed-PLT", "60 %", 19.8e3},
+    {"tab:partial-participation", "Fed-PLT", "70 %", 19.95e3},
+    {"tab:partial-participation", "Fed-PLT", "80 %", 16.8e3},
+    {"tab:partial-participation", "Fed-PLT", "90 %", 16.2e3},
+    {"tab:partial-participation", "Fed-PLT", "100 %", 13.5e3},
+    {"tab:noisy-gradient-variance", "Fed-PLT", "1e-6", 2.583e-2},
+    {"tab:noisy-gradient-variance", "Fed-PLT", "1e-5", 7.369e-2},
+    {"tab:noisy-gradient-variance", "Fed-PLT", "1e-4", 2.524e-1},
+    {"tab:noisy-gradient-variance", "Fed-PLT", "1e-3", 7.920e-1},
+    {"tab:noisy-gradient-variance", "Fed-PLT", "1e-2", 2.565},
+    {"tab:noisy-gradient-variance", "Fed-PLT", "1e-1", 8.116},
+    {"tab:noisy-gradient-variance", "Fed-PLT", "1", 26.055},
+    {"tab:noisy-gradient-variance", "Fed-PLT", "10", 85.273},
+    {"tab:rho", "Fed-PLT", "rho = 0.1", 184.5e3},
+    {"tab:rho", "Fed-PLT", "rho = 1", 58.5e3},
+    {"tab:rho", "Fed-PLT", "rho = 10", 243e3},
+    {"tab:Ne", "N_e = 1", "t_C = 0.1", 3.19e3},
+    {"tab:Ne", "N_e = 1", "t_C = 1", 5.8e3},
+    {"tab:Ne", "N_e = 1", "t_C = 10", 31.9e3},
+    {"tab:Ne", "N_e = 1", "t_C = 100", 292.9e3},
+    {"tab:Ne", "N_e = 2", "t_C = 0.1", 3.15e3},
+    {"tab:Ne", "N_e = 2", "t_C = 1", 4.5e3},
+    {"tab:Ne", "N_e = 2", "t_C = 10", 18e3},
+    {"tab:Ne", "N_e = 2", "t_C = 100", 153e3},
+    {"tab:Ne", "N_e = 5", "t_C = 0.1", 4.59e3},
+    {"tab:Ne", "N_e = 5", "t_C = 1", 5.4e3},
+    {"tab:Ne", "N_e = 5", "t_C = 10", 13.5e3},
+    {"tab:Ne", "N_e = 5", "t_C = 100", 94.5e3},
+    {"tab:Ne", "N_e = 8", "t_C = 0.1", 6.48e3},
+    {"tab:Ne", "N_e = 8", "t_C = 1", 7.2e3},
+    {"tab:Ne", "N_e = 8", "t_C = 10", 14.4e3},
+    {"tab:Ne", "N_e = 8", "t_C = 100", 86.4e3},
+    {"tab:Ne", "N_e = 10", "t_C = 0.1", 8.08e3},
+    {"tab:Ne", "N_e = 10", "t_C = 1", 8.8e3},
+    {"tab:Ne", "N_e = 10", "t_C = 10", 16e3},
+    {"tab:Ne", "N_e = 10", "t_C = 100", 88e3},
+    {"tab:Ne", "N_e = 20", "t_C = 0.1", 16.08e3},
+    {"tab:Ne", "N_e = 20", "t_C = 1", 16.8e3},
+    {"tab:Ne", "N_e = 20", "t_C = 10", 24e3},
+    {"tab:Ne", "N_e = 20", "t_C = 100", 96e3},
+};
+
+int fplt_paper_figure_get(size_t index, fplt_paper_figure *figure)
+{
+    if (index >= sizeof figures / sizeof *figures)
+        return 0;
+    *figure = figures[index];
+    return 1;
+}
+
+double fplt_paper_figure_find(const char *label, const char *row, const char *column)
+{
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        if (strcmp(figures[i].label, label) == 0 && strcmp(figures[i].row, row) == 0 &&
+            strcmp(figures[i].column, column) == 0)
+            return figures[i].value;
+    return NAN;
+}

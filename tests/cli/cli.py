@@ -1,0 +1,713 @@
+#!/usr/bin/python3
+"""Runs the real program the way a person or a script would. Speaks TAP.
+
+usage: tests/cli/cli.py PROGRAM [FOLDER WITH MANUAL PAGES]
+Run from the root of the source tree.
+"""
+import csv
+import io
+import json
+import os
+import pathlib
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM = os.path.abspath(sys.argv[1])
+MANUAL = pathlib.Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else None
+ROOT = pathlib.Path.cwd()
+SHARED = ROOT / "../shared"
+HEART = SHARED / "data/heart_disease/heart_disease.csv"
+CASES = []
+
+
+class Skip(Exception):
+    pass
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+def need(path):
+    if not pathlib.Path(path).exists():
+        raise Skip(f"{path} is not there")
+
+
+class Place:
+    """A folder of its own in which the program runs."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+
+    def run(self, *words, status=0, environment=None, **more):
+        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.folder, text=True,
+                              stdin=subprocess.DEVNULL, stdout=more.pop("stdout", subprocess.PIPE),
+                              stderr=subprocess.PIPE, timeout=120,
+                              env=dict(os.environ, **(environment or {})), **more)
+        assert done.returncode == status, \
+            f"{words}: status {done.returncode}, not {status}: {done.stderr or done.stdout}"
+        return done
+
+    def refuses(self, *words, says, status=2):
+        """Fails with one sentence on stderr, nothing on stdout, and no new file."""
+        before = self.files()
+        done = self.run(*words, status=status)
+        assert done.stdout == "", f"{words} wrote to stdout: {done.stdout}"
+        assert done.stderr.startswith("fedplt: "), done.stderr
+        assert done.stderr.count("\n") == 1, f"more than one line: {done.stderr}"
+        for part in [says] if isinstance(says, str) else says:
+            assert part in done.stderr, f"{part!r} is not in {done.stderr!r}"
+        assert self.files() == before, f"{words} left {self.files() - before}"
+        return done
+
+    def files(self):
+        return {str(path.relative_to(self.folder)) for path in self.folder.rglob("*")}
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text)
+        return name
+
+    def json(self, name):
+        return json.loads((self.folder / name).read_text())
+
+
+def commands():
+    listed = subprocess.run([PROGRAM, "--help"], text=True, capture_output=True, check=True).stdout
+    body = listed.split("\n\n")[2]
+    return [re.match(r"  (\S+(?: \S+)?)  ", line).group(1) for line in body.splitlines()]
+
+
+def weights(place, folder):
+    """The digits as they stand in the file, not as a parser sees them."""
+    text = (place.folder / folder / "model.json").read_text()
+    return re.search(r'"weights": \[(.*?)\]', text, re.S).group(1).split()
+
+
+@case
+def help_of_every_command(place):
+    names = commands()
+    assert {"train", "evaluate", "predict", "data generate", "data inspect", "data convert", "list",
+            "completion", "version"} <= set(names), names
+    for name in names:
+        text = place.run(*name.split(), "--help").stdout
+        assert text.startswith(f"usage: fedplt {name}"), text[:80]
+        assert "\nexamples\n  " in text and "fedplt " + name.split()[0] in text, name
+        assert all(len(line) <= 100 for line in text.splitlines()), name
+    assert place.run("--help").stdout == place.run("-h").stdout == place.run("help").stdout
+    assert "--anderson-memory" in place.run("train", "--algorithm", "fed-plt-anderson",
+                                            "--help").stdout
+    assert place.run("data", "--help").stdout.startswith("usage: fedplt data")
+    assert place.run(status=2).stdout.startswith("usage")
+
+
+@case
+def help_shows_every_setting_with_its_default(place):
+    text = place.run("train", "--help").stdout
+    for flag, default in [("--rho", "auto"), ("--eps", "0.5"), ("--rounds", "1000"),
+                          ("--solver", "gradient"), ("--out", "fedplt-out")]:
+        body = text[text.index(f"  {flag} "):]
+        body = body[:body.index("\n  --") if "\n  --" in body else len(body)]
+        assert f"[{default}]" in body, (flag, body)
+
+
+@case
+def version_and_list(place):
+    built = json.loads(place.run("version", "--json").stdout)
+    assert re.fullmatch(r"\d+\.\d+\.\d+", built["fedplt"]) and "reference" in built["kernels"]
+    assert place.run("--version").stdout == place.run("version").stdout
+    families = json.loads(place.run("list", "--json").stdout)
+    assert "fed-plt" in families["algorithms"] and "gradient" in families["solvers"]
+    for family, names in families.items():
+        rows = json.loads(place.run("list", family, "--json").stdout)
+        assert [row["name"] for row in rows] == names, family
+        shown = place.run("list", family).stdout
+        assert all(name in shown for name in names), family
+    plt = next(row for row in json.loads(place.run("list", "algorithms", "--json").stdout)
+               if row["name"] == "fed-plt")
+    assert plt["stored (paper)"] == plt["stored (kept)"] == "2N + 1"
+    assert plt["partial"] == plt["privacy"] == plt["h"] == "yes"
+    place.refuses("list", "algorithm", says=["no family 'algorithm'", "did you mean 'algorithms'"])
+
+
+@case
+def train_writes_its_files(place):
+    done = place.run("train", "--agents", "10", "--agents-models")
+    assert done.stderr == "", done.stderr
+    expected = {"model.json", "convergence.csv", "agents.csv"}
+    if shutil.which("gnuplot"):
+        expected |= {"convergence.svg", "convergence.png"}
+    assert place.files() == {"fedplt-out"} | {f"fedplt-out/{name}" for name in expected}
+    for part in ["converged after", "criterion", "objective", "training accuracy",
+                 "gradient evaluations", "vectors sent", "time as in the paper", "wall time", "rho",
+                 "1/sqrt(lmin lmax)", "files in fedplt-out", "next"]:
+        assert part in done.stdout, part
+    rows = list(csv.DictReader(open(place.folder / "fedplt-out/convergence.csv")))
+    assert [int(row["round"]) for row in rows] == list(range(len(rows)))
+    assert float(rows[-1]["criterion"]) <= 1e-5 < float(rows[-2]["criterion"])
+    model = place.json("fedplt-out/model.json")
+    counters = model["training"]["counters"]
+    assert counters["rounds"] == len(rows) - 1
+    assert counters["gradients"] == 5 * 10 * counters["rounds"]
+    assert counters["vectors_up"] == counters["vectors_down"] == 10 * counters["rounds"]
+    assert counters["bytes_up"] == 8 * 5 * counters["vectors_up"]
+    assert counters["paper_time"] == (5 + 10) * 10 * counters["rounds"]
+    agents = list(csv.DictReader(open(place.folder / "fedplt-out/agents.csv")))
+    assert len(agents) == 10 and all(int(row["updates"]) == counters["rounds"] for row in agents)
+
+
+@case
+def advice_can_be_followed(place):
+    place.run("data", "generate", "d.csv", "--agents", "4", "--rows", "20")
+    for words in (["--data", "d.csv"], ["--agents", "3", "--rounds", "2"]):
+        text = place.run("train", *words, "--pictures", "no").stdout
+        advice = text.split("\nnext\n")[1].strip().splitlines()
+        assert 2 <= len(advice) <= 4, advice
+        for line in advice:
+            done = subprocess.run(line.strip(), shell=True, cwd=place.folder, text=True,
+                                  capture_output=True, timeout=120)
+            assert done.returncode == 0, (line, done.stderr)
+
+
+@case
+def json_is_one_document(place):
+    done = place.run("train", "--agents", "5", "--json", "--holdout", "0.25", "--out", "a")
+    document = json.loads(done.stdout)
+    assert done.stderr == ""
+    assert document["outcome"] == "converged" and document["model"] == place.json("a/model.json")
+    assert sorted(document["files"]) == sorted(f for f in place.files() if "/" in f)
+    assert document["model"]["training"]["held_out"]["rows"] == 5 * 63
+    done = place.run("train", "--agents", "5", "--quiet", "--out", "b")
+    assert done.stdout == done.stderr == ""
+    assert weights(place, "a") != weights(place, "b")
+
+
+@case
+def flags_override_the_file(place):
+    place.write("c.yaml", "agents: 7\nrounds: 3\ntolerance: 0\nepochs: 2\nintercept: yes\nout: y\n")
+    place.run("train", "c.yaml", "--pictures", "no")
+    model = place.json("y/model.json")
+    assert model["training"]["counters"]["gradients"] == 7 * 3 * 2 and model["intercept"]
+    assert model["training"]["outcome"] == "rounds-done"
+    place.run("train", "--epochs=4", "c.yaml", "--intercept", "no",
+              "--pictures=no", "--out", "z")
+    model = place.json("z/model.json")
+    assert model["training"]["counters"]["gradients"] == 7 * 3 * 4 and not model["intercept"]
+    # a switch alone does not swallow the argument behind it
+    place.run("train", "--relative", "c.yaml", "--pictures", "no", "--out", "w")
+    assert place.json("w/model.json")["training"]["counters"]["rounds"] == 3
+    text = place.run("train", "c.yaml", "--pictures", "no").stdout
+    assert "not converged, the rounds ran out" in text and "--rounds 40" in text
+
+
+@case
+def why_is_recorded(place):
+    place.write("c.yaml", "agents: 4\nrho: 2\n")
+    place.run("train", "c.yaml", "--gamma", "0.1", "--pictures", "no", "--quiet")
+    training = place.json("fedplt-out/model.json")["training"]
+    assert training["parameters"]["rho"] == {"value": 2.0, "why": "given by c.yaml:2"}
+    assert training["local"]["gamma"]["why"] == "given by --gamma"
+    assert training["local"]["gamma"]["least"] == training["local"]["gamma"]["most"] == 0.1
+
+
+@case
+def every_algorithm_trains(place):
+    for name in json.loads(place.run("list", "--json").stdout)["algorithms"]:
+        document = json.loads(place.run("train", "--algorithm", name, "--agents", "6", "--rows",
+                                        "30", "--rounds", "5", "--pictures", "no", "--json").stdout)
+        training = document["model"]["training"]
+        assert training["algorithm"] == name
+        assert training["end"]["criterion"] < training["start"]["criterion"], name
+
+
+@case
+def unknown_names_are_answered_with_near_ones(place):
+    place.refuses("trian", says="did you mean 'train'")
+    place.refuses("data", "inspekt", says="did you mean 'data inspect'")
+    place.refuses("train", "--rhoo", "1", says=["--rhoo", "did you mean 'rho'"])
+    place.write("c.yaml", "agents: 3\nepohcs: 4\n")
+    place.refuses("train", "c.yaml", says=["c.yaml:2", "did you mean 'epochs'"])
+    place.refuses("train", "--algorithm", "fedplt", says="did you mean 'fed-plt'")
+    place.refuses("train", "--solver", "newtn", says=["--solver", "newton"])
+    place.write("d.yaml", "algorithm: fed-plt\nanderson-memory: 4\n")
+    place.refuses("train", "d.yaml", says=["d.yaml:2", "fed-plt-anderson"])
+
+
+@case
+def bad_settings_are_refused(place):
+    for words, says in [
+            (["--rho", "0"], "--rho: rho is '0', but it must be a number above 0"),
+            (["--rho", "nan"], "rho is 'nan'"), (["--rho", "1e999"], "1e999"),
+            (["--rho", "0.5x"], "0.5x"), (["--rho"], "--rho needs a value"),
+            (["--epochs", "0"], "epochs is '0'"), (["--epochs", "2.5"], "epochs is '2.5'"),
+            (["--holdout", "1"], "holdout is '1'"), (["--rounds", "-1"], "rounds is '-1'"),
+            (["-x"], "two dashes"), (["a.yaml", "b.yaml"], "b.yaml"),
+            (["--intercept=maybe"], "yes or no"), (["--solver", "noisy"], "give tau"),
+            (["--algorithm", "fedlin", "--participation", "bernoulli"], "fedlin"),
+            (["--algorithm", "fedavg", "--h", "l1"], "fed-plt"),
+            (["--checkpoint-every", "5"], "give checkpoint"),
+            (["--start", "model"], "start-model"), (["--participation", "trace"], "give trace"),
+            (["--participation", "fixed", "--active", "500"], "500"),
+            (["--generator", "quadratic", "--loss", "logistic"], "logistic"),
+            (["--out", "/dev/null/x"], "/dev/null/x")]:
+        place.refuses("train", *words, says=says)
+    place.refuses("evaluate", "m.json", says="evaluate needs more arguments")
+    place.refuses("completion", "tcsh", says="bash")
+
+
+@case
+def bad_configurations_are_refused(place):
+    for text, says in [("agents: 3\nagents: 4\n", "c.yaml:2"), ("agents: [3\n", "c.yaml:"),
+                       ("agents: three\n", "c.yaml:1"), ("- agents\n", "c.yaml:1"),
+                       ("agents: 3\nrho:\n  a: 1\n", "c.yaml:")]:
+        place.write("c.yaml", text)
+        place.refuses("train", "c.yaml", says=says)
+    place.refuses("train", "missing.yaml", says="missing.yaml")
+    place.refuses("train", ".", says=".")
+
+
+@case
+def bad_data_are_refused(place):
+    good = "label,u,v\n1,2,3\n-1,4,5\n1,6,7\n"
+    for text, says in [("label,u,v\n1,2,3\n-1,4\n", "d.csv:3"), ("label,u,v\n1,2,x\n", "d.csv:2"),
+                       ("u,v\n1,2\n", "label"), ("", "d.csv"), ("label,u\n1,nan\n-1,2\n", "d.csv:2"),
+                       ("label,u\n1,1e400\n-1,2\n", "d.csv:2"), ("label,u\n1,\n-1,2\n", "d.csv:2"),
+                       ("label,u\nyes,1\nno,2\n", "d.csv:2"), (good.replace("4,5", "4,\"5"), "d.csv")]:
+        place.write("d.csv", text)
+        place.refuses("train", "--data", "d.csv", says=says)
+        place.refuses("data", "inspect", "d.csv", says=says)
+    place.write("d.libsvm", "1 1:2 2:3\n-1 2:1 1:5\n")
+    place.refuses("train", "--data", "d.libsvm", says="d.libsvm:2")
+    place.write("d.npy", "\x93NUMPY rubbish")
+    place.refuses("train", "--data", "d.npy", says="d.npy")
+    place.refuses("train", "--data", "nothing.csv", says="nothing.csv")
+    place.refuses("data", "convert", "nothing.csv", "x.npy", says="nothing.csv")
+    place.write("d.csv", good)
+    place.write("each.csv", "agent,gamma\n7,1\n")
+    place.refuses("train", "--data", "d.csv", "--uncoordinated", "each.csv", says="each.csv:2")
+    place.write("t.txt", "0\n9\n")
+    place.refuses("train", "--data", "d.csv", "--participation", "trace", "--trace", "t.txt",
+                  says="t.txt:2")
+    place.write("m.json", "{}")
+    place.refuses("train", "--data", "d.csv", "--start", "model", "--start-model", "m.json",
+                  says="m.json")
+    place.refuses("evaluate", "m.json", "d.csv", says=["m.json", "not a model"])
+    place.refuses("predict", "m.json", "d.csv", says=["m.json", "not a model"])
+    place.write("state", "not a checkpoint")
+    place.refuses("train", "--resume", "state", says="state")
+
+
+@case
+def unreadable_files_are_refused(place):
+    if os.geteuid() == 0:
+        words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        if not shutil.which("setpriv") or subprocess.run([*words, "true"]).returncode:
+            raise Skip("root reads everything, and there is no setpriv to become someone else")
+    else:
+        words = []
+    place.folder.chmod(0o777)
+    place.write("d.csv", "label,u\n1,2\n-1,3\n")
+    (place.folder / "d.csv").chmod(0)
+    program = shutil.copy(PROGRAM, place.folder / "program")
+    os.chmod(program, 0o755)
+    done = subprocess.run([*words, program, "train", "--data", "d.csv"], cwd=place.folder, text=True,
+                          capture_output=True, timeout=60)
+    assert done.returncode == 2 and "d.csv" in done.stderr and "ermission" in done.stderr, done
+    (place.folder / "shut").mkdir(mode=0o555)
+    done = subprocess.run([*words, program, "train", "--agents", "2", "--out", "shut"],
+                          cwd=place.folder, text=True, capture_output=True, timeout=60)
+    assert done.returncode == 2 and "shut" in done.stderr and "ermission" in done.stderr, done
+
+
+@case
+def divergence_is_a_failure(place):
+    done = place.refuses("train", "--gamma", "100", says=["diverged", "gamma is 100", "gamma: auto"],
+                         status=1)
+    assert done.stderr.count("gamma: auto") == 1
+
+
+@case
+def full_disc(place):
+    with open("/dev/full", "w") as full:
+        done = place.run("list", stdout=full, status=1)
+    assert "No space left" in done.stderr
+    disc = place.folder / "disc"
+    disc.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", disc],
+                      capture_output=True).returncode:
+        raise Skip("no small disc can be mounted here; standard output was tried")
+    try:
+        done = place.run("train", "--agents", "3", "--rounds", "300", "--tolerance", "0", "--out",
+                         "disc/o", status=1)
+        assert "No space left" in done.stderr and done.stderr.startswith("fedplt: "), done.stderr
+        assert not any("tmp" in name or name.endswith("model.json") for name in
+                       {str(path.relative_to(disc)) for path in disc.rglob("*")})
+        done = place.run("data", "generate", "disc/d.csv", status=1)
+        assert "No space left" in done.stderr and not (disc / "d.csv").exists()
+    finally:
+        subprocess.run(["umount", disc], check=True)
+
+
+@case
+def a_reader_that_leaves_is_no_failure(place):
+    done = subprocess.run(f"'{PROGRAM}' train --help | head -1; echo ${{PIPESTATUS[0]}}", shell=True,
+                          executable="/bin/bash", capture_output=True, text=True, cwd=place.folder)
+    assert done.stdout.splitlines()[1] == "0" and done.stderr == "", done
+    place.run("data", "generate", "d.csv", "--agents", "40")
+    place.run("train", "--data", "d.csv", "--quiet", "--pictures", "no")
+    done = subprocess.run(f"'{PROGRAM}' predict fedplt-out/model.json d.csv | head -1; "
+                          "echo ${PIPESTATUS[0]}", shell=True, executable="/bin/bash",
+                          capture_output=True, text=True, cwd=place.folder)
+    assert done.stdout.splitlines()[1] == "0" and done.stderr == "", done
+
+
+@case
+def predictions_agree_with_training(place):
+    """Accuracy in the summary, by evaluate, and counted from the predicted labels."""
+    place.run("data", "generate", "d.csv", "--generator", "planted", "--agents", "5", "--rows", "80",
+              "--features", "6")
+    place.run("train", "--data", "d.csv", "--eps", "0.01", "--intercept", "--standardise", "yes",
+              "--quiet", "--pictures", "no")
+    model = place.json("fedplt-out/model.json")
+    trained = model["training"]["model"]["accuracy"]
+    rows = json.loads(place.run("evaluate", "fedplt-out/model.json", "d.csv", "--json").stdout)
+    assert [row["rows"] for row in rows] == [80] * 5 + [400]
+    assert rows[-1]["accuracy"] == trained and 0.6 < trained < 1
+    predicted = list(csv.DictReader(io.StringIO(
+        place.run("predict", "fedplt-out/model.json", "d.csv").stdout)))
+    truth = list(csv.DictReader(open(place.folder / "d.csv")))
+    hits = sum(float(a["label"]) == float(b["label"]) for a, b in zip(predicted, truth))
+    assert len(predicted) == len(truth) == 400 and hits / 400 == trained
+    for row in predicted:
+        p, q = float(row["probability:-1"]), float(row["probability:1"])
+        assert abs(p + q - 1) < 1e-12 and (q > p) == (float(row["label"]) > 0)
+    # rows of mixed sites keep their order
+    lines = (place.folder / "d.csv").read_text().splitlines()
+    mixed = [lines[1 + (i * 83) % 400] for i in range(400)]
+    place.write("mixed.csv", "\n".join([lines[0], *mixed]) + "\n")
+    shuffled = list(csv.DictReader(io.StringIO(
+        place.run("predict", "fedplt-out/model.json", "mixed.csv").stdout)))
+    assert shuffled == [predicted[(i * 83) % 400] for i in range(400)]
+    # the same from columns in another order, with a column more, and without labels
+    with open(place.folder / "e.csv", "w") as out:
+        names = [f"x{j}" for j in range(6, 0, -1)]
+        out.write(",".join(["other"] + names) + "\n")
+        for row in truth:
+            out.write(",".join(["word"] + [row[name] for name in names]) + "\n")
+    again = place.run("predict", "fedplt-out/model.json", "e.csv", "--out", "p.csv")
+    assert again.stdout == ""
+    assert list(csv.DictReader(open(place.folder / "p.csv"))) == predicted
+
+
+@case
+def probabilities_by_hand(place):
+    """An independent reckoning of scores from the model file."""
+    import math
+    place.run("data", "generate", "d.csv", "--generator", "planted", "--task", "classes",
+              "--classes", "4", "--agents", "3", "--rows", "50")
+    place.run("train", "--data", "d.csv", "--task", "classes", "--standardise", "yes", "--radius",
+              "2", "--intercept", "--rounds", "20", "--quiet", "--pictures", "no")
+    model = place.json("fedplt-out/model.json")
+    w, n, k = model["weights"], model["features"], len(model["classes"])
+    assert len(w) == k * (n + 1) == 24
+    predicted = list(csv.DictReader(io.StringIO(
+        place.run("predict", "fedplt-out/model.json", "d.csv").stdout)))
+    for row, said in zip(csv.DictReader(open(place.folder / "d.csv")), predicted):
+        a = [(float(row[f"x{j + 1}"]) - model["transform"]["mean"][j]) /
+             model["transform"]["scale"][j] for j in range(n)]
+        norm = math.sqrt(sum(x * x for x in a))
+        a = [x * min(1, 2 / norm) for x in a]
+        scores = [sum(x * w[c * n + j] for j, x in enumerate(a)) + w[k * n + c] for c in range(k)]
+        total = sum(math.exp(s) for s in scores)
+        for c in range(k):
+            assert abs(float(said[f"probability:{model['classes'][c]}"]) -
+                       math.exp(scores[c]) / total) < 1e-12
+        assert said["label"] == model["classes"][max(range(k), key=lambda c: scores[c])]
+
+
+@case
+def regression_round_trip(place):
+    place.run("data", "generate", "d.csv", "--generator", "quadratic", "--agents", "3")
+    text = place.run("train", "--data", "d.csv", "--task", "regression", "--holdout", "0.2",
+                     "--pictures", "no").stdout
+    assert "held-out RMSE" in text and "accuracy" not in text
+    rows = json.loads(place.run("evaluate", "fedplt-out/model.json", "d.csv", "--json").stdout)
+    assert set(rows[0]) == {"site", "rows", "loss", "rmse"}
+    predicted = list(csv.DictReader(io.StringIO(
+        place.run("predict", "fedplt-out/model.json", "d.csv").stdout)))
+    truth = [float(row["label"]) for row in csv.DictReader(open(place.folder / "d.csv"))]
+    squares = sum((float(p["value"]) - b) ** 2 for p, b in zip(predicted, truth))
+    assert abs((squares / len(truth)) ** 0.5 - rows[-1]["rmse"]) < 1e-10
+
+
+@case
+def conversions_keep_every_bit(place):
+    place.run("data", "generate", "a.csv", "--agents", "4", "--rows", "25")
+    place.run("data", "convert", "a.csv", "b.npy")
+    place.run("data", "convert", "b.npy", "c.libsvm")
+    place.run("data", "convert", "c.libsvm", "d.csv", "--agents", "4")
+    a, d = (list(csv.DictReader(open(place.folder / name))) for name in ("a.csv", "d.csv"))
+    names = [f"x{j}" for j in range(1, 6)]
+    assert len(a) == len(d) == 100
+    values = [list(row.values()) for row in d]
+    for row, other in zip(a, values):
+        mine = {float(row[name]) for name in names} | {float(row["label"])}
+        assert mine <= {float(x) for x in other}, (row, other)
+    one = json.loads(place.run("data", "inspect", "a.csv", "--json").stdout)
+    two = json.loads(place.run("data", "inspect", "d.csv", "--json").stdout)
+    for key in ["rows", "features", "agents", "task", "largest_norm"]:
+        assert one[key] == two[key], key
+    for x, y in zip(one["feature_table"], two["feature_table"]):
+        assert abs(x["mean"] - y["mean"]) < 1e-12 and x["largest"] == y["largest"]
+    # the same training from either
+    for name, more in (("a.csv", []), ("b.npy", ["--agents", "4"])):
+        place.run("train", "--data", name, *more, "--quiet", "--pictures", "no", "--out", name[0])
+    assert weights(place, "a") == weights(place, "b")
+    place.run("data", "generate", "x.dat", "--to", "csv", "--agents", "2", "--rows", "3")
+    assert (place.folder / "x.dat").read_text().startswith("site,label,")
+
+
+@case
+def inspect_counts_rightly(place):
+    place.write("d.libsvm", "1 1:2 3:-1\n-1 2:4\n1 1:6\n")
+    told = json.loads(place.run("data", "inspect", "d.libsvm", "--json").stdout)
+    assert (told["rows"], told["features"], told["nonzeros"], told["sparse"]) == (3, 3, 4, True)
+    first, second, third = told["feature_table"]
+    assert abs(first["mean"] - 8 / 3) < 1e-15
+    assert abs(first["deviation"] ** 2 - (4 + 36 - 64 / 3) / 3) < 1e-13
+    assert (first["least"], first["largest"]) == (0, 6) and (third["least"], third["largest"]) == (-1, 0)
+    assert abs(second["deviation"] ** 2 - (16 - 16 / 3) / 3) < 1e-13
+
+
+@case
+def examples_run(place):
+    found = sorted((ROOT / "examples").glob("*.yaml"))
+    assert len(found) >= 4
+    for path in found:
+        words = []
+        if path.stem == "hospitals":
+            if not HEART.exists():
+                continue
+            words = ["--data", HEART.resolve()]
+        document = json.loads(place.run("train", path, *words, "--out", path.stem, "--json").stdout)
+        assert document["outcome"] == "converged", path
+    model = place.json("sparse/model.json")
+    assert 0 < sum(w == 0 for w in model["weights"]) < len(model["weights"])
+
+
+@case
+def hospitals_reach_the_known_minimiser(place):
+    reference = SHARED / "data/reference/heart_disease_eps0.5_l2.txt"
+    need(reference)
+    expected = [float(line) for line in reference.read_text().split()]
+    place.run("train", "--data", HEART.resolve(), "--label", "b", "--tolerance", "1e-24", "--quiet",
+              "--pictures", "no")
+    model = place.json("fedplt-out/model.json")
+    assert max(abs(a - b) for a, b in zip(model["weights"], expected)) < 2e-11
+    text = place.run("evaluate", "fedplt-out/model.json", HEART.resolve()).stdout
+    assert all(site in text for site in ["cleveland", "hungarian", "switzerland", "va", "all"])
+
+
+@case
+def threads_do_not_change_bits(place):
+    for threads in (1, 2, 5):
+        place.run("train", "--agents", "13", "--solver", "sgd", "--participation", "bernoulli",
+                  "--rounds", "30", "--threads", threads, "--quiet", "--pictures", "no", "--out",
+                  f"t{threads}")
+    assert weights(place, "t1") == weights(place, "t2") == weights(place, "t5")
+
+
+@case
+def a_model_is_a_start(place):
+    words = ["--agents", "6", "--quiet", "--pictures", "no", "--tolerance", "1e-20"]
+    place.run("train", *words, "--out", "a")
+    place.run("train", *words, "--out", "b", "--start", "model", "--start-model", "a/model.json")
+    a, b = (place.json(f"{name}/model.json")["training"] for name in "ab")
+    assert b["start"]["criterion"] < 1e-6 * a["start"]["criterion"]
+    place.refuses("train", *words, "--features", "4", "--start", "model", "--start-model",
+                  "a/model.json", says=["a/model.json", "5 coordinates"])
+
+
+LONG = ["--agents", "20", "--solver", "sgd", "--participation", "bernoulli", "--rounds", "400000",
+        "--tolerance", "0", "--eval-every", "5000", "--pictures", "no", "--quiet"]
+SHORT = [*LONG[:7], "1500", *LONG[8:]]
+
+
+def interrupted(place, words, when, number=signal.SIGINT):
+    process = subprocess.Popen([PROGRAM, "train", *words], cwd=place.folder, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        when(process)
+        process.send_signal(number)
+        out, told = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            process.kill()
+    return process.returncode, out, told
+
+
+@case
+def interruption_and_resumption(place):
+    """Stopped by a signal and resumed, a run ends with the bits of one that was not."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        words = [*LONG, "--checkpoint", "run.state", "--checkpoint-every", "200", "--out", "o"]
+
+        def after_first_checkpoint(process):
+            end = time.time() + 60
+            while not (place.folder / "run.state").exists():
+                assert process.poll() is None and time.time() < end, process.stderr.read()
+                time.sleep(0.002)
+
+        status, out, told = interrupted(place, words, after_first_checkpoint, number)
+        assert status == 130 and out == "", (status, told)
+        assert told.startswith("fedplt: interrupted after round ")
+        stopped_at = int(re.search(r"round (\d+)", told).group(1))
+        again = told.splitlines()[1].split()
+        assert again[-2:] == ["--resume", "run.state"]
+        last = str(stopped_at + 700)
+        for k, word in enumerate(again):
+            if word == "--rounds":
+                again[k + 1] = last
+        done = subprocess.run(again, cwd=place.folder, text=True, capture_output=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        whole = [last if word == "400000" else word for word in LONG]
+        place.run("train", *whole, "--out", "whole")
+        assert weights(place, "o") == weights(place, "whole")
+        assert (place.folder / "o/convergence.csv").read_text() == \
+            (place.folder / "whole/convergence.csv").read_text()
+        (place.folder / "run.state").unlink()
+
+
+@case
+def interruption_without_checkpoint(place):
+    status, out, told = interrupted(place, [*LONG, "--out", "o"], lambda process: time.sleep(0.5))
+    assert status == 130 and out == "" and "no --checkpoint was given" in told, (status, told)
+    assert place.files() == set()
+
+
+@case
+def another_problem_is_not_resumed(place):
+    place.run("train", *SHORT, "--checkpoint", "s", "--checkpoint-every", "1000", "--out", "o")
+    for words, what in ((["--seed", "1"], "s"), (["--eps", "0.4"], "s"), (["--agents", "21"], "s")):
+        place.refuses("train", *SHORT, *words, "--resume", "s", says=what)
+
+
+@case
+def no_progress_in_a_pipe(place):
+    done = place.run("train", *[word for word in SHORT if word != "--quiet"], "--rounds", "6000")
+    assert done.stderr == "" and "\r" not in done.stdout and "\x1b" not in done.stdout
+
+
+@case
+def progress_on_a_terminal(place):
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([PROGRAM, "train", *[w for w in LONG if w != "--quiet"], "--rounds",
+                                "12000"], cwd=place.folder, stdout=subprocess.PIPE, stderr=theirs)
+    os.close(theirs)
+    begun, seen, first = time.time(), b"", None
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        first = first or time.time() - begun
+        seen += piece
+    spent = time.time() - begun
+    os.close(ours)
+    process.stdout.read()
+    assert process.wait() == 0
+    if first is None:
+        raise Skip("the run was over before a line was due")
+    lines = seen.count(b"round ")
+    assert first >= 0.2 and lines <= 10 * spent + 1, (first, lines, spent)
+    assert seen.endswith(b"\r\x1b[K"), seen[-40:]
+    line = seen.split(b"\r")[1].decode()
+    assert re.match(r"round \d+  criterion \S+  \[#*\.*\] +\d+ %  \S+/s  .*", line), line
+
+
+@case
+def pictures_are_skipped_without_gnuplot(place):
+    done = place.run("train", "--agents", "3", environment={"PATH": str(place.folder)})
+    assert "gnuplot is not installed" in done.stderr and done.stderr.count("\n") == 1
+    assert place.files() == {"fedplt-out", "fedplt-out/model.json", "fedplt-out/convergence.csv"}
+
+
+@case
+def bash_completes(place):
+    script = place.run("completion", "bash").stdout
+    place.write("c", script)
+
+    def complete(*words):
+        listed = " ".join(f"'{word}'" for word in words)
+        done = subprocess.run(["bash", "-c", f"source ./c; COMP_WORDS=({listed}); "
+                               f"COMP_CWORD={len(words) - 1}; _fedplt; echo ${{COMPREPLY[@]}}"],
+                              cwd=place.folder, text=True, capture_output=True)
+        assert done.stderr == "", done.stderr
+        return done.stdout.split()
+
+    assert "train" in complete("fedplt", "t") and "data" in complete("fedplt", "")
+    assert complete("fedplt", "data", "i") == ["inspect"]
+    assert "--rho" in complete("fedplt", "train", "--r")
+    assert "newton" in complete("fedplt", "train", "--solver", "n")
+    assert complete("fedplt", "data", "generate", "--gen") == ["--generator"]
+    assert complete("fedplt", "data", "generate", "--generator", "pl") == ["planted"]
+    assert complete("fedplt", "train", "") == ["c"]
+
+
+@case
+def manual_pages_are_there(place):
+    if MANUAL is None:
+        raise Skip("no folder with manual pages was given")
+    names = {"fedplt"} | {"fedplt-" + name.split()[0] for name in commands()}
+    for name in names:
+        assert (MANUAL / f"{name}.1").stat().st_size > 300, name
+    if not shutil.which("mandoc"):
+        raise Skip("mandoc is not installed")
+    for name in names:
+        done = subprocess.run(["mandoc", "-T", "lint", "-W", "error", MANUAL / f"{name}.1"],
+                              text=True, capture_output=True)
+        assert done.returncode == 0, done.stdout
+    text = subprocess.run(["mandoc", "-T", "ascii", MANUAL / "fedplt-train.1"], text=True,
+                          capture_output=True).stdout
+    text = re.sub(".\b", "", text)
+    for flag in re.findall(r"^  (--\S+)", place.run("train", "--help").stdout, re.M):
+        assert flag in text, flag
+
+
+@case
+def arguments_behind_two_dashes(place):
+    place.run("data", "generate", "--agents", "2", "--rows", "3", "--", "--odd.csv")
+    assert (place.folder / "--odd.csv").exists()
+    place.run("data", "inspect", "--", "--odd.csv")
+
+
+def main():
+    print(f"1..{len(CASES)}")
+    failed = 0
+    for number, function in enumerate(CASES, 1):
+        name = function.__name__.replace("_", " ")
+        with tempfile.TemporaryDirectory(prefix="fedplt-cli-") as folder:
+            try:
+                function(Place(folder))
+                print(f"ok {number} - {name}")
+            except Skip as reason:
+                print(f"ok {number} - {name} # SKIP {reason}")
+            except Exception as problem:  # a test reports whatever went wrong
+                failed += 1
+                print(f"not ok {number} - {name}")
+                for line in f"{type(problem).__name__}: {problem}".splitlines():
+                    print("# " + line)
+        sys.stdout.flush()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
