@@ -542,7 +542,8 @@ fplt_status fplt_job_create(const fplt_settings *settings, uint32_t run, fplt_jo
     job->view.run = fplt_run_defaults();
     if ((status = build_costs(job, settings, run, error)) ||
         (status = build_training(job, settings, error)) ||
-        (status = build_run(job, settings, run, error)) || (status = resolve(job, settings, error))) {
+        (status = build_run(job, settings, run, error)) ||
+        (status = resolve(job, settings, error))) {
         fplt_job_destroy(job);
         return status;
     }
