@@ -452,6 +452,12 @@ static void explain(const struct search *search, fplt_tuning *tuning)
              best->rho, step, best->epochs,
              best->reached ? "reached the tolerance in " : "expected ", best->expected_rounds,
              best->expected_time, how);
+    if (best->step >= fplt_theory_step_limit(&search->problem, best->rho, FPLT_THEORY_CORRECTED)) {
+        size_t used = strlen(tuning->reasoning);
+        snprintf(tuning->reasoning + used, sizeof tuning->reasoning - used,
+                 " This step is beyond 2/(lmax + 1/rho), where nothing is proved: on other data of "
+                 "this kind it may diverge.");
+    }
 }
 
 static fplt_status find(struct search *search, uint32_t agents, fplt_tuning *tuning,
