@@ -53,6 +53,8 @@ static int is_given(const fplt_settings *settings, const char *name)
     const char *origin;
     if (!fplt_settings_find(settings, name) || !fplt_settings_given(settings, name))
         return 0;
+    if (fplt_settings_is_auto(settings, name))
+        return 0;
     origin = fplt_settings_origin(settings, name);
     return !origin || strcmp(origin, by_privacy) != 0;
 }
@@ -264,6 +266,9 @@ struct fplt_private {
     fplt_noise_source *source; /* owned; one a thread */
     unsigned sources;
     double parameter[FPLT_MOST_PARAMETERS];
+    /* As the settings have them, NaN and 0 where they are auto: what the job made of auto may come
+     * from the data's own curvature. */
+    double given[FPLT_MOST_PARAMETERS], given_step;
     fplt_facts facts;
     int rho; /* index of the parameter, or -1 */
 };
@@ -424,6 +429,9 @@ static fplt_status read_problem(fplt_private *plan, const fplt_settings *setting
     view->solver = job->run.training.solver;
     view->rho = NAN;
     view->predicted = NAN;
+    fplt_algorithm_read(view->algorithm, settings, plan->given);
+    plan->given_step =
+        fplt_settings_is_auto(settings, "gamma") ? 0 : fplt_settings_real(settings, "gamma");
     if ((status = fplt_privacy_threat_find(fplt_settings_text(settings, "privacy.threat"),
                                            &view->threat, error)))
         return status;
@@ -456,7 +464,8 @@ static fplt_status draws_epochs(const fplt_private *plan, int *draws, fplt_error
     return FPLT_OK;
 }
 
-static fplt_status start_mechanism(fplt_private *plan, const fplt_job_view *job, fplt_error *error)
+static fplt_status start_mechanism(fplt_private *plan, const fplt_settings *settings,
+                                   const fplt_job_view *job, fplt_error *error)
 {
     fplt_private_view *view = &plan->view;
     fplt_privacy_mechanism *mechanism = &view->mechanism;
@@ -466,12 +475,14 @@ static fplt_status start_mechanism(fplt_private *plan, const fplt_job_view *job,
                                               !fplt_prox_is_zero(job->prox), 1, error);
     if (status)
         return status;
-    plan->facts = (fplt_facts){.curvature = view->curvature,
-                               .agents = view->agents,
-                               .cohort = expected_cohort(job, view->agents),
-                               .epochs = job->run.training.epochs,
-                               .dimension = fplt_objective_dimension(job->objective),
-                               .claim = 1};
+    plan->facts =
+        (fplt_facts){.curvature = view->curvature,
+                     .agents = view->agents,
+                     .cohort = expected_cohort(job, view->agents),
+                     .epochs = is_given(settings, "epochs") ? job->run.training.epochs
+                                                            : fplt_training_defaults().epochs,
+                     .dimension = fplt_objective_dimension(job->objective),
+                     .claim = 1};
     plan->rho = fplt_algorithm_parameter(view->algorithm, "rho");
     *mechanism = fplt_privacy_defaults();
     mechanism->strong_convexity = view->curvature.lowest;
@@ -494,15 +505,14 @@ struct candidate {
 };
 
 /* The mechanism of the worst agent for a candidate, without its noise. */
-static fplt_status resolve(const fplt_private *plan, const fplt_job_view *job,
-                           const struct candidate *candidate, double *parameter,
-                           fplt_privacy_mechanism *mechanism, fplt_error *error)
+static fplt_status resolve(const fplt_private *plan, const struct candidate *candidate,
+                           double *parameter, fplt_privacy_mechanism *mechanism, fplt_error *error)
 {
     const fplt_private_view *view = &plan->view;
     const fplt_algorithm *algorithm = view->algorithm;
     fplt_facts facts = plan->facts;
     facts.epochs = (uint32_t)candidate->epochs;
-    memcpy(parameter, job->run.parameter, fplt_algorithm_parameters(algorithm) * sizeof *parameter);
+    memcpy(parameter, plan->given, sizeof plan->given);
     fplt_status status = fplt_algorithm_resolve(algorithm, &facts, parameter, error);
     if (status)
         return status;
@@ -512,7 +522,7 @@ static fplt_status resolve(const fplt_private *plan, const fplt_job_view *job,
     mechanism->inverse_rho = algorithm->inverse_rho ? algorithm->inverse_rho(&facts, parameter) : 0;
     mechanism->epochs = view->drawn_epochs ? FPLT_EPOCHS_UNBOUNDED : candidate->epochs;
     mechanism->rounds = candidate->rounds;
-    mechanism->step = job->run.training.step;
+    mechanism->step = plan->given_step;
     if (mechanism->step == 0 && view->solver->traits & FPLT_ACCELERATED)
         mechanism->step = 1 / (view->curvature.highest + mechanism->inverse_rho);
     else if (mechanism->step == 0)
@@ -545,7 +555,6 @@ enum { MOST_EPOCHS = 64, MOST_ROUNDS = 400 };
 /* The search over what is not given. */
 struct search {
     const fplt_private *plan;
-    const fplt_job_view *job;
     double tau; /* 0: whatever the budget asks for */
     struct candidate best;
     double least;
@@ -560,7 +569,7 @@ static void search_rounds(struct search *search, struct candidate trial)
     for (;; trial.rounds = next_on_grid(trial.rounds)) {
         double parameter[FPLT_MOST_PARAMETERS];
         fplt_privacy_mechanism mechanism;
-        if (resolve(search->plan, search->job, &trial, parameter, &mechanism, NULL) ||
+        if (resolve(search->plan, &trial, parameter, &mechanism, NULL) ||
             calibrate(search->plan, search->tau, &mechanism, NULL))
             return;
         double error = fplt_private_predict(view, &mechanism, trial.epochs);
@@ -602,23 +611,23 @@ static fplt_status decide(fplt_private *plan, const fplt_settings *settings,
     double tau = fplt_settings_given(settings, "privacy.tau")
                      ? fplt_settings_real(settings, "privacy.tau")
                      : 0;
-    struct candidate chosen = {1, 1, job->run.training.epochs, job->run.rounds};
+    struct candidate chosen = {1, 1, plan->facts.epochs, job->run.rounds};
     fplt_status status;
     fplt_privacy_mechanism mechanism;
-    if ((status = resolve(plan, job, &chosen, plan->parameter, &mechanism, error)) ||
+    if ((status = resolve(plan, &chosen, plan->parameter, &mechanism, error)) ||
         (status = draws_epochs(plan, &view->drawn_epochs, error)))
         return status;
     view->planned_epochs = !is_given(settings, "epochs");
     view->planned_rounds = !tau && !is_given(settings, "rounds");
-    view->planned_step = job->run.training.step == 0 && !(view->solver->traits & FPLT_ACCELERATED);
+    view->planned_step = plan->given_step == 0 && !(view->solver->traits & FPLT_ACCELERATED);
     view->planned_rho = plan->rho >= 0 && !is_given(settings, "rho");
     if (view->planned_epochs || view->planned_rounds || view->planned_step || view->planned_rho) {
-        struct search search = {plan, job, tau, chosen, INFINITY};
+        struct search search = {plan, tau, chosen, INFINITY};
         search_all(&search);
         chosen = search.best;
         view->predicted = search.least;
     }
-    if ((status = resolve(plan, job, &chosen, plan->parameter, &view->mechanism, error)))
+    if ((status = resolve(plan, &chosen, plan->parameter, &view->mechanism, error)))
         return status;
     view->epochs = (uint32_t)chosen.epochs;
     if (plan->rho >= 0)
@@ -662,6 +671,8 @@ static fplt_status apply(fplt_private *plan, fplt_settings *settings, fplt_job *
     run->training.noise_tau = view->mechanism.noise_tau;
     run->rounds = view->mechanism.rounds;
     run->curvature = view->curvature;
+    run->curvatures = NULL;
+    edited->automatic = NULL; /* its sentences tell of the data */
     run->blind = !view->diagnosed;
     run->noise = plan->source;
     edited->releases_mean = strcmp(view->threat->name, "final-x") == 0;
@@ -686,7 +697,7 @@ fplt_status fplt_private_create(fplt_settings *settings, fplt_job *job, fplt_pri
     if (status)
         return status;
     if ((status = read_problem(plan, settings, view, error)) ||
-        (status = start_mechanism(plan, view, error)) ||
+        (status = start_mechanism(plan, settings, view, error)) ||
         (status = decide(plan, settings, view, error)) ||
         (status = make_sources(plan, view->run.threads, error)) ||
         (status = apply(plan, settings, job, error))) {

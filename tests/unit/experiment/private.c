@@ -204,8 +204,9 @@ static void parameters_are_public(void **state)
     fplt_private_view views[2];
     double scales[] = {1, 1};
     for (int k = 0; k < 2; k++) {
-        struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"seed", k ? "17" : "3"},
-                                      {"spread", k ? "9" : "0.1"});
+        struct fixture fixture =
+            MAKE(NULL, {"privacy.epsilon", "2"}, {"seed", k ? "17" : "3"},
+                 {"spread", k ? "9" : "0.1"}, {"intercept", "yes"}, {"epochs", "auto"});
         views[k] = *fixture.view;
         const fplt_run_settings *run = &fplt_job_see(fixture.job)->run;
         fplt_engine *engine;
@@ -213,6 +214,10 @@ static void parameters_are_public(void **state)
         assert_ok(fplt_engine_create(fplt_job_see(fixture.job)->objective, run, &engine, &error),
                   error);
         scales[k] = fplt_engine_step(engine, 2);
+        fplt_curvature curvature = fplt_engine_facts(engine).curvature;
+        assert_true(curvature.lowest == views[k].curvature.lowest);
+        assert_true(curvature.highest == views[k].curvature.highest);
+        assert_null(fplt_job_see(fixture.job)->automatic);
         assert_true(fplt_engine_parameters(engine)[0] == views[k].rho);
         fplt_engine_destroy(engine);
         release(&fixture);
