@@ -217,6 +217,19 @@ fplt_status fplt__agent_gradient(fplt_agent *agent, double weight, const double 
                : FPLT_OK;
 }
 
+fplt_status fplt__train_corrected(fplt_agent *agent, const fplt_round *round, double weight,
+                                  const double *x, double *up, fplt_error *error)
+{
+    size_t n = agent->dimension;
+    double *correction = agent->work;
+    for (size_t j = 0; j < n; j++)
+        correction[j] = weight * agent->kept[j];
+    memcpy(up, x, n * sizeof *up);
+    fplt_status status = fplt_agent_minimise(agent, round, correction, NULL, 0, up, error);
+    memcpy(agent->held, up, n * sizeof *up);
+    return status;
+}
+
 uint32_t fplt__random_length(fplt_stream *shared, double p)
 {
     uint64_t length = fplt_stream_geometric(shared, p);

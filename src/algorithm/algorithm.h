@@ -30,6 +30,11 @@ fplt_status fplt__first_vector(const fplt_coordinator *coordinator, double *x);
 fplt_status fplt__agent_gradient(fplt_agent *agent, double weight, const double *w,
                                  double *gradient, fplt_error *error);
 
+/* For methods that correct the local gradient by a kept vector and learn the new x after the sum: trains
+ * from x on f_i(w) + weight <kept, w>, leaves the result in `up`, and holds it for finish. */
+fplt_status fplt__train_corrected(fplt_agent *agent, const fplt_round *round, double weight,
+                                  const double *x, double *up, fplt_error *error);
+
 /* The number of local steps of a round that ends with probability p after each: 1, 2, ... */
 uint32_t fplt__random_length(fplt_stream *shared, double p);
 
