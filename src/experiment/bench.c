@@ -246,6 +246,8 @@ static fplt_status judge(const fplt__bench *bench, fplt__entry *entry, const fpl
 {
     size_t elsewhere = entry->base ? NOISY_ELSEWHERE : economy[entry->setup.problem].elsewhere;
     uint32_t runs = entry->random ? bench->settings.runs : 1;
+    if (entry->base) /* each run is a mean over many rounds already */
+        runs = (runs + 3) / 4;
     if (set > 0 && runs > elsewhere)
         runs = (uint32_t)elsewhere;
     if (entry->setup.variance > 0)

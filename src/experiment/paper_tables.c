@@ -196,7 +196,7 @@ const struct fplt__paper_form fplt__paper_forms[FPLT_PAPER_TABLES] = {
      "The column is tau^2: each local step adds N(0, 2 gamma tau^2) to every coordinate. The error "
      "is ||sum grad f_i|| at the mean of the agents' models, not its square, averaged over 40 "
      "rounds "
-     "after 60, with the parameters of table II.",
+     "after 60 and over a quarter of the Monte Carlo runs, with the parameters of table II.",
      wish_noise},
     {"VIII", "tab:rho", "Penalty rho, Fed-PLT, t_G = 1, t_C = 10", "time",
      "The paper does not say which step it uses. First every agent's automatic gamma = 2/(lmin + "
