@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -81,10 +82,12 @@ static fplt_status read_algorithms(const char *list, const fplt_algorithm **algo
     return FPLT_OK;
 }
 
-static fplt_status make_folder(const char *path, fplt_error *error)
+/* Remembers whether it is new, so that a failure leaves nothing behind. */
+static fplt_status make_folder(const char *path, int *is_new, fplt_error *error)
 {
     struct stat found;
-    if (mkdir(path, 0777) == 0 || (stat(path, &found) == 0 && S_ISDIR(found.st_mode)))
+    *is_new = mkdir(path, 0777) == 0;
+    if (*is_new || (stat(path, &found) == 0 && S_ISDIR(found.st_mode)))
         return FPLT_OK;
     return fplt_error_set(error, FPLT_IO, "%s: cannot make this folder: %s", path,
                           strerror(errno == EEXIST ? ENOTDIR : errno));
@@ -402,6 +405,8 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     const fplt_settings *settings = cli->settings;
     const fplt_algorithm *algorithms[MOST_ALGORITHMS];
     const char *list = fplt_settings_text(settings, "algorithms");
+    const char *folder = fplt_settings_text(settings, "out");
+    int is_new;
     fplt_compare_settings wanted = fplt_compare_defaults(settings);
     fplt_comparison *comparison;
     cli_progress progress;
@@ -416,14 +421,17 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     wanted.threads = (unsigned)fplt_settings_integer(settings, "threads");
     wanted.watch = cli_progress_watch;
     wanted.context = &progress;
-    if ((status = make_folder(fplt_settings_text(settings, "out"), error)))
+    if ((status = make_folder(folder, &is_new, error)))
         return status;
     cli_catch_signals();
     cli_progress_begin(&progress, fplt_settings_switch(settings, "quiet"));
     status = fplt_comparison_create(&wanted, &comparison, error);
     double seconds = cli_progress_end(&progress);
-    if (status)
+    if (status) {
+        if (is_new)
+            rmdir(folder);
         return cli_interrupted_status(cli, status);
+    }
     cli->running = 1;
     status = conclude(cli, comparison, seconds, error);
     fplt_comparison_destroy(comparison);

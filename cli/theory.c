@@ -333,8 +333,15 @@ static void print_run(const fplt_settings *settings, const struct study *study)
         return;
     printf("\nA run of %llu rounds: error %.4g at the start, %.4g at the end",
            (unsigned long long)study->rounds, study->error[0], study->error[study->rounds]);
+    double bound = study->bound[study->rounds];
+    /* Below some 1e-12 of the start the error is rounding, of which the theory knows nothing. */
+    int rounding = bound < 1e-12 * study->error[0] && study->error[study->rounds] > bound;
     if (study->verdict.weighted.holds)
-        printf(", proved to be at most %.4g in mean", study->bound[study->rounds]);
+        printf(rounding
+                   ? ", where rounding stops it; without rounding it is proved to be at most %.4g "
+                     "in mean"
+                   : ", proved to be at most %.4g in mean",
+               bound);
     puts(".");
     if (study->pictures)
         printf("Pictures: %s.svg, %s.png\n", fplt_settings_text(settings, "picture"),

@@ -49,7 +49,8 @@ typedef struct fplt_spread {
     double low, median, high;
 } fplt_spread;
 
-/* The median over the runs after 0, 1, 2, ... rounds; a run that has ended stays where it ended. */
+/* The median over the runs after 0, 1, 2, ... rounds, until it reaches the target; a run that has
+ * ended stays where it ended. */
 typedef struct fplt_curve {
     size_t count;
     const double *round, *gradients, *vectors, *paper_time, *criterion;

@@ -39,6 +39,8 @@ typedef struct fplt_run_settings {
     int relative;     /* tolerance times the criterion at the start */
     double change;    /* stop when ||model - model before|| <= change max(1, ||model||); 0: never */
     uint32_t evaluate_every; /* rounds between evaluations of the criterion; 0: only at the end */
+    int blind; /* with privacy: nothing is ever measured, for a loss without noise may not leave an
+                  agent; measures read as NaN, tolerance and change must be 0 */
     double gradient_time, communication_time; /* t_G, t_C */
     const fplt_noise_source *noise;           /* one a thread (borrowed), or NULL: simulated */
 } fplt_run_settings;

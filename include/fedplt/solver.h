@@ -51,6 +51,11 @@ typedef struct fplt_noise_source {
     fplt_status (*add)(void *context, double step, double tau, const double *mean, double *out,
                        size_t count);
     void *context;
+    /* Optional: whether a public vector (the centre of the subproblem, its linear term, the start)
+     * is small enough for the noise to hide rounding errors. Asked before anything is computed from
+     * the records, so that a refusal tells nothing of them. `what` names the vector. */
+    fplt_status (*admit)(void *context, double step, double tau, const char *what,
+                         const double *vector, size_t count, fplt_error *error);
 } fplt_noise_source;
 
 /* One run of a solver: what it works on, with what, and what it used. */

@@ -234,6 +234,12 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "the starting point is to be given, but is "
                               "not");
+    if (settings->blind && (settings->tolerance > 0 || settings->change > 0))
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE,
+            "tolerance is %g and change %g, but a run that measures nothing needs "
+            "both at 0",
+            settings->tolerance, settings->change);
     fplt_engine *engine;
     fplt_status status = check_algorithm(settings->algorithm, error);
     if (status || (status = fplt__alloc_into(&engine, 1, sizeof *engine, "the engine", error)))
@@ -525,9 +531,11 @@ static void describe(const fplt_engine *engine, const fplt_progress *progress, f
                                         [FPLT_STALLED] = "the model no longer changes",
                                         [FPLT_ROUNDS_DONE] = "all rounds done",
                                         [FPLT_STOPPED] = "stopped"};
-    snprintf(result->sentence, sizeof result->sentence, "%s after %llu rounds, criterion %.6g",
-             words[result->outcome], (unsigned long long)engine->round,
-             progress->measure.criterion);
+    int used = snprintf(result->sentence, sizeof result->sentence, "%s after %llu rounds",
+                        words[result->outcome], (unsigned long long)engine->round);
+    if (!engine->settings.blind)
+        snprintf(result->sentence + used, sizeof result->sentence - (size_t)used,
+                 ", criterion %.6g", progress->measure.criterion);
 }
 
 /* Measures where the settings ask for it, tells the observer, and decides whether to go on. */
@@ -537,8 +545,9 @@ static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *co
     const fplt_run_settings *settings = &engine->settings;
     uint32_t every = settings->evaluate_every;
     int stalled = has_stalled(engine);
-    progress->measured = stalled || !engine->started || engine->round >= settings->rounds ||
-                         (every && engine->round % every == 0);
+    progress->measured =
+        !settings->blind && (stalled || !engine->started || engine->round >= settings->rounds ||
+                             (every && engine->round % every == 0));
     if (progress->measured) {
         fplt_status status = fplt_engine_measure(engine, &progress->measure, error);
         if (status)
@@ -554,7 +563,7 @@ static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *co
     result->outcome = judge(engine, progress, stalled, error);
     if (observer && observer(context, progress) && result->outcome == FPLT_RUNNING) {
         result->outcome = FPLT_STOPPED;
-        if (!progress->measured)
+        if (!progress->measured && !settings->blind)
             return fplt_engine_measure(engine, &progress->measure, error);
     }
     return result->outcome == FPLT_LEFT ? FPLT_DIVERGED : FPLT_OK;
@@ -563,6 +572,8 @@ static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *co
 fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer, void *context,
                             fplt_result *result, fplt_error *error)
 {
+    if (engine->settings.blind)
+        engine->start = (fplt_measure){.criterion = NAN, .objective = NAN};
     fplt_progress progress = {.measure = engine->start};
     fplt_error own = engine->failure;
     memset(result, 0, sizeof *result);

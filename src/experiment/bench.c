@@ -10,16 +10,21 @@
 /* Keys of the runs that tune; those that judge count from 0. */
 #define TUNING_KEY UINT32_C(0x80000000)
 
-enum { MOST_TUNING = 20, BURN_IN = 60, AVERAGED = 40, MOST_ROUNDS = 600 };
+enum { MOST_TUNING = 20, BURN_IN = 60, AVERAGED = 40, NOISY_ELSEWHERE = 2, MOST_ROUNDS = 600 };
 
 /* Runs behind a point of a search, and on the data sets that only make the median. A run at n = 100
  * takes as long as twelve at n = 5. */
 static const struct {
     size_t tuning, elsewhere;
-} economy[FPLT__PROBLEMS] = {{20, 20}, {20, 20}, {4, 3}};
+} economy[FPLT__PROBLEMS] = {{20, 5}, {20, 5}, {4, 3}, {4, 3}};
 
 static const double tolerance = 1e-5, regulariser_weight = 0.5;
 static const size_t large_features = 100;
+
+static int is_large(enum fplt__paper_problem problem)
+{
+    return problem == FPLT__LARGE || problem == FPLT__FAR;
+}
 
 /* Setups */
 
@@ -69,7 +74,7 @@ static fplt_status fill_entry(const fplt__bench *bench, fplt__entry *entry, fplt
     fplt_error reason;
     fill_method(entry);
     entry->random = setup->active || setup->variance > 0 || strcmp(setup->algorithm, "tamuna") == 0;
-    entry->carried = entry->random || setup->problem == FPLT__LARGE;
+    entry->carried = entry->random || is_large(setup->problem) || setup->rho > 0;
     if (fplt_algorithm_allow(entry->method.run.algorithm, entry->method.run.training.solver,
                              setup->active != 0, 0, 0, &reason))
         snprintf(entry->refusal, sizeof entry->refusal, "%.500s", reason.text);
@@ -136,7 +141,9 @@ static fplt_status make_scene(const fplt__bench *bench, enum fplt__paper_problem
     fplt_generate_settings data = fplt_generate_defaults();
     fplt_objective_settings cost = fplt_objective_defaults();
     data.seed = bench->settings.seed + set;
-    if (problem == FPLT__LARGE)
+    if (problem == FPLT__LARGE) /* E||mean||^2 = n spread^2 stays */
+        data.spread *= sqrt((double)data.features / (double)large_features);
+    if (is_large(problem))
         data.features = large_features;
     cost.weight = regulariser_weight;
     if (problem == FPLT__NONCONVEX)
@@ -158,7 +165,7 @@ static fplt_status scene_task(void *context, size_t index, fplt_error *error)
     fplt__bench *bench = context;
     enum fplt__paper_problem problem = index / bench->settings.seeds;
     uint32_t set = (uint32_t)(index % bench->settings.seeds);
-    if (!is_wanted(bench, problem) || (problem == FPLT__LARGE && set > 0))
+    if (!is_wanted(bench, problem) || (is_large(problem) && set > 0))
         return FPLT_OK;
     return make_scene(bench, problem, set, &bench->scenes[index], error);
 }
@@ -237,7 +244,7 @@ static fplt_status judge_noisy(const fplt__bench *bench, fplt__entry *entry,
 static fplt_status judge(const fplt__bench *bench, fplt__entry *entry, const fplt__scene *scene,
                          uint32_t set, fplt_error *error)
 {
-    size_t elsewhere = economy[entry->setup.problem].elsewhere;
+    size_t elsewhere = entry->base ? NOISY_ELSEWHERE : economy[entry->setup.problem].elsewhere;
     uint32_t runs = entry->random ? bench->settings.runs : 1;
     if (set > 0 && runs > elsewhere)
         runs = (uint32_t)elsewhere;
@@ -319,7 +326,8 @@ static fplt_status run_entry(const fplt__bench *bench, fplt__entry *entry, const
 /* Scheduling: first what depends on nothing, then what takes its parameters from there. */
 
 struct step {
-    fplt__entry *entry; /* NULL: every setup of the large problem */
+    fplt__entry *entry; /* NULL: every setup of the large problem `problem` */
+    enum fplt__paper_problem problem;
     uint32_t set;
 };
 
@@ -329,12 +337,13 @@ struct plan {
     size_t count, capacity;
 };
 
-static fplt_status run_large(const fplt__bench *bench, uint32_t set, fplt_error *error)
+static fplt_status run_large(const fplt__bench *bench, enum fplt__paper_problem problem,
+                             uint32_t set, fplt_error *error)
 {
     fplt__scene scene;
-    fplt_status status = make_scene(bench, FPLT__LARGE, set, &scene, error);
+    fplt_status status = make_scene(bench, problem, set, &scene, error);
     for (size_t i = 0; !status && i < bench->count; i++)
-        if (bench->entries[i]->setup.problem == FPLT__LARGE && !bench->entries[i]->refusal[0])
+        if (bench->entries[i]->setup.problem == problem && !bench->entries[i]->refusal[0])
             status = run_entry(bench, bench->entries[i], &scene, set, error);
     fplt__scene_clear(&scene);
     return status;
@@ -345,18 +354,18 @@ static fplt_status step_task(void *context, size_t index, fplt_error *error)
     const struct plan *plan = context;
     const struct step *step = &plan->steps[index];
     if (!step->entry)
-        return run_large(plan->bench, step->set, error);
-    return run_entry(plan->bench, step->entry,
-                     scene_of(plan->bench, step->entry->setup.problem, step->set), step->set,
-                     error);
+        return run_large(plan->bench, step->problem, step->set, error);
+    return run_entry(plan->bench, step->entry, scene_of(plan->bench, step->problem, step->set),
+                     step->set, error);
 }
 
-static fplt_status add_step(struct plan *plan, fplt__entry *entry, uint32_t set, fplt_error *error)
+static fplt_status add_step(struct plan *plan, fplt__entry *entry, enum fplt__paper_problem problem,
+                            uint32_t set, fplt_error *error)
 {
     fplt_status status = fplt__grow(&plan->steps, &plan->capacity, plan->count + 1,
                                     sizeof *plan->steps, "a plan", error);
     if (!status)
-        plan->steps[plan->count++] = (struct step){entry, set};
+        plan->steps[plan->count++] = (struct step){entry, problem, set};
     return status;
 }
 
@@ -370,8 +379,8 @@ static fplt_status plan_entry(struct plan *plan, fplt__entry *entry, int waiting
 {
     fplt_status status = FPLT_OK;
     for (uint32_t set = 0; !status && set < plan->bench->settings.seeds; set++)
-        if (waits(entry, set) == waiting && !(entry->setup.problem == FPLT__LARGE && set > 0))
-            status = add_step(plan, entry, set, error);
+        if (waits(entry, set) == waiting && !(is_large(entry->setup.problem) && set > 0))
+            status = add_step(plan, entry, entry->setup.problem, set, error);
     return status;
 }
 
@@ -381,14 +390,15 @@ static fplt_status plan_phase(struct plan *plan, int waiting, fplt_error *error)
     const fplt__bench *bench = plan->bench;
     fplt_status status = FPLT_OK;
     plan->count = 0;
-    for (uint32_t set = 1; !status && waiting && set < bench->settings.seeds; set++)
-        if (is_wanted(bench, FPLT__LARGE))
-            status = add_step(plan, NULL, set, error);
+    for (enum fplt__paper_problem problem = 0; waiting && problem < FPLT__PROBLEMS; problem++)
+        for (uint32_t set = 1; !status && set < bench->settings.seeds; set++)
+            if (is_large(problem) && is_wanted(bench, problem))
+                status = add_step(plan, NULL, problem, set, error);
     for (int large = 1; large >= 0; large--)
         for (int random = 1; random >= 0; random--)
             for (size_t i = 0; !status && i < bench->count; i++) {
                 fplt__entry *entry = bench->entries[i];
-                if ((entry->setup.problem == FPLT__LARGE) == large && entry->random == random &&
+                if (is_large(entry->setup.problem) == large && entry->random == random &&
                     !entry->refusal[0])
                     status = plan_entry(plan, entry, waiting, error);
             }

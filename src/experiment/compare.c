@@ -378,7 +378,7 @@ static fplt_status judge_run(fplt_comparison *comparison, struct entry *entry,
     fplt__case one;
     fplt__automatic automatic;
     fplt_prox *prox = NULL;
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MOST_PARAMETERS] = {0};
     fplt_run_settings settings = entry->method.run;
     fplt_status status = make_case(comparison, stage, run, &one, &prox, error);
     if (!status && !(status = fplt__automatic_find(&one, &entry->method, &automatic, error))) {
@@ -469,15 +469,18 @@ static double median_at(const struct entry *entry, double *room, size_t k, size_
     return fplt__quantile(room, entry->view.runs, 0.5);
 }
 
-static fplt_status draw_curve(struct entry *entry, double *room, fplt_error *error)
+/* Up to where the median has reached the target: beyond it fewer and fewer runs go on. */
+static fplt_status draw_curve(struct entry *entry, double target, double *room, fplt_error *error)
 {
     static const size_t fields[] = {offsetof(fplt__sample, gradients),
                                     offsetof(fplt__sample, vectors),
                                     offsetof(fplt__sample, paper_time),
                                     offsetof(fplt__sample, criterion)};
-    size_t count = 0;
+    size_t longest = 0, count = 0;
     for (uint32_t r = 0; r < entry->view.runs; r++)
-        count = entry->recordings[r].count > count ? entry->recordings[r].count : count;
+        longest = entry->recordings[r].count > longest ? entry->recordings[r].count : longest;
+    while (count < longest && median_at(entry, room, count++, fields[3]) > target)
+        ;
     fplt_status status =
         fplt__alloc_into(&entry->curve, CURVES * count, sizeof(double), "a curve", error);
     if (status)
@@ -499,6 +502,8 @@ static fplt_status sum_up(fplt_comparison *comparison, fplt_error *error)
     double *room;
     struct entry *entry;
     fplt_status status = fplt__alloc_into(&room, runs, sizeof *room, "medians", error);
+    fplt__sort(comparison->targets, runs);
+    comparison->target = fplt__quantile(comparison->targets, runs, 0.5);
     for (size_t i = 0; !status && (entry = admitted_entry(comparison, i)); i++) {
         for (uint32_t r = 0; r < runs; r++) {
             entry->view.failures += !entry->judged[r].converged;
@@ -509,10 +514,8 @@ static fplt_status sum_up(fplt_comparison *comparison, fplt_error *error)
         entry->view.vectors = spread_of(entry, room, offsetof(fplt__judged, vectors));
         entry->view.time = spread_of(entry, room, offsetof(fplt__judged, time));
         entry->view.paper_time = spread_of(entry, room, offsetof(fplt__judged, paper_time));
-        status = draw_curve(entry, room, error);
+        status = draw_curve(entry, comparison->target, room, error);
     }
-    fplt__sort(comparison->targets, runs);
-    comparison->target = fplt__quantile(comparison->targets, runs, 0.5);
     fplt__free(room);
     return status;
 }
@@ -527,6 +530,10 @@ static fplt_status check(const fplt_compare_settings *wanted, fplt_error *error)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "tolerance is 0, but a comparison needs a common criterion to reach: "
                               "it must be above 0");
+    if (strcmp(fplt_settings_text(wanted->settings, "start"), "model") == 0)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "start is model, but a comparison begins at zero, random or prior: a "
+                              "trained model would be the answer already");
     return FPLT_OK;
 }
 

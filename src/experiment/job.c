@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "experiment/tables.h"
+#include "fedplt/private.h"
 
 struct fplt_job {
     fplt_job_view view;
@@ -507,10 +508,17 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
     return FPLT_OK;
 }
 
-/* What is auto becomes a number; agents that train in their own way share the number of epochs. */
-static fplt_status resolve(fplt_job *job, fplt_error *error)
+/* What is auto becomes a number; agents that train in their own way share the number of epochs. With
+ * privacy on it stays auto: the plan for private training chooses from public bounds, and nothing here
+ * may look at the data. */
+static fplt_status resolve(fplt_job *job, const fplt_settings *settings, fplt_error *error)
 {
     fplt_run_settings *run = &job->view.run;
+    if (fplt_private_wanted(settings)) {
+        if (!run->training.epochs)
+            run->training.epochs = fplt_training_defaults().epochs;
+        return FPLT_OK;
+    }
     fplt_status status = fplt_auto_resolve(job->objective, run, &job->automatic, error);
     if (status)
         return status;
@@ -534,7 +542,8 @@ fplt_status fplt_job_create(const fplt_settings *settings, uint32_t run, fplt_jo
     job->view.run = fplt_run_defaults();
     if ((status = build_costs(job, settings, run, error)) ||
         (status = build_training(job, settings, error)) ||
-        (status = build_run(job, settings, run, error)) || (status = resolve(job, error))) {
+        (status = build_run(job, settings, run, error)) ||
+        (status = resolve(job, settings, error))) {
         fplt_job_destroy(job);
         return status;
     }
@@ -559,6 +568,11 @@ void fplt_job_destroy(fplt_job *job)
 }
 
 const fplt_job_view *fplt_job_see(const fplt_job *job)
+{
+    return &job->view;
+}
+
+fplt_job_view *fplt_job_edit(fplt_job *job)
 {
     return &job->view;
 }

@@ -10,7 +10,8 @@
 enum fplt__paper_problem {
     FPLT__CONVEX,
     FPLT__NONCONVEX,
-    FPLT__LARGE, /* n = 100 */
+    FPLT__LARGE, /* n = 100, classes as far apart as at n = 5 */
+    FPLT__FAR,   /* n = 100, classes farther apart: spread 1 as at n = 5 */
     FPLT__PROBLEMS
 };
 

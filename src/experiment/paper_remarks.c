@@ -244,9 +244,10 @@ static void remark_noise(const fplt_paper_table *table, fplt__remarks *remarks)
     }
     double slope = (n * sxy - sx * sy) / (n * sxx - sx * sx);
     say(begin(remarks),
-        "The error grows as tau^2 to the power %.3f: as tau itself would give 0.5. The largest "
-        "difference from the paper's figures is %.0f %%.",
-        slope, 100 * worst);
+        "The error grows as tau to the power %.3f. The largest difference from the paper's figures "
+        "is "
+        "%.0f %%.",
+        2 * slope, 100 * worst);
 }
 
 static void remark_rho(const fplt_paper_table *table, fplt__remarks *remarks)

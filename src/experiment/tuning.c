@@ -117,7 +117,8 @@ static fplt_status run_choice(const fplt__tuned *tuned, const fplt__method *meth
     return fplt__trial_run(one, &own, most, most_time, NULL, judged, error);
 }
 
-/* A point that the algorithm refuses, or that fails on one case, is as bad as can be. */
+/* A point that the algorithm refuses, or that fails on one case, is as bad as can be. One is given up
+ * as soon as what it has used exceeds the limit by the share of one run. */
 static fplt_status cost_at(void *context, const double *point, double limit, fplt__cost *cost,
                            fplt_error *error)
 {
@@ -126,8 +127,8 @@ static fplt_status cost_at(void *context, const double *point, double limit, fpl
     fplt__tuned tuned = choice_of(tuner, point);
     fplt__judged sum = {.runs = 0}, one;
     for (size_t i = 0; i < tuning->count; i++) {
-        double left =
-            limit * (double)tuning->count - (tuning->by_time ? sum.paper_time : sum.rounds);
+        double allowed = limit * fmin((double)i + 2, (double)tuning->count);
+        double left = allowed - (tuning->by_time ? sum.paper_time : sum.rounds);
         fplt_status status = run_choice(&tuned, tuning->method, &tuning->cases[i],
                                         &tuner->automatics[i], tuning->by_time ? HUGE_VAL : left,
                                         tuning->by_time ? left : HUGE_VAL, &one, error);

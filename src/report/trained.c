@@ -137,6 +137,8 @@ json_t *fplt__training_json(const fplt_job *job, fplt_engine *engine, const fplt
     json_object_set_new(record, "outcome", json_string(fplt_outcome_name(result->outcome)));
     json_object_set_new(record, "sentence", json_string(result->sentence));
     json_object_set_new(record, "tolerance", real(view->run.tolerance));
+    if (view->run.blind)
+        return record;
     json_object_set_new(record, "start", measure_json(&result->start));
     json_object_set_new(record, "end", measure_json(&result->end));
     return record;
@@ -183,12 +185,17 @@ static fplt_status record_training(const fplt_job *job, fplt_engine *engine,
     json_t *record = fplt__training_json(job, engine, result);
     fplt_measure measure;
     fplt_quality quality;
-    fplt_status status = fplt_engine_measure_at(engine, model->weights, &measure, error);
-    if (!status && view->held_out)
+    int measured = !view->run.blind, judged = measured && view->held_out;
+    fplt_status status = FPLT_OK;
+    if (measured)
+        status = fplt_engine_measure_at(engine, model->weights, &measure, error);
+    if (!status && judged)
         status = fplt_model_evaluate(model, view->held_out, NULL, &quality, error);
-    if (!status)
+    if (!status && measured)
         json_object_set_new(record, "model", measure_json(&measure));
-    if (!status && view->held_out)
+    if (view->certificate)
+        json_object_set_new(record, "privacy", json_loads(view->certificate, 0, NULL));
+    if (!status && judged)
         json_object_set_new(record, "held_out",
                             json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "rows",
                                       (json_int_t)quality.rows, "loss", real(quality.loss),
@@ -219,7 +226,8 @@ static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fp
     if (status)
         return status;
     if (!(status = collect_names(view->training, classes, &names, error)) &&
-        (status = fplt_engine_model(engine, weights)))
+        (status = view->releases_mean ? fplt_engine_mean(engine, weights)
+                                      : fplt_engine_model(engine, weights)))
         fplt_error_set(error, status, "the model is out of range");
     fplt_model_info info = {.task = task,
                             .loss = view->cost.loss,

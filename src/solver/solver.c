@@ -170,6 +170,31 @@ fplt_status fplt__noise_add(const fplt_local *local, fplt_stream *stream, double
     return FPLT_OK;
 }
 
+fplt_status fplt__noise_admit(const fplt_local *local, double step, const double *start,
+                              fplt_error *error)
+{
+    const fplt_noise_source *noise = local->noise;
+    const fplt_subproblem *problem = &local->problem;
+    size_t n = fplt_objective_dimension(problem->objective);
+    double tau = local->training.noise_tau;
+    fplt_status status = FPLT_OK;
+    if (!noise || !noise->admit)
+        return FPLT_OK;
+    if (problem->centre)
+        status = noise->admit(noise->context, step, tau, "the centre of the local subproblem",
+                              problem->centre, n, error);
+    /* the linear term enters the step times the step size */
+    if (!status && problem->linear)
+        status = noise->admit(noise->context, step, tau / step,
+                              "the linear term of the local subproblem", problem->linear, n, error);
+    if (!status)
+        status = noise->admit(noise->context, step, tau, "the start of the local steps", start, n,
+                              error);
+    if (status)
+        fplt_error_prefix(error, "agent %u refuses the round", local->identity);
+    return status;
+}
+
 fplt_status fplt__check_finite(const double *w, size_t count, fplt_error *error)
 {
     for (size_t j = 0; j < count; j++)

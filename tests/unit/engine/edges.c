@@ -354,13 +354,6 @@ static void what_does_not_fit_is_refused(void **state)
     settings = usual;
     settings.curvatures = given;
     refuse(objective, &settings, "agent 1");
-    /* a local cost that is not convex with a rho that does not make up for it */
-    double rho = 10;
-    given[1] = (fplt_curvature){-3, 1};
-    settings = usual;
-    settings.curvatures = given;
-    settings.parameter = &rho;
-    refuse(objective, &settings, "agent 1");
     settings = usual;
     settings.start = FPLT_START_PRIOR;
     settings.curvature = (fplt_curvature){0, 4};

@@ -1,0 +1,115 @@
+#!/usr/bin/python3
+"""Runs `fedplt compare` and `fedplt paper` the way a person or a script would. Speaks TAP.
+
+usage: tests/cli/experiment.py PROGRAM
+"""
+import csv
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM = os.path.abspath(sys.argv[1])
+TINY = ["--agents", "8", "--features", "3", "--rows", "30", "--rounds", "150"]
+CASES = []
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+def run(folder, *words, status=0):
+    done = subprocess.run([PROGRAM, *words], cwd=folder, text=True, capture_output=True,
+                          stdin=subprocess.DEVNULL, timeout=120)
+    assert done.returncode == status, f"{words}: status {done.returncode}: {done.stderr}"
+    return done
+
+
+@case
+def a_comparison_writes_what_it_prints(folder):
+    done = run(folder, "compare", *TINY, "--runs", "3", "--algorithms", "fed-plt,tamuna,fedavg")
+    out = folder / "fedplt-compare"
+    with open(out / "results.csv", newline="") as file:
+        rows = {row["algorithm"]: row for row in csv.DictReader(file)}
+    assert set(rows) == {"fed-plt", "tamuna", "fedavg"}
+    assert rows["fedavg"]["failures"] == "3" and rows["fedavg"]["rounds_median"] == ""
+    assert "3 of 3" in done.stdout and "Fed-PLT" in done.stdout
+    with open(out / "curves.csv", newline="") as file:
+        last = [row for row in csv.DictReader(file) if row["algorithm"] == "fed-plt"][-1]
+    assert float(last["criterion"]) <= 1e-5
+    if shutil.which("gnuplot"):
+        for name in ["rounds", "gradients", "vectors", "time"]:
+            assert (out / f"{name}.svg").stat().st_size > 1000
+            assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+@case
+def json_is_one_document(folder):
+    done = run(folder, "compare", *TINY, "--runs", "2", "--participation", "fixed", "--active", "4",
+               "--json", "--pictures", "no", "--tune", "--points", "3")
+    document = json.loads(done.stdout)
+    methods = {method["algorithm"]: method for method in document["methods"]}
+    assert "every agent" in methods["fedlin"]["refusal"]
+    assert methods["fed-plt"]["failures"] == 0 and methods["fed-plt"]["search_points"] == 3
+    assert methods["fed-plt"]["parameters"]["rho"] > 0
+    low, median, high = methods["fed-plt"]["rounds"]
+    assert low <= median <= high
+
+
+@case
+def misuse_leaves_nothing(folder):
+    for words, says in [(["compare", "--algorithms", "fedlim"], "did you mean 'fedlin'?"),
+                        (["compare", "--tolerance", "0"], "above 0"),
+                        (["compare", "--data", "absent.csv"], "absent.csv"),
+                        (["compare", "--start", "model"], "zero, random or prior"),
+                        (["compare", "--algorithms", "led", "--solver", "newton"], "led"),
+                        (["compare", "--out", "no/such/folder"], "no/such/folder"),
+                        (["paper", "X"], "II, III, IV")]:
+        done = run(folder, *words, status=2)
+        assert says in done.stderr and not done.stdout, done.stderr
+        assert not list(folder.iterdir()), list(folder.iterdir())
+
+
+@case
+def a_table_of_the_paper(folder):
+    few = ["--seeds", "1", "--runs", "2", "--points", "2"]
+    done = run(folder, "paper", "viii", *few, "--write", "results.md")
+    assert "rho = 0.1" in done.stdout and "184.5k" in done.stdout
+    text = (folder / "results.md").read_text()
+    assert "fedplt paper viii --seed 0 --seeds 1 --runs 2 --points 2 --write results.md" in text
+    assert "## Table VIII." in text and "| rho = 10 |" in text
+    document = json.loads(run(folder, "paper", "VIII", *few, "--json").stdout)
+    cells = document["tables"][0]["cells"]
+    assert [cell["paper"] for cell in cells[:3]] == [184500.0, 58500.0, 243000.0]
+    assert cells[1]["ours"] == 1500 * cells[1]["rounds"]
+
+
+@case
+def an_interrupt_ends_it(folder):
+    process = subprocess.Popen([PROGRAM, "compare", "--runs", "100000", "--rounds", "50"],
+                               cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "interrupted" in err, (process.returncode, err)
+    assert not list(folder.iterdir())
+
+
+print(f"1..{len(CASES)}")
+failed = 0
+for number, function in enumerate(CASES, 1):
+    with tempfile.TemporaryDirectory() as name:
+        try:
+            function(pathlib.Path(name))
+            print(f"ok {number} - {function.__name__}")
+        except Exception as problem:
+            failed += 1
+            print(f"not ok {number} - {function.__name__}")
+            print("# " + f"{type(problem).__name__}: {problem}".replace("\n", "\n# "))
+sys.exit(1 if failed else 0)
