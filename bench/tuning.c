@@ -1,6 +1,6 @@
 /* Rounds that the automatic rho and gamma need, beside the best point of a grid over both.
  *
- *     build/bench/tuning paper eps [tolerance [regulariser [seeds]]]     medians over the seeds
+ *     build/bench/tuning paper eps [tolerance [regulariser [seeds [algorithm]]]]   medians
  *     build/bench/tuning heart_disease|a9a|mushrooms eps [tolerance]
  *
  * From the root of the source tree. The grid: rho from 1/8 to 8 times 1/sqrt(lmin lmax) by factors of
@@ -165,6 +165,10 @@ int main(int argc, char **argv)
         must(fplt_objective_create(&cost, dataset, &objective, &error), &error);
         fplt_run_settings run = fplt_run_defaults(), chosen;
         run.tolerance = tolerance;
+        if (argc > 6)
+            run.algorithm = fplt_algorithm_find(argv[6]);
+        if (!run.algorithm)
+            return 2;
         must(fplt_auto_resolve(objective, &run, &choice, &error), &error);
         chosen = run;
         fplt_auto_apply(&choice, &chosen);
