@@ -33,10 +33,41 @@ static const fplt_setting output_table[] = {
     FPLT_SETTINGS_END,
 };
 
+/* Acceleration needs every agent in every round and nothing random. */
+static int may_accelerate(const cli_call *cli)
+{
+    static const char *const against[] = {"privacy.epsilon", "privacy.tau", "uncoordinated"};
+    const char *participation = cli_peek(cli, "participation"), *solver = cli_peek(cli, "solver");
+    const fplt_solver *known = solver ? fplt_solver_find(solver) : NULL;
+    for (size_t i = 0; i < sizeof against / sizeof *against; i++)
+        if (cli_peek(cli, against[i]))
+            return 0;
+    if (participation && strcmp(participation, "all") != 0)
+        return 0;
+    return !known || !(known->traits & (FPLT_STOCHASTIC | FPLT_NOISY));
+}
+
+/* With data of one's own and nothing said about how, what converges on the most kinds of data:
+ * Fed-PLT accelerated, with as many epochs as pay (docs/acceleration.md). */
+static fplt_status prefer_acceleration(const cli_call *cli, fplt_settings *settings,
+                                       fplt_error *error)
+{
+    static const char why[] = "the default for data of one's own";
+    const char *solver = cli_peek(cli, "solver");
+    fplt_status status = fplt_settings_set(settings, "algorithm", "fed-plt-anderson", why, error);
+    if (status || cli_peek(cli, "epochs") || (solver && strcmp(solver, "gradient") != 0))
+        return status;
+    return fplt_settings_set(settings, "epochs", "auto", why, error);
+}
+
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
+    const char *algorithm = cli_peek(cli, "algorithm");
+    int prefer = !algorithm && cli_peek(cli, "data") && may_accelerate(cli);
     fplt_status status =
-        fplt_job_declare(settings, FPLT_JOB_ALL, cli_peek(cli, "algorithm"), error);
+        fplt_job_declare(settings, FPLT_JOB_ALL, prefer ? "fed-plt-anderson" : algorithm, error);
+    if (!status && prefer)
+        status = prefer_acceleration(cli, settings, error);
     if (!status)
         status = fplt_settings_add(settings, "privacy", fplt_private_table, error);
     return status ? status : fplt_settings_add(settings, "output", output_table, error);
@@ -382,7 +413,10 @@ const cli_command cli_train[] = {
      .about =
          "Trains one model over all agents and writes model.json, convergence.csv and pictures of "
          "the convergence. Without --data it generates the paper's problem: 100 agents, 5 "
-         "features, 250 rows each, logistic loss, eps 0.5, Fed-PLT with 5 local epochs.\n\nEvery "
+         "features, 250 rows each, logistic loss, eps 0.5, Fed-PLT with 5 local epochs. With data "
+         "of "
+         "one's own, all agents active and nothing random, the default is fed-plt-anderson with "
+         "automatic epochs.\n\nEvery "
          "flag below is also a key of the YAML file (rho: 1); flags override the file. A switch "
          "may stand alone or be followed by yes or no. Paths are relative to where the program is "
          "started.\n\nCtrl-C stops "

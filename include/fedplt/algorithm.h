@@ -110,6 +110,7 @@ typedef struct fplt_algorithm {
         paper_coordinator; /* vectors it counts: paper_agent N + paper_coordinator */
     const char *paper_epochs, *paper_problems;
     int paper_discount; /* gradients a round that are made but that the paper does not charge */
+    int splits; /* Peaceman-Rachford splitting with penalty rho: theory's model of a round is about it */
     const fplt_setting *settings;
     /* All agents must take the same local step: its automatic value then comes from the curvature of
      * all, not from the agent's own. */

@@ -84,6 +84,7 @@ const fplt_algorithm fplt__fed_plt = {
     .paper_coordinator = 1,
     .paper_epochs = ">= 1",
     .paper_problems = "strongly convex, composite",
+    .splits = 1,
     .settings = settings,
     .choose = fplt__choose_rho,
     .step = fplt__rho_step,

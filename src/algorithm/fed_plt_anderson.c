@@ -322,6 +322,7 @@ const fplt_algorithm fplt__fed_plt_anderson = {
     .paper_coordinator = 1,
     .paper_epochs = ">= 1",
     .paper_problems = "strongly convex, composite",
+    .splits = 1,
     .settings = settings,
     .reshape = reshape,
     .choose = fplt__choose_rho,

@@ -251,18 +251,21 @@ static void advise(const fplt_theory_problem *seen, const fplt_run_settings *run
     if (choice->rate < 1)
         snprintf(rounds, sizeof rounds, "so expect up to %.3g rounds a decimal digit",
                  ceil(log(10) / -log(choice->rate)));
-    snprintf(
-        choice->advice, sizeof choice->advice,
-        "The costs curve at least %.3g times as much in one direction as in another, %s. Fewer "
-        "with features of one scale (standardise: yes), %salgorithm: fed-plt-anderson%s.",
-        seen->smoothness / seen->strong_convexity, rounds,
-        run->training.epochs ? "epochs: auto, " : "",
-        run->training.solver->traits & FPLT_PLAIN_STEPS ? ", solver: newton" : "");
-}
-
-static int speaks_of_rho(const fplt_algorithm *algorithm)
-{
-    return algorithm == &fplt__fed_plt || algorithm == &fplt__fed_plt_anderson;
+    const char *epochs = run->training.epochs ? ", epochs: auto" : "";
+    const char *solver = run->training.solver->traits & FPLT_PLAIN_STEPS ? ", solver: newton" : "";
+    if (run->algorithm->allows & FPLT_NEEDS_CERTAINTY)
+        snprintf(
+            choice->advice, sizeof choice->advice,
+            "The costs curve at least %.3g times as much in one direction as in another; without "
+            "acceleration this would be slow. Quicker still with features of one scale "
+            "(standardise: yes)%s%s.",
+            seen->smoothness / seen->strong_convexity, epochs, solver);
+    else
+        snprintf(choice->advice, sizeof choice->advice,
+                 "The costs curve at least %.3g times as much in one direction as in another, %s. "
+                 "Fewer with features of one scale (standardise: yes), algorithm: "
+                 "fed-plt-anderson%s%s.",
+                 seen->smoothness / seen->strong_convexity, rounds, epochs, solver);
 }
 
 static void start_choice(const fplt_run_settings *run, fplt_auto *choice)
@@ -286,7 +289,7 @@ fplt_status fplt_auto_choose(const fplt_bend *bend, const fplt_run_settings *run
     fplt_status status = fplt_theory_check(&problem, NULL, error);
     if (status)
         return status;
-    if (!speaks_of_rho(run->algorithm)) {
+    if (!run->algorithm->splits) {
         if (choice->chose_epochs) {
             choice->epochs = EPOCHS_USUAL;
             snprintf(choice->about_epochs, sizeof choice->about_epochs,

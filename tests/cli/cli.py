@@ -555,6 +555,30 @@ def interrupted(place, words, when, number=signal.SIGINT):
 
 
 @case
+def a_first_run_converges_on_unscaled_columns(place):
+    """Columns between a thousandth and a thousand, nothing said but the file."""
+    place.run("data", "generate", "rows.csv", "--generator", "planted", "--agents", "5",
+              "--features", "7", "--rows", "120")
+    rows = list(csv.reader(open(place.folder / "rows.csv")))
+    numbers = [i for i, name in enumerate(rows[0]) if name not in ("site", "label")]
+    for row in rows[1:]:
+        for rank, i in enumerate(numbers):
+            row[i] = repr(float(row[i]) * 10.0 ** (rank - 3))
+    with open(place.folder / "unscaled.csv", "w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    for extra in ([], ["--intercept"], ["--eps", "0.01"]):
+        done = json.loads(place.run("train", "--data", "unscaled.csv", "--json", *extra).stdout)
+        text = json.dumps(done)
+        assert '"converged"' in text and "fed-plt-anderson" in text, (extra, text[:600])
+    # what cannot be accelerated is not
+    half = place.run("train", "--data", "rows.csv", "--participation", "fixed", "--json").stdout
+    assert "fed-plt-anderson" not in half
+    sgd = place.run("train", "--data", "rows.csv", "--solver", "sgd", "--rounds", "20",
+                    "--json").stdout
+    assert "fed-plt-anderson" not in sgd
+
+
+@case
 def interruption_and_resumption(place):
     """Stopped by a signal and resumed, a run ends with the bits of one that was not."""
     for number in (signal.SIGINT, signal.SIGTERM):
