@@ -11,11 +11,13 @@
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 BUILD = build
+# On a terminal ninja shows its progress, elsewhere only what goes wrong.
+NINJA = tools/ninja
 
 .PHONY: all setup demo check sanitize bench fuzz install format clean
 
 all: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet
+	@$(NINJA) $(BUILD)
 
 setup:
 	@tools/setup
@@ -35,12 +37,12 @@ demo: setup all
 	@tools/demo $(BUILD)/fedplt
 
 check: setup all build-asan/build.ninja
-	@ninja -C build-asan --quiet
+	@$(NINJA) build-asan
 	@tests/run $(BUILD) build-asan
 
 sanitize: setup build-asan/build.ninja build-tsan/build.ninja all
-	@ninja -C build-asan --quiet
-	@ninja -C build-tsan --quiet
+	@$(NINJA) build-asan
+	@$(NINJA) build-tsan
 	@tests/run --suite unit build-asan build-tsan
 	@tests/run --suite unit --valgrind $(BUILD)
 

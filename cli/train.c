@@ -77,7 +77,6 @@ static int observe(void *context, const fplt_progress *progress)
     if (fplt_history_add(training->history, progress, &training->error))
         return 1;
     if (training->checkpoint && every && progress->round && progress->round % every == 0 &&
-        progress->round != training->resumed_at &&
         fplt_engine_save(training->engine, training->checkpoint, &training->error))
         return 1;
     return cli_interrupted();

@@ -1,5 +1,4 @@
 /* fedplt version: what was built in. */
-#include <cblas.h>
 #include <sodium.h>
 #include <yaml.h>
 
@@ -43,7 +42,6 @@ static fplt_status run(cli_call *cli, fplt_error *error)
         {"jansson", jansson_version_str()},
         {"libsodium", sodium_version_string()},
         {"libyaml", yaml_get_version_string()},
-        {"openblas", openblas_get_config()},
     };
     size_t count = sizeof rows / sizeof *rows;
     if (fplt_settings_switch(cli->settings, "json")) {

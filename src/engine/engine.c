@@ -166,11 +166,12 @@ static fplt_status allocate(fplt_engine *engine, fplt_error *error)
 
 static fplt_status build(fplt_engine *engine, fplt_error *error)
 {
+    const fplt_run_settings *settings = &engine->settings;
+    const double *given = settings->start == FPLT_START_GIVEN ? settings->given : NULL;
     fplt_status status;
     if ((status = make_defaults(engine, error)) || (status = allow(engine, error)) ||
         (status = resolve(engine, error)) || (status = allocate(engine, error)) ||
-        (status = fplt_hub_create(&engine->plan, engine->prox, engine->settings.given, &engine->hub,
-                                  error)))
+        (status = fplt_hub_create(&engine->plan, engine->prox, given, &engine->hub, error)))
         return status;
     struct fplt__fleet_plan plan = {&engine->plan, engine->objective, &engine->settings,
                                     engine->curvatures, engine->facts.cohort};

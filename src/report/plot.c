@@ -65,6 +65,23 @@ static size_t drawable_points(const fplt_plot *plot, const fplt_series *series)
     return count;
 }
 
+/* On a logarithmic axis a little room above and below, so that a line at the tolerance is not
+ * taken for the axis. */
+static void write_range(fplt__buffer *script, const fplt_plot *plot)
+{
+    double least = plot->target > 0 ? plot->target : HUGE_VAL, most = plot->target;
+    for (size_t s = 0; s < plot->count; s++)
+        for (size_t i = 0; i < plot->series[s].count; i++) {
+            double y = plot->series[s].y[i];
+            if (!drawable(plot, plot->series[s].x[i], y))
+                continue;
+            least = fmin(least, y);
+            most = fmax(most, y);
+        }
+    fplt__buffer_format(script, "set logscale y\nset format y '10^{%%L}'\nset yrange [%.3g:%.3g]\n",
+                        fmax(least / 2.5, least_logarithmic / 10), most * 2.5);
+}
+
 static void write_axes(fplt__buffer *script, const fplt_plot *plot)
 {
     fplt__buffer_add(script, "set border 3 lc rgb '#606060' lw 1\n"
@@ -75,7 +92,7 @@ static void write_axes(fplt__buffer *script, const fplt_plot *plot)
     if (plot->log_x)
         fplt__buffer_add(script, "set logscale x\nset format x '10^{%L}'\n");
     if (plot->log_y)
-        fplt__buffer_add(script, "set logscale y\nset format y '10^{%L}'\n");
+        write_range(script, plot);
     fplt__buffer_add(script, "set title ");
     quote(script, plot->title);
     fplt__buffer_add(script, " noenhanced font ',15'\nset xlabel ");

@@ -411,6 +411,51 @@ static void agents_may_differ_in_solver_step_and_epochs(void **state)
     logistic_free(&problem);
 }
 
+/* A solver of one's own: gradient steps through the public building blocks. */
+static size_t own_work(const fplt_objective *objective, const fplt_training *training)
+{
+    (void)training;
+    return fplt_objective_dimension(objective);
+}
+
+static fplt_status own_run(fplt_local *local, double *w, fplt_error *error)
+{
+    double *gradient = fplt_local_work(local);
+    int *calls = local->training.context;
+    __atomic_fetch_add(calls, 1, __ATOMIC_RELAXED);
+    for (uint32_t e = 0; e < local->training.epochs; e++) {
+        fplt_status status = fplt_local_gradient(local, w, gradient);
+        if (status)
+            return fplt_error_set(error, status, "own gradient failed");
+        for (size_t j = 0; j < fplt_objective_dimension(local->problem.objective); j++)
+            w[j] -= local->step * gradient[j];
+    }
+    return FPLT_OK;
+}
+
+static void a_solver_of_ones_own_runs_like_any_other(void **state)
+{
+    (void)state;
+    enum { AGENTS = 6, N = 4, SIZE = AGENTS * 2 * N + 1 + N };
+    const fplt_solver own = {.name = "own",
+                             .help = "steps by hand",
+                             .traits = FPLT_PLAIN_STEPS,
+                             .work = own_work,
+                             .run = own_run};
+    struct logistic_problem problem = logistic_make(AGENTS, N, 30, 0.2, 15);
+    fplt_run_settings settings = fplt_run_defaults();
+    int calls = 0;
+    double theirs[SIZE], ours[SIZE];
+    states_after(problem.objective, settings, 2, 20, ours);
+    settings.training.solver = &own;
+    settings.training.context = &calls;
+    states_after(problem.objective, settings, 2, 20, theirs);
+    assert_int_equal(calls, 20 * AGENTS);
+    for (int i = 0; i < SIZE; i++)
+        assert_near(theirs[i], ours[i], 1e-12);
+    logistic_free(&problem);
+}
+
 static void divergence_is_an_outcome_with_advice(void **state)
 {
     (void)state;
@@ -533,6 +578,7 @@ int main(void)
         cmocka_unit_test(inactive_agents_keep_their_state),
         cmocka_unit_test(composite_costs_reach_their_minimiser),
         cmocka_unit_test(agents_may_differ_in_solver_step_and_epochs),
+        cmocka_unit_test(a_solver_of_ones_own_runs_like_any_other),
         cmocka_unit_test(divergence_is_an_outcome_with_advice),
         cmocka_unit_test(counters_add_up),
         cmocka_unit_test(an_observer_sees_every_round_and_may_stop),

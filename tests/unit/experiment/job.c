@@ -192,6 +192,36 @@ static void divides_and_holds_out(void **state)
     unlink(file.path);
 }
 
+/* h does not touch the intercept: under an overwhelming l1 cost only it is left. */
+static void intercept_is_free(void **state)
+{
+    (void)state;
+    static const char csv[] = "label,u\n1,1\n1,2\n1,3\n-1,1\n";
+    temporary file = temporary_file(csv, sizeof csv - 1);
+    fplt_error error;
+    fplt_job *job;
+    fplt_engine *engine;
+    fplt_result result;
+    double x[2];
+    fplt_settings *settings = settings_for(NULL);
+    set(settings, "data", file.path);
+    set(settings, "intercept", "yes");
+    set(settings, "h", "l1");
+    set(settings, "h-weight", "1000");
+    set(settings, "tolerance", "1e-20");
+    assert_ok(fplt_job_create(settings, 0, &job, &error), error);
+    const fplt_job_view *view = fplt_job_see(job);
+    assert_ok(fplt_engine_create(view->objective, &view->run, &engine, &error), error);
+    assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
+    assert_int_equal(fplt_engine_model(engine, x), FPLT_OK);
+    assert_true(x[0] == 0);
+    assert_near(x[1], log(3), 1e-8); /* three of four rows are +1 */
+    fplt_engine_destroy(engine);
+    fplt_job_destroy(job);
+    fplt_settings_destroy(settings);
+    unlink(file.path);
+}
+
 static void loss_follows_the_task(void **state)
 {
     (void)state;
@@ -361,6 +391,7 @@ int main(void)
         cmocka_unit_test(default_is_the_papers_problem),
         cmocka_unit_test(reaches_known_minimisers),
         cmocka_unit_test(divides_and_holds_out),
+        cmocka_unit_test(intercept_is_free),
         cmocka_unit_test(loss_follows_the_task),
         cmocka_unit_test(shares_are_one_or_one_an_agent),
         cmocka_unit_test(noise_must_be_said),

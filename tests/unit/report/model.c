@@ -13,7 +13,8 @@ enum { FEATURES = 3 };
 static const char *const features[] = {"age", "Größe", "sex=\"f\""};
 static const char *const classes[] = {"no", "perhaps", "yes"};
 static const double softmax_weights[] = {
-    0.1, -0.0, 4.9406564584124654e-324, 1e308, 1, 1.0 / 3, -1e-17, 2, 3, -7.000000001, 11, 12};
+    0.1, -0.0, 4.9406564584124654e-324, 1e308, 1, 1.0 / 3, -1e-17,
+    2,   3,    0.30000000000000004,     11,    12};
 
 static fplt_model_info sample(fplt_transform *transform)
 {
