@@ -144,7 +144,7 @@ static void write_summaries(const char *group, fplt__buffer *out)
     size_t length = group ? strlen(group) : 0;
     for (size_t i = 0; (c = cli_command_at(i)); i++)
         if (!group || (strncmp(c->name, group, length) == 0 && c->name[length] == ' '))
-            fplt__buffer_format(out, "  %-16s %s\n", c->name, c->summary);
+            fplt__buffer_format(out, "  %-18s %s\n", c->name, c->summary);
 }
 
 void cli_help_group(const char *group, fplt__buffer *out)

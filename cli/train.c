@@ -37,6 +37,8 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
 {
     fplt_status status =
         fplt_job_declare(settings, FPLT_JOB_ALL, cli_peek(cli, "algorithm"), error);
+    if (!status)
+        status = fplt_settings_add(settings, "privacy", fplt_private_table, error);
     return status ? status : fplt_settings_add(settings, "output", output_table, error);
 }
 
@@ -147,7 +149,7 @@ static fplt_status make_folder(const char *path, int *is_new, fplt_error *error)
 
 static fplt_status prepare(cli_call *cli, struct training *training, fplt_error *error)
 {
-    const fplt_settings *settings = cli->settings;
+    fplt_settings *settings = cli->settings;
     const char *resume = fplt_settings_text(settings, "resume");
     fplt_status status;
     training->out = fplt_settings_text(settings, "out");
@@ -159,10 +161,13 @@ static fplt_status prepare(cli_call *cli, struct training *training, fplt_error 
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: checkpoint-every needs a file: give checkpoint",
                               fplt_settings_origin(settings, "checkpoint-every"));
-    if ((status = fplt_job_create(settings, 0, &training->job, error)))
+    if ((status = fplt_private_prepare(settings, error)) ||
+        (status = fplt_job_create(settings, 0, &training->job, error)))
         return status;
     training->view = fplt_job_see(training->job);
     if ((status = start_from_model(training->job, settings, error)) ||
+        (fplt_private_wanted(settings) &&
+         (status = fplt_private_create(settings, training->job, &training->plan, error))) ||
         (status = fplt_engine_create(training->view->objective, &training->view->run,
                                      &training->engine, error)) ||
         (status = fplt_history_create(&training->history, error)))
@@ -280,10 +285,12 @@ static fplt_status write_all(cli_call *cli, struct training *training, fplt_erro
     char path[4096];
     fplt_status status;
     snprintf(path, sizeof path, "%s/model.json", training->out);
+    if (training->plan && (status = train_certify(training, error)))
+        return status;
     if ((status = fplt_model_from_run(training->job, training->engine, &training->result,
                                       &training->model, error)) ||
-        (status = write_history(training, error)) ||
-        (status = draw_history(cli, training, error)) ||
+        (!training->view->run.blind && ((status = write_history(training, error)) ||
+                                        (status = draw_history(cli, training, error)))) ||
         (status = write_agents(cli, training, error)))
         return status;
     return fplt_model_write(training->model, path, error);
@@ -363,6 +370,8 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     fplt_history_destroy(training.history);
     fplt_engine_destroy(training.engine);
     fplt_job_destroy(training.job);
+    fplt_private_destroy(training.plan);
+    fplt_free(training.certificate);
     return status;
 }
 
@@ -384,7 +393,8 @@ const cli_command cli_train[] = {
                  "fedplt train --data hospitals.csv --label b --eps 0.01 --tolerance 1e-12\n"
                  "fedplt train examples/sparse.yaml --epochs 10 --out sparse\n"
                  "fedplt train --solver sgd --batch 16 --epoch pass --rounds 200 --json\n"
-                 "fedplt train --rounds 100000 --tolerance 0 --checkpoint run.state",
+                 "fedplt train --rounds 100000 --tolerance 0 --checkpoint run.state\n"
+                 "fedplt train --data hospitals.csv --label b --privacy.epsilon 2",
      .most = 1,
      .config = 1,
      .declare = declare,

@@ -4,10 +4,13 @@
 
 #include "cli.h"
 #include "fedplt/model.h"
+#include "fedplt/private.h"
 
 struct training {
     fplt_job *job;             /* owned */
     const fplt_job_view *view; /* of the job */
+    fplt_private *plan;        /* owned; NULL: nothing is promised */
+    char *certificate;         /* owned */
     fplt_engine *engine;       /* owned */
     fplt_history *history;     /* owned */
     fplt_model *model;         /* owned */
@@ -26,5 +29,9 @@ void train_read_history(struct training *training);
 
 fplt_status train_print(cli_call *cli, const struct training *training, fplt_error *error);
 fplt_status train_print_json(const struct training *training, fplt_error *error);
+
+/* With privacy: makes the certificate of the run and writes it; says what is promised. */
+fplt_status train_certify(struct training *training, fplt_error *error);
+void train_print_promise(const struct training *training, fplt__buffer *out);
 
 #endif

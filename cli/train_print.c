@@ -88,6 +88,14 @@ static void write_costs(const struct training *training, fplt__buffer *out)
     line(out, "wall time", "%.3g s", training->seconds);
 }
 
+/* A sentence "rho = 1: because" without what stands before it in the line anyway. */
+static const char *because(const char *why)
+{
+    const char *equals = why ? strstr(why, " = ") : NULL;
+    const char *colon = equals ? strstr(why, ": ") : NULL;
+    return colon && strchr(why, ' ') == equals ? colon + 2 : why ? why : "";
+}
+
 static void write_choices(const json_t *record, fplt__buffer *out)
 {
     const char *name;
@@ -103,7 +111,7 @@ static void write_choices(const json_t *record, fplt__buffer *out)
             snprintf(value, sizeof value, "%s", json_string_value(own));
         else
             snprintf(value, sizeof value, "%.6g", json_number_value(own));
-        line(out, name, "%-22s %s", value, why ? why : "");
+        line(out, name, "%-22s %s", value, because(why));
     }
     double least = number(gamma, "least", NULL), most = number(gamma, "most", NULL);
     snprintf(value, sizeof value, least < most ? "%.6g .. %.6g" : "%.6g", least, most);
@@ -111,14 +119,21 @@ static void write_choices(const json_t *record, fplt__buffer *out)
     snprintf(value, sizeof value, "%.6g .. %.6g", number(record, "curvature", "lmin"),
              number(record, "curvature", "lmax"));
     line(out, "curvature", "%-22s of the agents' costs", value);
-    line(out, "local training", "%s, %.0f epochs, kernel %s",
-         json_string_value(at(record, "local", "solver")), number(record, "local", "epochs"),
+    snprintf(value, sizeof value, "%.0f", number(record, "local", "epochs"));
+    line(out, "epochs", "%-22s %s", value,
+         because(json_string_value(at(record, "local", "epochs_why"))));
+    line(out, "local training", "%s, kernel %s", json_string_value(at(record, "local", "solver")),
          json_string_value(at(record, "kernel", NULL)));
+    const char *advice = json_string_value(at(record, "local", "advice"));
+    if (advice && *advice)
+        fplt__buffer_format(out, "\n%s\n", advice);
 }
 
 static void write_files(const struct training *training, fplt__buffer *out)
 {
-    fplt__buffer_format(out, "\nfiles in %s\n  model.json, convergence.csv%s%s\n", training->out,
+    fplt__buffer_format(out, "\nfiles in %s\n  model.json%s%s%s%s\n", training->out,
+                        training->plan ? ", privacy.json" : "",
+                        training->view->run.blind ? "" : ", convergence.csv",
                         training->pictures ? ", convergence.svg, convergence.png" : "",
                         training->agents_written ? ", agents.csv" : "");
 }
@@ -139,7 +154,9 @@ static void write_next(const cli_call *cli, const struct training *training, fpl
     const char *data = fplt_settings_text(cli->settings, "data"), *program = cli->all[0];
     char more[128];
     fplt__buffer_add(out, "\nnext\n");
-    if (training->result.outcome == FPLT_ROUNDS_DONE) {
+    if (training->plan) {
+        fplt__buffer_format(out, "  %s privacy verify %s/model.json\n", program, training->out);
+    } else if (training->result.outcome == FPLT_ROUNDS_DONE) {
         snprintf(more, sizeof more, "--rounds %llu",
                  10 * (unsigned long long)(training->view->run.rounds + 1));
         write_again(cli, more, out);
@@ -172,12 +189,16 @@ fplt_status train_print(cli_call *cli, const struct training *training, fplt_err
     fplt__buffer_format(&out, "%s on %u agents, %zu rows, %zu features: %s after %llu rounds\n\n",
                         view->run.algorithm->title, fplt_dataset_agents(view->training),
                         fplt_dataset_rows(view->training), fplt_dataset_features(view->training),
-                        training->result.outcome == FPLT_CONVERGED ? "converged"
+                        training->view->run.blind                    ? "trained in private"
+                        : training->result.outcome == FPLT_CONVERGED ? "converged"
                         : training->result.outcome == FPLT_STALLED
                             ? "the model no longer changes"
                             : "not converged, the rounds ran out",
                         (unsigned long long)training->result.counters.rounds);
-    write_measures(training, record, &out);
+    if (training->plan)
+        train_print_promise(training, &out);
+    if (!view->run.blind)
+        write_measures(training, record, &out);
     write_costs(training, &out);
     write_choices(record, &out);
     write_files(training, &out);
@@ -190,12 +211,18 @@ fplt_status train_print(cli_call *cli, const struct training *training, fplt_err
 static json_t *files_json(const struct training *training)
 {
     json_t *files = json_array();
-    static const char *const names[] = {"model.json", "convergence.csv", "convergence.svg",
-                                        "convergence.png", "agents.csv"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        int there = i < 2 || (i < 4 ? training->pictures : training->agents_written);
-        if (there)
-            json_array_append_new(files, json_sprintf("%s/%s", training->out, names[i]));
+    const struct {
+        const char *name;
+        int there;
+    } written[] = {{"model.json", 1},
+                   {"privacy.json", training->plan != NULL},
+                   {"convergence.csv", !training->view->run.blind},
+                   {"convergence.svg", training->pictures},
+                   {"convergence.png", training->pictures},
+                   {"agents.csv", training->agents_written}};
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
+        if (written[i].there)
+            json_array_append_new(files, json_sprintf("%s/%s", training->out, written[i].name));
     }
     return files;
 }

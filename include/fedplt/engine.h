@@ -21,8 +21,10 @@ typedef struct fplt_run_settings {
     const fplt_algorithm *algorithm;
     const double *parameter; /* the algorithm's, NaN: auto; NULL: all at their defaults (copied) */
     fplt_training training;
-    const fplt_training *each; /* one an agent instead of `training`, or NULL (copied) */
-    const fplt_prox *prox;     /* borrowed; NULL: h = 0 */
+    const fplt_training
+        *each;             /* one an agent instead of `training`, which is then not looked at, or
+                                  NULL (copied) */
+    const fplt_prox *prox; /* borrowed; NULL: h = 0 */
     const fplt_participation *participation; /* borrowed; NULL: all */
     const fplt_curvature *curvatures; /* one an agent (copied); NULL: estimated from the data */
     fplt_curvature curvature;         /* of all, where not {0, 0}: public bounds */
@@ -37,6 +39,8 @@ typedef struct fplt_run_settings {
     int relative;     /* tolerance times the criterion at the start */
     double change;    /* stop when ||model - model before|| <= change max(1, ||model||); 0: never */
     uint32_t evaluate_every; /* rounds between evaluations of the criterion; 0: only at the end */
+    int blind; /* with privacy: nothing is ever measured, for a loss without noise may not leave an
+                  agent; measures read as NaN, tolerance and change must be 0 */
     double gradient_time, communication_time; /* t_G, t_C */
     const fplt_noise_source *noise;           /* one a thread (borrowed), or NULL: simulated */
 } fplt_run_settings;
@@ -103,7 +107,9 @@ FPLT_API void fplt_engine_destroy(fplt_engine *engine);
 /* To the end, from wherever the engine is. Divergence is an outcome, not an error. */
 FPLT_API fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer, void *context,
                                      fplt_result *result, fplt_error *error);
-/* One round; FPLT_DIVERGED when a number left the range. */
+/* One round; FPLT_DIVERGED when a number left the range. A round that fails leaves some agents with
+ * their new state and others without: round, run and save then fail alike until a checkpoint is
+ * loaded. */
 FPLT_API fplt_status fplt_engine_round(fplt_engine *engine, fplt_error *error);
 /* At the mean of the agents' models, or at the model where agents keep none. A diagnostic: not
  * counted as sent. */

@@ -15,6 +15,7 @@
 #include "fedplt/engine.h"
 #include "fedplt/objective.h"
 #include "fedplt/settings.h"
+#include "fedplt/tune.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -86,6 +87,9 @@ typedef struct fplt_job_view {
     const fplt_prox *prox;
     const fplt_participation *participation;
     fplt_run_settings run;
+    const fplt_auto *automatic; /* what was auto, and the reasons */
+    int releases_mean;       /* the model is the mean of the agents' own, not the coordinator's */
+    const char *certificate; /* of privacy, as JSON, for the record of the run; NULL: none */
 } fplt_job_view;
 
 /* Everything; the settings must have all parts and outlive the job. With `start: model` the point is
@@ -94,6 +98,8 @@ FPLT_API fplt_status fplt_job_create(const fplt_settings *settings, uint32_t run
                                      fplt_error *error);
 FPLT_API void fplt_job_destroy(fplt_job *job);
 FPLT_API const fplt_job_view *fplt_job_see(const fplt_job *job);
+/* The same, for changes before an engine is made from it. */
+FPLT_API fplt_job_view *fplt_job_edit(fplt_job *job);
 
 /* Starts at this point (copied). FPLT_BAD_VALUE, saying `origin`, for another dimension. */
 FPLT_API fplt_status fplt_job_start(fplt_job *job, const double *x, size_t dimension,

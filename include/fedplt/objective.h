@@ -53,7 +53,8 @@ typedef struct fplt_objective_callbacks {
     /* optional: gradient averaged over some of the agent's records; needs `records` */
     int (*batch_gradient)(void *context, uint32_t agent, const double *x, const uint32_t *rows,
                           size_t count, double *gradient);
-    size_t (*records)(void *context, uint32_t agent); /* optional; 1 otherwise */
+    /* optional; 1 otherwise. Never 0, and the same in every call. */
+    size_t (*records)(void *context, uint32_t agent);
     /* bounds of the curvature of f_i: strong convexity (0 if none) and smoothness */
     void (*curvature)(void *context, uint32_t agent, double *lowest, double *highest);
 } fplt_objective_callbacks;

@@ -31,6 +31,8 @@ FPLT_API fplt_status fplt_participation_create(const fplt_participation_settings
                                                fplt_error *error);
 FPLT_API void fplt_participation_destroy(fplt_participation *participation);
 
+/* The roster it was made for. */
+FPLT_API uint32_t fplt_participation_agents(const fplt_participation *participation);
 /* Writes the active agents in increasing order (room for all) and returns how many. */
 FPLT_API uint32_t fplt_participation_choose(const fplt_participation *participation, uint64_t seed,
                                             uint32_t run, uint64_t round, uint32_t *active);

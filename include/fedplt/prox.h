@@ -60,6 +60,7 @@ FPLT_API fplt_status fplt_prox_create_inexact(const fplt_prox_inexact *inexact, 
 
 FPLT_API void fplt_prox_destroy(fplt_prox *prox);
 
+FPLT_API size_t fplt_prox_dimension(const fplt_prox *prox);
 FPLT_API const char *fplt_prox_name(const fplt_prox *prox);
 /* Nonzero when h is the zero function: by name, by weights of 0, or with nothing penalised. */
 FPLT_API int fplt_prox_is_zero(const fplt_prox *prox);

@@ -51,6 +51,11 @@ typedef struct fplt_noise_source {
     fplt_status (*add)(void *context, double step, double tau, const double *mean, double *out,
                        size_t count);
     void *context;
+    /* Optional: whether a public vector (the centre of the subproblem, its linear term, the start)
+     * is small enough for the noise to hide rounding errors. Asked before anything is computed from
+     * the records, so that a refusal tells nothing of them. `what` names the vector. */
+    fplt_status (*admit)(void *context, double step, double tau, const char *what,
+                         const double *vector, size_t count, fplt_error *error);
 } fplt_noise_source;
 
 /* One run of a solver: what it works on, with what, and what it used. */
@@ -63,7 +68,8 @@ typedef struct fplt_local {
     uint32_t run, identity;
     const fplt_noise_source *noise; /* NULL: simulated, from keyed streams */
     double *scratch;                /* fplt_local_scratch doubles, aligned to 64 bytes */
-    double *state;    /* fplt_solver_state doubles that stay with the agent between rounds */
+    double *state;    /* fplt_solver_state doubles that stay with the agent between rounds; zero at
+                         first, NULL where there are none */
     double gradients; /* grows by the gradient evaluations made; a minibatch counts its share */
 } fplt_local;
 
@@ -79,7 +85,9 @@ enum fplt_solver_traits {
 struct fplt_solver {
     const char *name, *help;
     unsigned traits;
-    /* Doubles of working memory, and of memory that stays with each agent; NULL: none. */
+    /* Doubles of working memory, and of memory that stays with each agent; NULL: none. What stays
+     * may only save work, like a factor made once: it is neither staged nor part of a checkpoint, so
+     * that no result may depend on it. */
     size_t (*work)(const fplt_objective *objective, const fplt_training *training);
     size_t (*state)(const fplt_objective *objective, const fplt_training *training);
     /* Improves w in place. FPLT_DIVERGED when w is not finite. */

@@ -25,7 +25,7 @@ FPLT_API size_t fplt_sum_length(const fplt_sum *sum);
 
 /* Adds `count` numbers to elements first, first + 1, ... FPLT_DIVERGED when one is not finite or
  * not below 2^(exponent + 125) in magnitude, or when the total would leave the range; the sum must
- * then be cleared. */
+ * then be cleared. FPLT_BAD_VALUE, here and below, when the sum has no such elements. */
 FPLT_API fplt_status fplt_sum_add(fplt_sum *sum, size_t first, const double *x, size_t count);
 
 /* Adds round(now) - round(before) exactly: how a running sum follows a vector that an agent
@@ -42,7 +42,8 @@ FPLT_API void fplt_sum_read(const fplt_sum *sum, size_t first, double *out, size
 /* Totals as two's-complement 128-bit integers, low word first, two words an element: what travels
  * between processes. */
 FPLT_API void fplt_sum_export(const fplt_sum *sum, size_t first, uint64_t *words, size_t count);
-/* Adds `count` such integers to elements first, first + 1, ... */
+/* Adds `count` such integers to elements first, first + 1, ... FPLT_DIVERGED, and the sum as it was,
+ * when one of them or a total is out of range: a bad sender spoils nothing. */
 FPLT_API fplt_status fplt_sum_add_words(fplt_sum *sum, size_t first, const uint64_t *words,
                                         size_t count);
 /* Adds elements from, from + 1, ... of another sum of the same exponent. */

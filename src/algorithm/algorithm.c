@@ -217,6 +217,19 @@ fplt_status fplt__agent_gradient(fplt_agent *agent, double weight, const double 
                : FPLT_OK;
 }
 
+fplt_status fplt__train_corrected(fplt_agent *agent, const fplt_round *round, double weight,
+                                  const double *x, double *up, fplt_error *error)
+{
+    size_t n = agent->dimension;
+    double *correction = agent->work;
+    for (size_t j = 0; j < n; j++)
+        correction[j] = weight * agent->kept[j];
+    memcpy(up, x, n * sizeof *up);
+    fplt_status status = fplt_agent_minimise(agent, round, correction, NULL, 0, up, error);
+    memcpy(agent->held, up, n * sizeof *up);
+    return status;
+}
+
 uint32_t fplt__random_length(fplt_stream *shared, double p)
 {
     uint64_t length = fplt_stream_geometric(shared, p);
@@ -253,4 +266,21 @@ double fplt__balanced_rho(const fplt_curvature *curvature)
 {
     double rho = 1 / sqrt(fplt__usable_lowest(curvature) * curvature->highest);
     return curvature->lowest < 0 ? fmin(rho, -0.5 / curvature->lowest) : rho;
+}
+
+void fplt__choose_rho(const fplt_facts *facts, double *parameter)
+{
+    if (isnan(parameter[0]))
+        parameter[0] = fplt__balanced_rho(&facts->curvature);
+}
+
+double fplt__rho_inverse(const fplt_facts *facts, const double *parameter)
+{
+    (void)facts;
+    return 1 / parameter[0];
+}
+
+double fplt__rho_step(const fplt_facts *facts, const double *parameter)
+{
+    return fplt__proximal_step(facts, 1 / parameter[0]);
 }

@@ -30,6 +30,11 @@ fplt_status fplt__first_vector(const fplt_coordinator *coordinator, double *x);
 fplt_status fplt__agent_gradient(fplt_agent *agent, double weight, const double *w,
                                  double *gradient, fplt_error *error);
 
+/* For methods that correct the local gradient by a kept vector and learn the new x after the sum: trains
+ * from x on f_i(w) + weight <kept, w>, leaves the result in `up`, and holds it for finish. */
+fplt_status fplt__train_corrected(fplt_agent *agent, const fplt_round *round, double weight,
+                                  const double *x, double *up, fplt_error *error);
+
 /* The number of local steps of a round that ends with probability p after each: 1, 2, ... */
 uint32_t fplt__random_length(fplt_stream *shared, double p);
 
@@ -53,6 +58,12 @@ void fplt__mean(const double *sum, uint32_t count, double *out, size_t dimension
  * relatives. A strong convexity that is missing or tiny counts as 1e-4 of the smoothness; where a cost
  * is not convex, at most 1/(2 |lowest|), so that the local subproblem is. */
 double fplt__balanced_rho(const fplt_curvature *curvature);
+
+/* For methods whose parameter number 0 is the penalty rho of their proximal local cost: its automatic
+ * value, 1/rho, and the step that contracts most. */
+void fplt__choose_rho(const fplt_facts *facts, double *parameter);
+double fplt__rho_inverse(const fplt_facts *facts, const double *parameter);
+double fplt__rho_step(const fplt_facts *facts, const double *parameter);
 double fplt__usable_lowest(const fplt_curvature *curvature);
 
 #endif

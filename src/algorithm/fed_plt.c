@@ -23,24 +23,6 @@ static const fplt_setting settings[] = {
     FPLT_SETTINGS_END,
 };
 
-static void choose(const fplt_facts *facts, double *parameter)
-{
-    if (isnan(parameter[RHO]))
-        parameter[RHO] = fplt__balanced_rho(&facts->curvature);
-}
-
-static double inverse_rho(const fplt_facts *facts, const double *parameter)
-{
-    (void)facts;
-    return 1 / parameter[RHO];
-}
-
-/* 2/(lmin + lmax + 2/rho) minimises the contraction factor of a gradient step on d. */
-static double step(const fplt_facts *facts, const double *parameter)
-{
-    return 2 / (facts->curvature.lowest + facts->curvature.highest + 2 / parameter[RHO]);
-}
-
 static void begin(fplt_agent *agent, const double *start, const double *second)
 {
     size_t n = agent->dimension;
@@ -103,9 +85,9 @@ const fplt_algorithm fplt__fed_plt = {
     .paper_epochs = ">= 1",
     .paper_problems = "strongly convex, composite",
     .settings = settings,
-    .choose = choose,
-    .step = step,
-    .inverse_rho = inverse_rho,
+    .choose = fplt__choose_rho,
+    .step = fplt__rho_step,
+    .inverse_rho = fplt__rho_inverse,
     .begin = begin,
     .broadcast = broadcast,
     .local = local,

@@ -3,14 +3,16 @@
  *
  * Each agent keeps its last pairs f^j = T(s^j), r^j = f^j - s^j. A round:
  *
- *     down:  y, coefficients alpha over the kept f, an exponent e
+ *     down:  y, coefficients alpha over the kept f, exponents e of the last residual and e_j of r^j
  *     agent: s = sum_j alpha_j f^j; v = 2 y - z; local training from x; f = (x+, z + 2 (x+ - y));
- *            r = f - s; sends the z part of f (mirrored) and 2^e <r, r^j> for each kept j and itself
+ *            r = f - s; sends the z part of f (mirrored), 2^(e + e_j) <r, r^j> for each kept j, and
+ *            2^(2e) <r, r>
  *     coordinator: Z^j = sum of the z parts; alpha minimises ||sum_j alpha_j r^j|| with sum alpha = 1;
  *            y = prox_{rho h/N}(sum_j alpha_j Z^j / N)
  *
- * so it needs no more than the one exact sum. The power of two keeps the inner products far above the
- * resolution of the sum. A candidate is accepted or dropped by the coordinator; an agent learns which
+ * so it needs no more than the one exact sum. The powers of two, 2^-e near ||r|| and 2^-e_j near
+ * ||r^j||, keep the inner products near 1: far above the resolution of the sum, and far below its
+ * range when an old residual is larger by many orders. A candidate is accepted or dropped by the coordinator; an agent learns which
  * with the next broadcast. A dropped one is followed by plain rounds from the last accepted f. */
 #include "algorithm/algorithm.h"
 
@@ -27,7 +29,7 @@ enum { MOST = 20, SLOTS = MOST + 1 };
 enum { Z, X, RZ, RX, CANDIDATE };
 enum { SLOT = 4 };
 
-/* Scalars of a round. */
+/* Scalars of a round; behind the coefficients come the exponents of the slots. */
 enum { ACCEPTED, PLACE, EXPONENT, ALPHA };
 
 /* The coordinator's numbers. */
@@ -66,25 +68,14 @@ static void reshape(const double *parameter, fplt_shape *shape)
     unsigned slots = slots_of(parameter);
     shape->kept = CANDIDATE + SLOT * slots;
     shape->vectors = slots;
-    shape->scalars = ALPHA + slots;
+    shape->scalars = ALPHA + 2 * slots;
     shape->exchange[0].up_scalars = slots;
 }
 
-static void choose(const fplt_facts *facts, double *parameter)
+/* Where the candidate of the round at hand goes. */
+static unsigned next_place(const double *number, unsigned slots)
 {
-    if (isnan(parameter[RHO]))
-        parameter[RHO] = fplt__balanced_rho(&facts->curvature);
-}
-
-static double inverse_rho(const fplt_facts *facts, const double *parameter)
-{
-    (void)facts;
-    return 1 / parameter[RHO];
-}
-
-static double step(const fplt_facts *facts, const double *parameter)
-{
-    return 2 / (facts->curvature.lowest + facts->curvature.highest + 2 / parameter[RHO]);
+    return ((unsigned)number[N_PLACE] + (number[N_ACCEPTED] != 0)) % slots;
 }
 
 /* The start counts as an accepted candidate without a residual. */
@@ -105,14 +96,24 @@ static void begin_coordinator(fplt_coordinator *coordinator, const double *start
     number[N_ALPHA] = 1;
 }
 
+/* e with 2^-e near the root of a square. */
+static double exponent_of(double square)
+{
+    return square > 0 ? -floor(log2(square) / 2) : 0;
+}
+
 static void plan(const fplt_coordinator *coordinator, fplt_round *round)
 {
     const double *number = coordinator->number;
     unsigned slots = slots_of(coordinator->parameter);
     round->scalar[ACCEPTED] = number[N_ACCEPTED];
     round->scalar[PLACE] = number[N_PLACE];
-    round->scalar[EXPONENT] = number[N_LAST] > 0 ? -floor(log2(number[N_LAST])) : 0;
+    round->scalar[EXPONENT] = exponent_of(number[N_LAST]);
     memcpy(round->scalar + ALPHA, number + N_ALPHA, slots * sizeof *number);
+    for (unsigned k = 0; k < slots; k++)
+        round->scalar[ALPHA + slots + k] = exponent_of(number[N_GRAM + k * SLOTS + k]);
+    /* the candidate's own square stands in the place it would take */
+    round->scalar[ALPHA + slots + next_place(number, slots)] = round->scalar[EXPONENT];
 }
 
 /* y = prox_{rho h/N}(sum_j alpha_j Z^j / N). Z of an accepted candidate is the running sum itself; that
@@ -159,6 +160,11 @@ static double inner(const double *a, const double *b, size_t count)
     return sum;
 }
 
+static int scale_of(const fplt_round *round, unsigned slots, unsigned k)
+{
+    return (int)(round->scalar[EXPONENT] + round->scalar[ALPHA + slots + k]);
+}
+
 static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned exchange,
                          const double *y, double *up, fplt_error *error)
 {
@@ -189,12 +195,11 @@ static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned ex
     fplt_grid_round(z, n);
     for (size_t j = 0; j < 2 * n; j++)
         r[j] = staged[Z * n + j] - s[j];
-    double power = ldexp(1, (int)round->scalar[EXPONENT]);
-    for (unsigned k = 0; k < slots; k++)
-        up[k] = power * inner(r, slot(staged, n, k, RZ), 2 * n);
-    /* its own square in the place it would take */
     unsigned next = ((unsigned)round->scalar[PLACE] + (round->scalar[ACCEPTED] != 0)) % slots;
-    up[next] = power * inner(r, r, 2 * n);
+    for (unsigned k = 0; k < slots; k++) {
+        const double *other = k == next ? r : slot(staged, n, k, RZ);
+        up[k] = ldexp(inner(r, other, 2 * n), scale_of(round, slots, k));
+    }
     return FPLT_OK;
 }
 
@@ -251,10 +256,13 @@ static void plain_step(double *number)
     number[N_ALPHA + (unsigned)number[N_NEWEST]] = 1;
 }
 
-/* ||r||^2 may not exceed twice the best residual, nor leave a slowly closing cone. */
-static int acceptable(const double *number, double residual)
+/* ||r|| may not exceed twice the best residual, nor a bound that falls as a power of the accelerated
+ * steps, faster than 1/steps so that it can be summed [Zhang, O'Donoghue and Boyd 2020, Theorem 6]. A
+ * bound that falls geometrically would switch the acceleration off where it is needed most: on
+ * problems whose plain rounds gain less than that. */
+static int acceptable(const double *number, unsigned slots, double residual)
 {
-    double cone = 100 * pow(0.99, 2 * number[N_STEPS]) * number[N_FIRST];
+    double cone = 100 * pow(1 + number[N_STEPS] / slots, -2.2) * number[N_FIRST];
     return residual <= 4 * number[N_BEST] && residual <= cone;
 }
 
@@ -265,11 +273,10 @@ static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsig
     double *number = coordinator->number;
     size_t n = coordinator->dimension;
     unsigned slots = slots_of(coordinator->parameter);
-    unsigned place = (unsigned)number[N_PLACE];
-    unsigned next = (place + (number[N_ACCEPTED] != 0)) % slots;
-    double unit = ldexp(1, -(int)round->scalar[EXPONENT]), residual = sum[next] * unit;
+    unsigned next = next_place(number, slots);
+    double residual = ldexp(sum[next], -scale_of(round, slots, next));
     int first = number[N_FIRST] == 0;
-    number[N_ACCEPTED] = first || !number[N_FAST] || acceptable(number, residual);
+    number[N_ACCEPTED] = first || !number[N_FAST] || acceptable(number, slots, residual);
     if (number[N_FAST])
         number[N_STEPS]++;
     if (!number[N_ACCEPTED]) {
@@ -283,7 +290,8 @@ static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsig
     }
     memcpy(coordinator->vector + next * n, coordinator->total, n * sizeof(double));
     for (unsigned k = 0; k < slots; k++)
-        number[N_GRAM + next * SLOTS + k] = number[N_GRAM + k * SLOTS + next] = sum[k] * unit;
+        number[N_GRAM + next * SLOTS + k] = number[N_GRAM + k * SLOTS + next] =
+            ldexp(sum[k], -scale_of(round, slots, k));
     number[N_PLACE] = number[N_NEWEST] = next;
     number[N_USED] = fmin(number[N_USED] + 1, slots);
     number[N_LAST] = residual;
@@ -316,9 +324,9 @@ const fplt_algorithm fplt__fed_plt_anderson = {
     .paper_problems = "strongly convex, composite",
     .settings = settings,
     .reshape = reshape,
-    .choose = choose,
-    .step = step,
-    .inverse_rho = inverse_rho,
+    .choose = fplt__choose_rho,
+    .step = fplt__rho_step,
+    .inverse_rho = fplt__rho_inverse,
     .begin = begin,
     .begin_coordinator = begin_coordinator,
     .plan = plan,

@@ -19,23 +19,6 @@ static const fplt_setting settings[] = {
     FPLT_SETTINGS_END,
 };
 
-static void choose(const fplt_facts *facts, double *parameter)
-{
-    if (isnan(parameter[ETA]))
-        parameter[ETA] = fplt__balanced_rho(&facts->curvature);
-}
-
-static double inverse_rho(const fplt_facts *facts, const double *parameter)
-{
-    (void)facts;
-    return 1 / parameter[ETA];
-}
-
-static double step(const fplt_facts *facts, const double *parameter)
-{
-    return fplt__proximal_step(facts, 1 / parameter[ETA]);
-}
-
 static void begin(fplt_agent *agent, const double *start, const double *second)
 {
     (void)second;
@@ -80,9 +63,9 @@ const fplt_algorithm fplt__fedpd = {
     .paper_problems = "non-convex",
     .settings = settings,
     .step_rule = "2/(lmin + lmax + 2/eta)",
-    .choose = choose,
-    .step = step,
-    .inverse_rho = inverse_rho,
+    .choose = fplt__choose_rho,
+    .step = fplt__rho_step,
+    .inverse_rho = fplt__rho_inverse,
     .begin = begin,
     .begin_coordinator = fplt__begin_model,
     .broadcast = fplt__broadcast_model,

@@ -23,23 +23,6 @@ static const fplt_setting settings[] = {
     FPLT_SETTINGS_END,
 };
 
-static void choose(const fplt_facts *facts, double *parameter)
-{
-    if (isnan(parameter[RHO]))
-        parameter[RHO] = fplt__balanced_rho(&facts->curvature);
-}
-
-static double inverse_rho(const fplt_facts *facts, const double *parameter)
-{
-    (void)facts;
-    return 1 / parameter[RHO];
-}
-
-static double step(const fplt_facts *facts, const double *parameter)
-{
-    return fplt__proximal_step(facts, 1 / parameter[RHO]);
-}
-
 static void begin(fplt_agent *agent, const double *start, const double *second)
 {
     (void)start;
@@ -100,9 +83,9 @@ const fplt_algorithm fplt__fedsplit = {
     .paper_problems = "strongly convex; biased but for an exact proximal step",
     .settings = settings,
     .step_rule = "2/(lmin + lmax + 2/rho)",
-    .choose = choose,
-    .step = step,
-    .inverse_rho = inverse_rho,
+    .choose = fplt__choose_rho,
+    .step = fplt__rho_step,
+    .inverse_rho = fplt__rho_inverse,
     .begin = begin,
     .broadcast = broadcast,
     .local = local,

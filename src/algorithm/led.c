@@ -10,7 +10,6 @@
 #include "algorithm/algorithm.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { BETA };
 
@@ -38,14 +37,8 @@ static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned ex
                          const double *x, double *up, fplt_error *error)
 {
     (void)exchange;
-    size_t n = agent->dimension;
-    double *correction = agent->work, weight = agent->parameter[BETA] / agent->local->step;
-    for (size_t j = 0; j < n; j++)
-        correction[j] = weight * agent->kept[j];
-    memcpy(up, x, n * sizeof *up);
-    fplt_status status = fplt_agent_minimise(agent, round, correction, NULL, 0, up, error);
-    memcpy(agent->held, up, n * sizeof *up);
-    return status;
+    return fplt__train_corrected(agent, round, agent->parameter[BETA] / agent->local->step, x, up,
+                                 error);
 }
 
 static void finish(fplt_agent *agent, const fplt_round *round, const double *x)

@@ -11,7 +11,6 @@
 #include "algorithm/algorithm.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { P };
 
@@ -45,14 +44,7 @@ static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned ex
                          const double *x, double *up, fplt_error *error)
 {
     (void)exchange;
-    size_t n = agent->dimension;
-    double *correction = agent->work;
-    for (size_t j = 0; j < n; j++)
-        correction[j] = -agent->kept[j];
-    memcpy(up, x, n * sizeof *up);
-    fplt_status status = fplt_agent_minimise(agent, round, correction, NULL, 0, up, error);
-    memcpy(agent->held, up, n * sizeof *up);
-    return status;
+    return fplt__train_corrected(agent, round, -1, x, up, error);
 }
 
 static void finish(fplt_agent *agent, const fplt_round *round, const double *x)

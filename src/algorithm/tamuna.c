@@ -136,15 +136,10 @@ static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned ex
                          const double *x, double *up, fplt_error *error)
 {
     (void)exchange;
-    size_t n = agent->dimension;
-    double *correction = agent->work, *w = agent->held;
-    for (size_t j = 0; j < n; j++)
-        correction[j] = -agent->kept[j];
-    memcpy(w, x, n * sizeof *w);
-    fplt_status status = fplt_agent_minimise(agent, round, correction, NULL, 0, w, error);
+    fplt_status status = fplt__train_corrected(agent, round, -1, x, up, error);
     struct share share = share_of(agent, round);
-    for (size_t j = 0; j < n; j++)
-        up[j] = is_own(&share, j) ? w[j] : 0;
+    for (size_t j = 0; j < agent->dimension; j++)
+        up[j] = is_own(&share, j) ? up[j] : 0;
     return status;
 }
 

@@ -79,6 +79,11 @@ size_t fplt_sum_length(const fplt_sum *sum)
     return sum->length;
 }
 
+static int has_room(const fplt_sum *sum, size_t first, size_t count)
+{
+    return first <= sum->length && count <= sum->length - first;
+}
+
 static wide whole(const fplt_sum *sum, size_t i)
 {
     return sum->total[i] + ((wide)sum->high[i] * ((wide)1 << 52)) + sum->low[i];
@@ -159,6 +164,8 @@ static fplt_status add_slow(fplt_sum *sum, size_t i, double x, int sign)
 
 static fplt_status add_signed(fplt_sum *sum, size_t first, const double *x, size_t count, int sign)
 {
+    if (!has_room(sum, first, count))
+        return FPLT_BAD_VALUE;
     if (sum->pending == SPILL_AFTER) {
         fplt_status status = spill(sum);
         if (status)
@@ -197,8 +204,8 @@ fplt_status fplt_sum_add_change(fplt_sum *sum, size_t first, const double *now,
 fplt_status fplt_sum_add_part(fplt_sum *sum, size_t first, const fplt_sum *other, size_t from,
                               size_t count)
 {
-    if (sum->exponent != other->exponent || first + count > sum->length ||
-        from + count > other->length)
+    if (sum->exponent != other->exponent || !has_room(sum, first, count) ||
+        !has_room(other, from, count))
         return FPLT_BAD_VALUE;
     for (size_t i = 0; i < count; i++)
         sum->total[first + i] += whole(other, from + i);
@@ -243,16 +250,27 @@ void fplt_sum_export(const fplt_sum *sum, size_t first, uint64_t *words, size_t 
     }
 }
 
+static wide value_of(const uint64_t *words)
+{
+    return (wide)((unsigned_wide)words[1] << 64 | words[0]);
+}
+
+static int within(wide value)
+{
+    return value < total_limit && value > -total_limit;
+}
+
 fplt_status fplt_sum_add_words(fplt_sum *sum, size_t first, const uint64_t *words, size_t count)
 {
-    if (first + count > sum->length)
+    if (!has_room(sum, first, count))
         return FPLT_BAD_VALUE;
     for (size_t i = 0; i < count; i++) {
-        wide value = (wide)((unsigned_wide)words[2 * i + 1] << 64 | words[2 * i]);
-        if (value >= total_limit || value <= -total_limit)
+        wide value = value_of(words + 2 * i);
+        if (!within(value) || !within(whole(sum, first + i) + value))
             return FPLT_DIVERGED;
-        sum->total[first + i] += value;
     }
+    for (size_t i = 0; i < count; i++)
+        sum->total[first + i] += value_of(words + 2 * i);
     return spill(sum);
 }
 

@@ -3,8 +3,9 @@
  *     magic, head (fixed size), updates, coordinator vectors, numbers, running sums, agents' state,
  *     hash of everything before it (BLAKE2b, 32 bytes)
  *
- * The head carries a hash of what the run is: settings, parameters, kernel, and the data by way of
- * the exact gradient at zero. A file with another one is refused. */
+ * The head carries a hash of what the run is: settings, parameters, kernel, h by way of its proximal
+ * operator at some points, participation by way of the first cohorts, and the data by way of the
+ * exact gradient at zero. A file with another one is refused. */
 #include "engine/engine.h"
 
 #include <stdint.h>
@@ -15,19 +16,22 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-enum { HASH = 32 };
+enum { HASH = 32, COHORTS = 32 };
 
-static const char magic[16] = "fedplt-state-1\n";
+static const char magic[16] = "fedplt-state-2\n";
 static const uint64_t byte_order = UINT64_C(0x0102030405060708);
 
+/* Without padding, which would carry stray bytes of memory into the file. */
 struct head {
     char magic[16];
     uint64_t byte_order;
     char algorithm[32], kernel[32];
     uint64_t dimension, agents, seed, run;
-    uint64_t round, last_active, started;
+    uint64_t round, last_active, started, seen;
+    double moved;
     fplt_counters counters;
-    fplt_measure start;
+    double start_criterion, start_objective;
+    uint64_t start_hits, start_records, start_classifies;
     unsigned char identity[HASH];
 };
 
@@ -81,44 +85,81 @@ static void hash_training(crypto_generichash_state *hash, const fplt_training *t
         hash_number(hash, numbers[i]);
 }
 
-/* The data, through the sum of all gradients at zero. */
-static fplt_status hash_data(fplt_engine *engine, crypto_generichash_state *hash, fplt_error *error)
+/* The data, through the sum of all gradients at zero; that there is none may be all there is. */
+static void hash_data(fplt_engine *engine, crypto_generichash_state *hash)
 {
     memset(engine->point, 0, engine->plan.dimension * sizeof(double));
     fplt_sum_clear(engine->sum);
     fplt_status status =
-        engine->fleet->verbs->evaluate(engine->fleet, engine->point, engine->sum, error);
+        engine->fleet->verbs->evaluate(engine->fleet, engine->point, engine->sum, NULL);
+    hash_number(hash, status);
     for (size_t i = 0; !status && i < engine->plan.dimension + FPLT__MEASURES; i++) {
         uint64_t words[2];
         fplt_sum_export(engine->sum, i, words, 1);
         crypto_generichash_update(hash, (const unsigned char *)words, sizeof words);
     }
-    return status;
 }
 
-static fplt_status identify(fplt_engine *engine, fplt_error *error)
+/* h through its proximal operator, at points of many sizes: weights, bounds and radii all show. */
+static void hash_prox(fplt_engine *engine, crypto_generichash_state *hash)
+{
+    size_t n = engine->plan.dimension;
+    hash_text(hash, fplt_prox_name(engine->prox));
+    if (fplt_prox_is_zero(engine->prox))
+        return;
+    for (double size = 1e-6; size < 1e7; size *= 10) {
+        fplt_stream stream = fplt_stream_make(0, 0, FPLT_FOR_TEST, 0, 0, 0);
+        for (size_t j = 0; j < n; j++)
+            engine->point[j] = size * (2 * fplt_stream_uniform(&stream) - 1);
+        fplt_status status = fplt_prox_apply(engine->prox, 1, engine->point, engine->point);
+        hash_number(hash, status);
+        for (size_t j = 0; !status && j < n; j++)
+            hash_number(hash, engine->point[j]);
+    }
+}
+
+static void hash_participation(fplt_engine *engine, crypto_generichash_state *hash)
+{
+    hash_text(hash, fplt_participation_name(engine->everyone));
+    for (uint64_t k = 0; k < COHORTS && !fplt_participation_is_full(engine->everyone); k++) {
+        uint32_t active = fplt_participation_choose(engine->everyone, engine->plan.seed,
+                                                    engine->plan.run, k, engine->active);
+        hash_number(hash, active);
+        crypto_generichash_update(hash, (const unsigned char *)engine->active,
+                                  active * sizeof *engine->active);
+    }
+}
+
+static void hash_agents(const fplt_engine *engine, crypto_generichash_state *hash)
+{
+    if (!engine->each)
+        hash_training(hash, &engine->settings.training);
+    for (uint32_t i = 0; i < engine->plan.agents; i++) {
+        if (engine->each)
+            hash_training(hash, &engine->each[i]);
+        hash_number(hash, fplt_engine_step(engine, i));
+        hash_number(hash, engine->curvatures[i].lowest);
+        hash_number(hash, engine->curvatures[i].highest);
+        hash_number(hash, fplt_participation_rate(engine->everyone, i));
+    }
+}
+
+static void identify(fplt_engine *engine)
 {
     if (engine->identified)
-        return FPLT_OK;
+        return;
     crypto_generichash_state hash;
     crypto_generichash_init(&hash, NULL, 0, HASH);
     hash_text(&hash, engine->plan.algorithm->name);
     hash_text(&hash, fplt_objective_kernel(engine->objective));
-    hash_text(&hash, fplt_prox_name(engine->prox));
-    hash_text(&hash, fplt_participation_name(engine->everyone));
     for (size_t i = 0; i < fplt_algorithm_parameters(engine->plan.algorithm); i++)
         hash_number(&hash, engine->plan.parameter[i]);
-    hash_training(&hash, &engine->settings.training);
-    for (uint32_t i = 0; i < engine->plan.agents; i++) {
-        if (engine->each)
-            hash_training(&hash, &engine->each[i]);
-        hash_number(&hash, fplt_engine_step(engine, i));
-        hash_number(&hash, fplt_participation_rate(engine->everyone, i));
-    }
-    fplt_status status = hash_data(engine, &hash, error);
+    hash_agents(engine, &hash);
+    hash_prox(engine, &hash);
+    hash_participation(engine, &hash);
+    hash_data(engine, &hash);
     crypto_generichash_final(&hash, engine->identity, HASH);
-    engine->identified = !status;
-    return status;
+    engine->identified = 1;
 }
 
 static void fill_head(const fplt_engine *engine, struct head *head)
@@ -135,8 +176,14 @@ static void fill_head(const fplt_engine *engine, struct head *head)
     head->round = engine->round;
     head->last_active = engine->last_active;
     head->started = (uint64_t)engine->started;
+    head->seen = engine->seen;
+    head->moved = engine->moved;
     head->counters = engine->counters;
-    head->start = engine->start;
+    head->start_criterion = engine->start.criterion;
+    head->start_objective = engine->start.objective;
+    head->start_hits = engine->start.hits;
+    head->start_records = engine->start.records;
+    head->start_classifies = (uint64_t)engine->start.classifies;
     memcpy(head->identity, engine->identity, HASH);
 }
 
@@ -166,8 +213,14 @@ fplt_status fplt_engine_save(fplt_engine *engine, const char *path, fplt_error *
 {
     struct head head;
     uint64_t *totals;
-    fplt_status status = identify(engine, error);
-    if (status || (status = totals_buffer(engine, &totals, error)))
+    if (engine->failure.status) {
+        if (error)
+            *error = engine->failure;
+        return engine->failure.status;
+    }
+    identify(engine);
+    fplt_status status = totals_buffer(engine, &totals, error);
+    if (status)
         return status;
     fplt_sum_export(engine->hub->totals, 0, totals, fplt_sum_length(engine->hub->totals));
     fill_head(engine, &head);
@@ -222,9 +275,12 @@ static fplt_status check(const fplt_engine *engine, const char *path, const char
                               (unsigned long long)head.dimension, (unsigned long long)own.agents,
                               (unsigned long long)own.dimension);
     if (head.seed != own.seed || head.run != own.run)
-        return fplt_error_set(error, FPLT_BAD_DATA,
-                              "%s: the checkpoint has seed %llu, but this run has seed %llu", path,
-                              (unsigned long long)head.seed, (unsigned long long)own.seed);
+        return fplt_error_set(
+            error, FPLT_BAD_DATA,
+            "%s: the checkpoint has seed %llu and run %llu, but this is seed %llu "
+            "and run %llu",
+            path, (unsigned long long)head.seed, (unsigned long long)head.run,
+            (unsigned long long)own.seed, (unsigned long long)own.run);
     if (memcmp(head.identity, own.identity, HASH) != 0 || length != expected)
         return fplt_error_set(
             error, FPLT_BAD_DATA,
@@ -246,8 +302,15 @@ static fplt_status restore(fplt_engine *engine, const char *text, uint64_t *tota
     engine->round = head.round;
     engine->last_active = (uint32_t)head.last_active;
     engine->started = (int)head.started;
+    engine->seen = head.seen;
+    engine->moved = head.moved;
     engine->counters = head.counters;
-    engine->start = head.start;
+    engine->start = (fplt_measure){.criterion = head.start_criterion,
+                                   .objective = head.start_objective,
+                                   .hits = head.start_hits,
+                                   .records = head.start_records,
+                                   .classifies = (int)head.start_classifies};
+    engine->failure = (fplt_error){FPLT_OK, ""};
     fplt_sum_clear(engine->hub->totals);
     status =
         fplt_sum_add_words(engine->hub->totals, 0, totals, fplt_sum_length(engine->hub->totals));
@@ -260,9 +323,8 @@ fplt_status fplt_engine_load(fplt_engine *engine, const char *path, fplt_error *
     char *text = NULL;
     uint64_t *totals = NULL;
     size_t length = 0, expected = sizeof(struct head) + HASH;
-    fplt_status status = identify(engine, error);
-    if (!status)
-        status = fplt__file_read(path, SIZE_MAX / 4, &text, &length, error);
+    identify(engine);
+    fplt_status status = fplt__file_read(path, SIZE_MAX / 4, &text, &length, error);
     if (!status)
         status = totals_buffer(engine, &totals, error);
     if (!status)

@@ -43,10 +43,15 @@ static fplt_status find_curvatures(fplt_engine *engine, fplt_error *error)
             if (status)
                 return status;
         }
+        if (!isfinite(own->lowest) || !isfinite(own->highest))
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "the cost of agent %u curves between %g and %g, but both must be "
+                                  "finite",
+                                  i, own->lowest, own->highest);
         all.lowest = fmin(all.lowest, own->lowest);
         all.highest = fmax(all.highest, own->highest);
     }
-    if (!(all.highest > 0) || !isfinite(all.highest) || !isfinite(all.lowest))
+    if (!(all.highest > 0))
         return fplt_error_set(
             error, FPLT_BAD_VALUE,
             "the costs curve between %g and %g, but the largest curvature must be "
@@ -62,6 +67,17 @@ static uint32_t expected_cohort(const fplt_engine *engine)
     for (uint32_t i = 0; i < engine->plan.agents; i++)
         cohort += fplt_participation_rate(engine->everyone, i);
     return cohort < 1 ? 1 : (uint32_t)lround(cohort);
+}
+
+/* The most local epochs that an agent does. */
+static uint32_t most_epochs(const fplt_engine *engine)
+{
+    if (!engine->each)
+        return engine->settings.training.epochs;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < engine->plan.agents; i++)
+        most = engine->each[i].epochs > most ? engine->each[i].epochs : most;
+    return most;
 }
 
 static fplt_status make_defaults(fplt_engine *engine, fplt_error *error)
@@ -80,6 +96,14 @@ static fplt_status make_defaults(fplt_engine *engine, fplt_error *error)
         status = fplt_participation_create(&all, engine->plan.agents, &engine->all, error);
         engine->everyone = engine->all;
     }
+    if (!status && fplt_prox_dimension(engine->prox) != n)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "h has dimension %zu, but the costs have dimension %zu",
+                              fplt_prox_dimension(engine->prox), n);
+    if (!status && fplt_participation_agents(engine->everyone) != engine->plan.agents)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "the participation is of %u agents, but there are %u",
+                              fplt_participation_agents(engine->everyone), engine->plan.agents);
     return status;
 }
 
@@ -129,7 +153,7 @@ static fplt_status resolve(fplt_engine *engine, fplt_error *error)
         return status;
     engine->facts.agents = engine->plan.agents;
     engine->facts.cohort = expected_cohort(engine);
-    engine->facts.epochs = settings->training.epochs;
+    engine->facts.epochs = most_epochs(engine);
     engine->facts.dimension = engine->plan.dimension;
     fplt_algorithm_defaults(settings->algorithm, engine->plan.parameter);
     if (settings->parameter)
@@ -137,6 +161,11 @@ static fplt_status resolve(fplt_engine *engine, fplt_error *error)
                fplt_algorithm_parameters(settings->algorithm) * sizeof(double));
     status =
         fplt_algorithm_resolve(settings->algorithm, &engine->facts, engine->plan.parameter, error);
+    if (!status && settings->start == FPLT_START_PRIOR && !(engine->facts.curvature.lowest > 0))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "the prior start needs strongly convex costs, but their least "
+                              "curvature is %g",
+                              engine->facts.curvature.lowest);
     return status ? status : agree_on_step(engine, error);
 }
 
@@ -182,6 +211,21 @@ static fplt_status build(fplt_engine *engine, fplt_error *error)
     return FPLT_OK;
 }
 
+/* What the fixed arrays of a plan and of a round have room for. */
+static fplt_status check_algorithm(const fplt_algorithm *algorithm, fplt_error *error)
+{
+    if (!algorithm)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "no algorithm is given");
+    size_t parameters = fplt_algorithm_parameters(algorithm);
+    if (parameters > FPLT_MOST_PARAMETERS || algorithm->shape.scalars > FPLT_MOST_SCALARS)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s has %zu parameters and %u scalars a round, but there is room for "
+                              "%d and %d",
+                              algorithm->name, parameters, algorithm->shape.scalars,
+                              FPLT_MOST_PARAMETERS, FPLT_MOST_SCALARS);
+    return FPLT_OK;
+}
+
 fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_settings *settings,
                                fplt_engine **out, fplt_error *error)
 {
@@ -190,9 +234,15 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "the starting point is to be given, but is "
                               "not");
+    if (settings->blind && (settings->tolerance > 0 || settings->change > 0))
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE,
+            "tolerance is %g and change %g, but a run that measures nothing needs "
+            "both at 0",
+            settings->tolerance, settings->change);
     fplt_engine *engine;
-    fplt_status status = fplt__alloc_into(&engine, 1, sizeof *engine, "the engine", error);
-    if (status)
+    fplt_status status = check_algorithm(settings->algorithm, error);
+    if (status || (status = fplt__alloc_into(&engine, 1, sizeof *engine, "the engine", error)))
         return status;
     engine->objective = objective;
     engine->settings = *settings;
@@ -298,8 +348,23 @@ static fplt_status exchange_all(fplt_engine *engine, const fplt_round *round, do
     return verbs->finish(engine->fleet, round, engine->active, engine->down, error);
 }
 
+/* Agents that were through before the failure keep their new state, and the running sums do not know
+ * it: nothing may build on that. */
+static fplt_status fail_round(fplt_engine *engine, fplt_status status, const fplt_error *error)
+{
+    fplt_hub_abandon(engine->hub);
+    return fplt_error_set(&engine->failure, status,
+                          "round %llu failed half way (%.300s): load a checkpoint or begin anew",
+                          (unsigned long long)engine->round, error->text);
+}
+
 fplt_status fplt_engine_round(fplt_engine *engine, fplt_error *error)
 {
+    if (engine->failure.status) {
+        if (error)
+            *error = engine->failure;
+        return engine->failure.status;
+    }
     uint32_t active = fplt_participation_choose(engine->everyone, engine->plan.seed,
                                                 engine->plan.run, engine->round, engine->active);
     double gradients = 0;
@@ -307,10 +372,12 @@ fplt_status fplt_engine_round(fplt_engine *engine, fplt_error *error)
     if (active) {
         fplt_round round;
         fplt_hub_plan(engine->hub, engine->round, active, &round);
-        fplt_status status = exchange_all(engine, &round, &gradients, error);
+        fplt_error own;
+        fplt_status status = exchange_all(engine, &round, &gradients, &own);
         if (status) {
-            fplt_hub_abandon(engine->hub);
-            return status;
+            if (error)
+                *error = own;
+            return fail_round(engine, status, &own);
         }
         for (uint32_t i = 0; i < active; i++)
             engine->updates[engine->active[i]]++;
@@ -416,18 +483,28 @@ static void diverged(const fplt_engine *engine, const fplt_error *error, fplt_re
                  (unsigned long long)engine->round, error->text, largest, limit, algorithm->name);
 }
 
-static int has_stalled(fplt_engine *engine)
+/* Takes the model of this round, once: a run that is taken up again goes by the move it stopped at.
+ * Where the model of the round before is not known, neither is the move. */
+static void follow_model(fplt_engine *engine)
 {
     size_t n = engine->plan.dimension;
     double change = 0;
-    if (!(engine->settings.change > 0) || fplt_hub_model(engine->hub, engine->point))
-        return 0;
+    if (engine->seen == engine->round + 1)
+        return;
     for (size_t j = 0; j < n; j++)
         change += (engine->point[j] - engine->before[j]) * (engine->point[j] - engine->before[j]);
-    double size = sqrt(squared(engine->point, n));
+    engine->moved = engine->seen && engine->seen == engine->round ? sqrt(change) : HUGE_VAL;
+    engine->seen = engine->round + 1;
     memcpy(engine->before, engine->point, n * sizeof *engine->point);
-    return engine->round > 0 && engine->last_active &&
-           sqrt(change) <= engine->settings.change * fmax(1, size);
+}
+
+static int has_stalled(fplt_engine *engine)
+{
+    if (!(engine->settings.change > 0) || fplt_hub_model(engine->hub, engine->point))
+        return 0;
+    follow_model(engine);
+    double size = sqrt(squared(engine->point, engine->plan.dimension));
+    return engine->last_active && engine->moved <= engine->settings.change * fmax(1, size);
 }
 
 static fplt_outcome judge(fplt_engine *engine, const fplt_progress *progress, int stalled,
@@ -454,9 +531,11 @@ static void describe(const fplt_engine *engine, const fplt_progress *progress, f
                                         [FPLT_STALLED] = "the model no longer changes",
                                         [FPLT_ROUNDS_DONE] = "all rounds done",
                                         [FPLT_STOPPED] = "stopped"};
-    snprintf(result->sentence, sizeof result->sentence, "%s after %llu rounds, criterion %.6g",
-             words[result->outcome], (unsigned long long)engine->round,
-             progress->measure.criterion);
+    int used = snprintf(result->sentence, sizeof result->sentence, "%s after %llu rounds",
+                        words[result->outcome], (unsigned long long)engine->round);
+    if (!engine->settings.blind)
+        snprintf(result->sentence + used, sizeof result->sentence - (size_t)used,
+                 ", criterion %.6g", progress->measure.criterion);
 }
 
 /* Measures where the settings ask for it, tells the observer, and decides whether to go on. */
@@ -466,8 +545,9 @@ static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *co
     const fplt_run_settings *settings = &engine->settings;
     uint32_t every = settings->evaluate_every;
     int stalled = has_stalled(engine);
-    progress->measured = stalled || !engine->started || engine->round >= settings->rounds ||
-                         (every && engine->round % every == 0);
+    progress->measured =
+        !settings->blind && (stalled || !engine->started || engine->round >= settings->rounds ||
+                             (every && engine->round % every == 0));
     if (progress->measured) {
         fplt_status status = fplt_engine_measure(engine, &progress->measure, error);
         if (status)
@@ -483,7 +563,7 @@ static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *co
     result->outcome = judge(engine, progress, stalled, error);
     if (observer && observer(context, progress) && result->outcome == FPLT_RUNNING) {
         result->outcome = FPLT_STOPPED;
-        if (!progress->measured)
+        if (!progress->measured && !settings->blind)
             return fplt_engine_measure(engine, &progress->measure, error);
     }
     return result->outcome == FPLT_LEFT ? FPLT_DIVERGED : FPLT_OK;
@@ -492,10 +572,14 @@ static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *co
 fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer, void *context,
                             fplt_result *result, fplt_error *error)
 {
+    if (engine->settings.blind)
+        engine->start = (fplt_measure){.criterion = NAN, .objective = NAN};
     fplt_progress progress = {.measure = engine->start};
-    fplt_error own = {FPLT_OK, ""};
+    fplt_error own = engine->failure;
     memset(result, 0, sizeof *result);
-    fplt_status status = observe(engine, observer, context, &progress, result, &own);
+    fplt_status status = own.status;
+    if (!status)
+        status = observe(engine, observer, context, &progress, result, &own);
     while (!status && result->outcome == FPLT_RUNNING) {
         status = fplt_engine_round(engine, &own);
         if (!status)
@@ -549,7 +633,9 @@ fplt_facts fplt_engine_facts(const fplt_engine *engine)
 
 double fplt_engine_step(const fplt_engine *engine, uint32_t agent)
 {
-    return fplt__member_step(&engine->plan, &engine->settings.training, &engine->curvatures[agent],
+    const fplt_training *training =
+        engine->each ? &engine->each[agent] : &engine->settings.training;
+    return fplt__member_step(&engine->plan, training, &engine->curvatures[agent],
                              engine->facts.cohort);
 }
 

@@ -22,10 +22,13 @@ struct fplt_engine {
     uint32_t *active;                     /* owned; room for all */
     uint64_t *updates;                    /* owned; one an agent */
     double *down, *point, *before, *wide; /* owned */
-    fplt_sum *sum;                        /* owned; dimension + 3, or all mirrored */
+    fplt_sum *sum;                        /* owned; an evaluation, or all mirrored */
     fplt_counters counters;
     uint64_t round; /* rounds done: the number of the next */
     uint32_t last_active;
+    uint64_t seen;      /* one more than the rounds done when `before` was the model; 0: never */
+    double moved;       /* how far the model went in the round before that */
+    fplt_error failure; /* of a round that ended half way */
     fplt_measure start;
     int started;
     unsigned char identity[32]; /* of problem and settings, once `identified` */

@@ -25,7 +25,12 @@ fplt_status fplt__member_exchange(const fplt_plan *plan, const fplt_shape *shape
                                   double *up, fplt_sum *sum, fplt_error *error)
 {
     size_t n = plan->dimension, plain = fplt__plain_up(shape, n, exchange);
+    if (error)
+        *error->text = 0;
     fplt_status status = plan->algorithm->local(agent, round, exchange, down, up, error);
+    /* a solver of one's own may fail without a sentence */
+    if (status && error && (!*error->text || error->status != status))
+        fplt_error_set(error, status, "local training of agent %u failed", agent->identity);
     if (!status && plain) {
         status = fplt_sum_add(sum, 0, up, plain);
         if (status)

@@ -31,7 +31,7 @@ struct threads {
     fplt_curvature *curvatures; /* owned; one an agent */
     double *step;               /* owned; one an agent */
     fplt_start start;
-    double start_scale, prior_deviation;
+    double start_scale, lowest;  /* lowest: the least curvature of all */
     double *given;               /* owned */
     double *kept, *held, *state; /* owned; agent after agent */
     size_t state_size, numbers;  /* numbers: length of a worker's sum */
@@ -121,8 +121,11 @@ static void report(struct threads *threads, uint32_t position, const fplt_error 
 static int take(struct threads *threads, uint32_t count, uint32_t *first, uint32_t *last)
 {
     uint32_t portion = count / (8 * fplt__pool_threads(threads->pool)) + 1;
+    /* asked before it takes: a portion once taken is done, so that no earlier failure is missed */
+    if (atomic_load(&threads->failed))
+        return 0;
     *first = atomic_fetch_add(&threads->next, portion);
-    if (*first >= count || atomic_load(&threads->failed))
+    if (*first >= count)
         return 0;
     *last = *first + portion < count ? *first + portion : count;
     return 1;
@@ -193,12 +196,13 @@ static void evaluate_task(void *context, unsigned number)
             out[n + 1] = (double)hits;
             out[n + 2] = (double)fplt_objective_records(threads->objective, agent);
             out[n + 3] = judged ? 1 : 0;
-            if (!status)
+            const char *what = "the cost of agent %u failed";
+            if (!status) {
                 status = fplt_sum_add(worker->sum, 0, out, n + FPLT__MEASURES);
+                what = "the cost of agent %u or its gradient is not finite or too large";
+            }
             if (status) {
-                fplt_error_set(&error, status,
-                               "the cost of agent %u or its gradient is not finite or too large",
-                               agent);
+                fplt_error_set(&error, status, what, agent);
                 report(threads, agent, &error);
                 return;
             }
@@ -309,8 +313,10 @@ static void draw_start(const struct threads *threads, uint32_t agent, double *st
         fplt_stream_normals(&stream, threads->start_scale, start, n);
         fplt_stream_normals(&stream, threads->start_scale, second, n);
     }
-    if (threads->start == FPLT_START_PRIOR)
-        fplt_stream_normals(&stream, threads->prior_deviation, start, n);
+    if (threads->start == FPLT_START_PRIOR) {
+        double deviation = sqrt(2 / threads->lowest) * training_of(threads, agent)->noise_tau;
+        fplt_stream_normals(&stream, deviation, start, n);
+    }
 }
 
 static fplt_status begin(fplt__fleet *fleet, fplt_sum *totals, fplt_error *error)
@@ -417,6 +423,18 @@ static size_t longest(const struct threads *threads)
     return most;
 }
 
+static fplt_status check_step(const struct threads *threads, uint32_t agent, fplt_error *error)
+{
+    double step = threads->step[agent];
+    if (step > 0 && isfinite(step))
+        return FPLT_OK;
+    return fplt_error_set(
+        error, FPLT_BAD_VALUE,
+        "gamma would be %g for agent %u, whose cost curves between %g and %g, but "
+        "it must be a number above 0: give gamma, a ridge or a smaller rho",
+        step, agent, threads->curvatures[agent].lowest, threads->curvatures[agent].highest);
+}
+
 static fplt_status create_agents(struct threads *threads, const struct fplt__fleet_plan *plan,
                                  size_t *scratch, fplt_error *error)
 {
@@ -440,6 +458,8 @@ static fplt_status create_agents(struct threads *threads, const struct fplt__fle
         const fplt_training *training = training_of(threads, i);
         threads->step[i] =
             fplt__member_step(&threads->plan, training, &threads->curvatures[i], plan->cohort);
+        if ((status = check_step(threads, i, error)))
+            return status;
         if (i && !threads->each)
             continue;
         if ((status = fplt_training_check(training, threads->objective, error)))
@@ -477,10 +497,9 @@ fplt_status fplt__threads_create(const struct fplt__fleet_plan *plan, fplt__flee
     threads->start = settings->start;
     threads->start_scale = settings->start_scale;
     pthread_mutex_init(&threads->mutex, NULL);
-    double lowest = HUGE_VAL;
+    threads->lowest = HUGE_VAL;
     for (uint32_t i = 0; i < plan->plan->agents; i++)
-        lowest = fmin(lowest, plan->curvatures[i].lowest);
-    threads->prior_deviation = lowest > 0 ? sqrt(2 / lowest) * settings->training.noise_tau : 0;
+        threads->lowest = fmin(threads->lowest, plan->curvatures[i].lowest);
     threads->numbers = longest(threads);
     size_t scratch = 0;
     status = create_agents(threads, plan, &scratch, error);

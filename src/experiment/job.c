@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "experiment/tables.h"
+#include "fedplt/private.h"
 
 struct fplt_job {
     fplt_job_view view;
@@ -17,6 +18,7 @@ struct fplt_job {
     fplt_training *each;
     double *start;
     double parameter[FPLT_MOST_PARAMETERS];
+    fplt_auto automatic;
 };
 
 /* Declaration */
@@ -413,7 +415,9 @@ fplt_status fplt_job_training(const fplt_settings *settings, fplt_training *trai
                                   error);
     training->step =
         fplt_settings_is_auto(settings, "gamma") ? 0 : fplt_settings_real(settings, "gamma");
-    training->epochs = (uint32_t)fplt_settings_integer(settings, "epochs");
+    training->epochs = fplt_settings_is_auto(settings, "epochs")
+                           ? 0
+                           : (uint32_t)fplt_settings_integer(settings, "epochs");
     training->batch = (uint32_t)fplt_settings_integer(settings, "batch");
     training->replacement = fplt_settings_switch(settings, "replacement");
     training->by_pass = is(settings, "epoch", "pass");
@@ -504,6 +508,28 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
     return FPLT_OK;
 }
 
+/* What is auto becomes a number; agents that train in their own way share the number of epochs. With
+ * privacy on it stays auto: the plan for private training chooses from public bounds, and nothing here
+ * may look at the data. */
+static fplt_status resolve(fplt_job *job, const fplt_settings *settings, fplt_error *error)
+{
+    fplt_run_settings *run = &job->view.run;
+    if (fplt_private_wanted(settings)) {
+        if (!run->training.epochs)
+            run->training.epochs = fplt_training_defaults().epochs;
+        return FPLT_OK;
+    }
+    fplt_status status = fplt_auto_resolve(job->objective, run, &job->automatic, error);
+    if (status)
+        return status;
+    fplt_auto_apply(&job->automatic, run);
+    for (uint32_t i = 0; job->each && i < fplt_objective_agents(job->objective); i++)
+        if (job->each[i].epochs == 0)
+            job->each[i].epochs = job->automatic.epochs;
+    job->view.automatic = &job->automatic;
+    return FPLT_OK;
+}
+
 fplt_status fplt_job_create(const fplt_settings *settings, uint32_t run, fplt_job **out,
                             fplt_error *error)
 {
@@ -516,7 +542,8 @@ fplt_status fplt_job_create(const fplt_settings *settings, uint32_t run, fplt_jo
     job->view.run = fplt_run_defaults();
     if ((status = build_costs(job, settings, run, error)) ||
         (status = build_training(job, settings, error)) ||
-        (status = build_run(job, settings, run, error))) {
+        (status = build_run(job, settings, run, error)) ||
+        (status = resolve(job, settings, error))) {
         fplt_job_destroy(job);
         return status;
     }
@@ -534,12 +561,18 @@ void fplt_job_destroy(fplt_job *job)
     fplt_dataset_destroy(job->training);
     fplt_dataset_destroy(job->held_out);
     fplt_transform_clear(&job->transform);
+    fplt_auto_clear(&job->automatic);
     fplt__free(job->each);
     fplt__free(job->start);
     fplt__free(job);
 }
 
 const fplt_job_view *fplt_job_see(const fplt_job *job)
+{
+    return &job->view;
+}
+
+fplt_job_view *fplt_job_edit(fplt_job *job)
 {
     return &job->view;
 }

@@ -26,6 +26,25 @@ size_t fplt_objective_records(const fplt_objective *objective, uint32_t agent)
     return objective->kind->records(objective, agent);
 }
 
+fplt_status fplt__objective_count_records(fplt_objective *objective, fplt_error *error)
+{
+    for (uint32_t i = 0; i < objective->agents; i++) {
+        size_t records = fplt_objective_records(objective, i);
+        if (!records || records > UINT32_MAX)
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "agent %u has %zu records, but it must be 1 to %u", i, records,
+                                  UINT32_MAX);
+        if (records > objective->most_records)
+            objective->most_records = records;
+    }
+    return FPLT_OK;
+}
+
+size_t fplt__objective_most_records(const fplt_objective *objective)
+{
+    return objective->most_records;
+}
+
 size_t fplt_objective_intercepts(const fplt_objective *objective)
 {
     return objective->intercepts;

@@ -39,6 +39,7 @@ struct fplt_objective {
     const fplt__kernel *kernel;
     size_t dimension, intercepts, scratch;
     uint32_t agents;
+    size_t most_records; /* of an agent */
     int quadratic;
 
     /* over records */
@@ -58,6 +59,10 @@ struct fplt_objective {
 
 /* The kernel of the objective: for solvers, so that all arithmetic of a run is of one kind. */
 const fplt__kernel *fplt__objective_arithmetic(const fplt_objective *objective);
+
+/* Finds most_records; FPLT_BAD_VALUE where an agent has none. */
+fplt_status fplt__objective_count_records(fplt_objective *objective, fplt_error *error);
+size_t fplt__objective_most_records(const fplt_objective *objective);
 
 /* Copies the data set into the kernel's layout: fills shard and what it points into. */
 fplt_status fplt__objective_pack(fplt_objective *objective, const fplt_dataset *dataset,

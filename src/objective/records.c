@@ -477,7 +477,8 @@ fplt_status fplt_objective_create(const fplt_objective_settings *settings,
         return status;
     o->kind = &over_records;
     if ((status = configure(o, settings, dataset, error)) ||
-        (status = fplt__objective_pack(o, dataset, error))) {
+        (status = fplt__objective_pack(o, dataset, error)) ||
+        (status = fplt__objective_count_records(o, error))) {
         fplt_objective_destroy(o);
         return status;
     }

@@ -308,6 +308,11 @@ uint32_t fplt_participation_choose(const fplt_participation *participation, uint
     return participation->rule->choose(participation, &stream, round, active);
 }
 
+uint32_t fplt_participation_agents(const fplt_participation *participation)
+{
+    return participation->agents;
+}
+
 double fplt_participation_rate(const fplt_participation *participation, uint32_t agent)
 {
     return participation->rule->rate(participation, agent);

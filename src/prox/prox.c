@@ -150,6 +150,11 @@ void fplt_prox_destroy(fplt_prox *prox)
     fplt__free(prox);
 }
 
+size_t fplt_prox_dimension(const fplt_prox *prox)
+{
+    return prox->dimension;
+}
+
 const char *fplt_prox_name(const fplt_prox *prox)
 {
     return prox->kind->name;

@@ -61,9 +61,12 @@ size_t fplt_meter_line(fplt_meter *meter, const fplt_progress *progress, double 
     unsigned cells = width > TEXT_ROOM + BAR_LEAST ? width - TEXT_ROOM : BAR_LEAST;
     write_bar(fraction, cells > BAR_MOST ? BAR_MOST : cells, bar);
     write_span(fraction > 0 ? spent * (1 - fraction) / fraction : HUGE_VAL, left, sizeof left);
-    int length = snprintf(line, size, "round %llu  criterion %.1e  [%s] %3.0f %%  %.3g/s  %s",
-                          (unsigned long long)progress->round, progress->measure.criterion, bar,
-                          100 * fraction, rate, left);
+    char criterion[32] = ""; /* a private run has none */
+    if (!isnan(progress->measure.criterion))
+        snprintf(criterion, sizeof criterion, "criterion %.1e  ", progress->measure.criterion);
+    int length =
+        snprintf(line, size, "round %llu  %s[%s] %3.0f %%  %.3g/s  %s",
+                 (unsigned long long)progress->round, criterion, bar, 100 * fraction, rate, left);
     if (length < 0)
         return 0;
     size_t used = (size_t)length < size ? (size_t)length : size - 1;

@@ -24,6 +24,9 @@ static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7"
                                       "#E69F00", "#56B4E9", "#000000", "#8C6D31"};
 enum { COLOURS = sizeof colours / sizeof *colours };
 
+/* More curves than this get their names beside the picture instead of inside it. */
+enum { MOST_INSIDE = 6 };
+
 /* gnuplot text in single quotes: a quote is doubled, a line break is none. */
 static void quote(fplt__buffer *script, const char *text)
 {
@@ -87,8 +90,12 @@ static void write_axes(fplt__buffer *script, const fplt_plot *plot)
     fplt__buffer_add(script, "set border 3 lc rgb '#606060' lw 1\n"
                              "set tics nomirror out scale 0.6 tc rgb '#303030'\n"
                              "set grid xtics ytics lc rgb '#E4E4E4' lt 1 lw 1\n"
-                             "set key top right box lc rgb '#E4E4E4' opaque samplen 2 spacing 1.2\n"
-                             "set lmargin 11\nset rmargin 3\nset tmargin 3.2\nset bmargin 4\n");
+                             "set lmargin 11\nset tmargin 3.2\nset bmargin 4\n");
+    fplt__buffer_add(script,
+                     plot->count > MOST_INSIDE
+                         ? "set key outside right top Left reverse samplen 2 spacing 1.4\n"
+                         : "set key top right box lc rgb '#E4E4E4' opaque samplen 2 spacing 1.2\n"
+                           "set rmargin 3\n");
     if (plot->log_x)
         fplt__buffer_add(script, "set logscale x\nset format x '10^{%L}'\n");
     if (plot->log_y)
@@ -110,10 +117,11 @@ static void write_curves(fplt__buffer *script, const fplt_plot *plot)
         size_t points = drawable_points(plot, &plot->series[s]);
         if (!points)
             continue;
-        fplt__buffer_format(script, "%s$curve%zu using 1:2 with %s lc rgb '%s' lw 2.5 title ",
+        /* the colours come round again with dashes */
+        fplt__buffer_format(script, "%s$curve%zu using 1:2 with %s lc rgb '%s' dt %d lw 2.5 title ",
                             drawn++ ? ", " : "", s,
                             points <= 60 ? "linespoints pt 7 ps 0.5" : "lines",
-                            colours[s % COLOURS]);
+                            colours[s % COLOURS], s < COLOURS ? 1 : 2);
         quote(script, plot->series[s].name);
         fplt__buffer_add(script, " noenhanced");
     }

@@ -7,13 +7,27 @@
 #include "base/memory.h"
 #include "report/model.h"
 
-/* Why a setting has its value: where it was given, or the rule behind `auto`. */
-static void reason(const fplt_settings *settings, const char *name, char *text, size_t size)
+/* The sentence about an automatic choice; empty when there is none. */
+static const char *automatic(const fplt_auto *choice, const char *name)
 {
+    if (choice && strcmp(name, "rho") == 0)
+        return choice->about_rho;
+    if (choice && strcmp(name, "gamma") == 0)
+        return choice->about_step;
+    return choice && strcmp(name, "epochs") == 0 ? choice->about_epochs : "";
+}
+
+/* Why a setting has its value: where it was given, or the rule behind `auto`. */
+static void reason(const fplt_job_view *view, const char *name, char *text, size_t size)
+{
+    const fplt_settings *settings = view->settings;
+    const char *sentence = automatic(view->automatic, name);
     const fplt_setting *row = fplt_settings_find(settings, name);
     const char *rule = row ? strstr(row->help, "auto: ") : NULL;
     if (fplt_settings_given(settings, name) && !fplt_settings_is_auto(settings, name))
         snprintf(text, size, "given by %s", fplt_settings_origin(settings, name));
+    else if (*sentence)
+        snprintf(text, size, "%s", sentence);
     else if (fplt_settings_is_auto(settings, name))
         snprintf(text, size, "%s", rule ? rule : "auto");
     else
@@ -32,8 +46,8 @@ static json_t *parameters_json(const fplt_job_view *view, const fplt_engine *eng
     const double *values = fplt_engine_parameters(engine);
     json_t *object = json_object();
     for (size_t i = 0; object && rows[i].name; i++) {
-        char why[256];
-        reason(view->settings, rows[i].name, why, sizeof why);
+        char why[400];
+        reason(view, rows[i].name, why, sizeof why);
         json_t *value = rows[i].kind == FPLT_CHOICE
                             ? json_string(fplt_settings_text(view->settings, rows[i].name))
                             : real(values[i]);
@@ -47,19 +61,21 @@ static json_t *local_json(const fplt_job_view *view, const fplt_engine *engine)
 {
     const fplt_training *training = &view->run.training;
     double least = HUGE_VAL, most = 0;
-    char why[256];
+    char why[400], why_epochs[400];
     for (uint32_t i = 0; i < fplt_objective_agents(view->objective); i++) {
         double step = fplt_engine_step(engine, i);
         least = fmin(least, step);
         most = fmax(most, step);
     }
-    reason(view->settings, "gamma", why, sizeof why);
+    reason(view, "gamma", why, sizeof why);
+    reason(view, "epochs", why_epochs, sizeof why_epochs);
     const char *file = fplt_settings_text(view->settings, "uncoordinated");
-    return json_pack("{s:s, s:I, s:{s:o, s:o, s:s}, s:I, s:o, s:o}", "solver",
-                     training->solver->name, "epochs", (json_int_t)training->epochs, "gamma",
-                     "least", real(least), "most", real(most), "why", why, "batch",
-                     (json_int_t)training->batch, "tau", real(training->noise_tau), "uncoordinated",
-                     file ? json_string(file) : json_null());
+    return json_pack("{s:s, s:I, s:s, s:{s:o, s:o, s:s}, s:I, s:o, s:o, s:s}", "solver",
+                     training->solver->name, "epochs", (json_int_t)training->epochs, "epochs_why",
+                     why_epochs, "gamma", "least", real(least), "most", real(most), "why", why,
+                     "batch", (json_int_t)training->batch, "tau", real(training->noise_tau),
+                     "uncoordinated", file ? json_string(file) : json_null(), "advice",
+                     view->automatic ? view->automatic->advice : "");
 }
 
 static json_t *problem_json(const fplt_job_view *view)
@@ -121,6 +137,8 @@ json_t *fplt__training_json(const fplt_job *job, fplt_engine *engine, const fplt
     json_object_set_new(record, "outcome", json_string(fplt_outcome_name(result->outcome)));
     json_object_set_new(record, "sentence", json_string(result->sentence));
     json_object_set_new(record, "tolerance", real(view->run.tolerance));
+    if (view->run.blind)
+        return record;
     json_object_set_new(record, "start", measure_json(&result->start));
     json_object_set_new(record, "end", measure_json(&result->end));
     return record;
@@ -167,12 +185,17 @@ static fplt_status record_training(const fplt_job *job, fplt_engine *engine,
     json_t *record = fplt__training_json(job, engine, result);
     fplt_measure measure;
     fplt_quality quality;
-    fplt_status status = fplt_engine_measure_at(engine, model->weights, &measure, error);
-    if (!status && view->held_out)
+    int measured = !view->run.blind, judged = measured && view->held_out;
+    fplt_status status = FPLT_OK;
+    if (measured)
+        status = fplt_engine_measure_at(engine, model->weights, &measure, error);
+    if (!status && judged)
         status = fplt_model_evaluate(model, view->held_out, NULL, &quality, error);
-    if (!status)
+    if (!status && measured)
         json_object_set_new(record, "model", measure_json(&measure));
-    if (!status && view->held_out)
+    if (view->certificate)
+        json_object_set_new(record, "privacy", json_loads(view->certificate, 0, NULL));
+    if (!status && judged)
         json_object_set_new(record, "held_out",
                             json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "rows",
                                       (json_int_t)quality.rows, "loss", real(quality.loss),
@@ -203,7 +226,8 @@ static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fp
     if (status)
         return status;
     if (!(status = collect_names(view->training, classes, &names, error)) &&
-        (status = fplt_engine_model(engine, weights)))
+        (status = view->releases_mean ? fplt_engine_mean(engine, weights)
+                                      : fplt_engine_model(engine, weights)))
         fplt_error_set(error, status, "the model is out of range");
     fplt_model_info info = {.task = task,
                             .loss = view->cost.loss,

@@ -50,9 +50,12 @@ static fplt_status descend_noisily(fplt_local *local, double *w, fplt_error *err
     double *gradient = fplt_local_work(local);
     fplt_stream stream =
         fplt_stream_make(local->seed, local->run, FPLT_FOR_NOISE, local->round, local->identity, 0);
+    fplt_status status = fplt__noise_admit(local, local->step, w, error);
+    if (status)
+        return status;
     for (uint32_t epoch = 0; epoch < local->training.epochs; epoch++) {
-        fplt_status status = fplt_objective_gradient(problem->objective, problem->agent, w,
-                                                     gradient, local->scratch);
+        status = fplt_objective_gradient(problem->objective, problem->agent, w, gradient,
+                                         local->scratch);
         if (status)
             return fplt_error_set(error, status, "the gradient of agent %u failed",
                                   local->identity);
@@ -79,9 +82,12 @@ static fplt_status accelerate(fplt_local *local, double *w, int noisy, fplt_erro
     double step = fplt__accelerated_step(local), b = fplt__momentum(local);
     fplt_stream stream =
         fplt_stream_make(local->seed, local->run, FPLT_FOR_NOISE, local->round, local->identity, 0);
+    fplt_status status = noisy ? fplt__noise_admit(local, step, w, error) : FPLT_OK;
+    if (status)
+        return status;
     memcpy(u, w, n * sizeof *u);
     for (uint32_t epoch = 0; epoch < local->training.epochs; epoch++) {
-        fplt_status status = fplt_local_gradient(local, w, gradient);
+        status = fplt_local_gradient(local, w, gradient);
         for (size_t j = 0; j < n; j++)
             gradient[j] = w[j] - step * gradient[j];
         if (!status && noisy)

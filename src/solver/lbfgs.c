@@ -1,7 +1,7 @@
 /* L-BFGS on d by way of libLBFGS; it allocates in every call. */
 #include "solver/solver.h"
 
-#include <math.h>
+#include <limits.h>
 #include <string.h>
 
 #include <lbfgs.h>
@@ -60,11 +60,14 @@ static fplt_status run(fplt_local *local, double *w, fplt_error *error)
     memcpy(start, w, n * sizeof *w);
     struct task task = {local, start, at_start, 0, n, FPLT_OK};
     task.status = fplt_local_value_gradient(local, w, &task.value, at_start);
+    if (!task.status && (task.status = fplt__check_finite(at_start, n, error)))
+        return task.status;
 
     lbfgs_parameter_t parameter;
     lbfgs_parameter_init(&parameter);
     parameter.m = (int)local->training.memory;
-    parameter.max_iterations = (int)local->training.epochs;
+    uint32_t epochs = local->training.epochs;
+    parameter.max_iterations = epochs < INT_MAX ? (int)epochs : INT_MAX;
     parameter.epsilon = local->training.tolerance;
     /* Any other end than lack of memory leaves the best point found: also the iteration limit, and a
      * line search that finds nothing lower. */

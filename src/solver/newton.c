@@ -39,6 +39,14 @@ static double dot(const double *a, const double *b, size_t n)
     return sum;
 }
 
+static fplt_status not_convex(const fplt_local *local, fplt_error *error)
+{
+    return fplt_error_set(error, FPLT_FAILED,
+                          "the local subproblem of agent %u is not strongly convex: Newton needs a "
+                          "ridge, or a smaller rho",
+                          local->identity);
+}
+
 static fplt_status factorise(fplt_local *local, const double *w, double *matrix, fplt_error *error)
 {
     const fplt_subproblem *problem = &local->problem;
@@ -49,12 +57,7 @@ static fplt_status factorise(fplt_local *local, const double *w, double *matrix,
         return fplt_error_set(error, status, "the Hessian of agent %u failed", local->identity);
     for (size_t j = 0; j < n; j++)
         matrix[j * n + j] += problem->inverse_rho;
-    if (!fplt__cholesky_factor(matrix, n))
-        return fplt_error_set(error, FPLT_FAILED,
-                              "the local subproblem of agent %u is not strongly convex: Newton "
-                              "needs a ridge, or a smaller rho",
-                              local->identity);
-    return FPLT_OK;
+    return fplt__cholesky_factor(matrix, n) ? FPLT_OK : not_convex(local, error);
 }
 
 /* The factor of the Hessian of d at w: the kept one where it still holds. */
@@ -112,8 +115,11 @@ static fplt_status cg_step(fplt_local *local, const double *w, const double *gra
         for (size_t j = 0; j < n; j++)
             product[j] += problem->inverse_rho * direction[j];
         double curvature = dot(direction, product, n);
-        if (!(curvature > 0))
+        if (!(curvature > 0)) {
+            if (i == 0)
+                return not_convex(local, error);
             break;
+        }
         double length = energy / curvature;
         for (size_t j = 0; j < n; j++) {
             step[j] += length * direction[j];
@@ -159,6 +165,8 @@ static fplt_status run(fplt_local *local, double *w, fplt_error *error)
     double *gradient = fplt_local_work(local), *step = gradient + n, *trial = step + n,
            *trial_gradient = trial + n, *rest = trial_gradient + n;
     fplt_status status = fplt_local_gradient(local, w, gradient);
+    if (!status && (status = fplt__check_finite(gradient, n, error)))
+        return status;
     for (uint32_t i = 0; i < local->training.epochs && !status; i++) {
         double tolerance = local->training.tolerance * fmax(1, sqrt(dot(w, w, n)));
         if (sqrt(dot(gradient, gradient, n)) <= tolerance)

@@ -1,6 +1,7 @@
 /* The registry of solvers, and what they share. */
 #include "solver/solver.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -61,6 +62,9 @@ fplt_status fplt_training_check(const fplt_training *training, const fplt_object
     const fplt_solver *solver = training->solver;
     if (!solver)
         return fplt_error_set(error, FPLT_BAD_VALUE, "no local solver is given");
+    if (!solver->name || !solver->run)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "the local solver has no %s",
+                              solver->name ? "run" : "name");
     if (!training->epochs)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "epochs is 0, but local training needs at least 1");
@@ -70,10 +74,21 @@ fplt_status fplt_training_check(const fplt_training *training, const fplt_object
     if (solver->traits & FPLT_STOCHASTIC && !training->batch)
         return fplt_error_set(error, FPLT_BAD_VALUE, "batch is 0, but %s needs at least 1",
                               solver->name);
+    if (solver->traits & FPLT_STOCHASTIC && !fplt_objective_has_batches(objective))
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "%s needs minibatches, but the objective has no batch_gradient",
+                              solver->name);
+    if (!(training->tolerance >= 0 && isfinite(training->tolerance)))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "the tolerance of local training is %g, but it must be at least 0",
+                              training->tolerance);
+    if (solver == &fplt__solver_lbfgs && !(training->memory >= 1 && training->memory <= INT_MAX))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "memory is %u, but lbfgs needs a whole number from 1 to %d",
+                              training->memory, INT_MAX);
     if (solver->traits & FPLT_NOISY && !(training->noise_tau >= 0 && isfinite(training->noise_tau)))
         return fplt_error_set(error, FPLT_BAD_VALUE, "tau is %g, but it must be at least 0",
                               training->noise_tau);
-    (void)objective;
     return FPLT_OK;
 }
 
@@ -153,6 +168,31 @@ fplt_status fplt__noise_add(const fplt_local *local, fplt_stream *stream, double
     for (size_t j = 0; j < n; j++)
         out[j] = mean[j] + deviation * fplt_stream_normal(stream);
     return FPLT_OK;
+}
+
+fplt_status fplt__noise_admit(const fplt_local *local, double step, const double *start,
+                              fplt_error *error)
+{
+    const fplt_noise_source *noise = local->noise;
+    const fplt_subproblem *problem = &local->problem;
+    size_t n = fplt_objective_dimension(problem->objective);
+    double tau = local->training.noise_tau;
+    fplt_status status = FPLT_OK;
+    if (!noise || !noise->admit)
+        return FPLT_OK;
+    if (problem->centre)
+        status = noise->admit(noise->context, step, tau, "the centre of the local subproblem",
+                              problem->centre, n, error);
+    /* the linear term enters the step times the step size */
+    if (!status && problem->linear)
+        status = noise->admit(noise->context, step, tau / step,
+                              "the linear term of the local subproblem", problem->linear, n, error);
+    if (!status)
+        status = noise->admit(noise->context, step, tau, "the start of the local steps", start, n,
+                              error);
+    if (status)
+        fplt_error_prefix(error, "agent %u refuses the round", local->identity);
+    return status;
 }
 
 fplt_status fplt__check_finite(const double *w, size_t count, fplt_error *error)

@@ -21,6 +21,11 @@ double fplt__accelerated_step(const fplt_local *local);
 fplt_status fplt__noise_add(const fplt_local *local, fplt_stream *stream, double step,
                             const double *mean, double *out);
 
+/* Refuses, before anything is computed from the records, public vectors that the noise source does
+ * not admit: the centre, the linear term and the start. */
+fplt_status fplt__noise_admit(const fplt_local *local, double step, const double *start,
+                              fplt_error *error);
+
 fplt_status fplt__check_finite(const double *w, size_t count, fplt_error *error);
 
 #endif

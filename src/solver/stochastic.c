@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "objective/objective.h"
+
 /* Minibatches of one agent in one round. */
 struct batches {
     fplt_stream stream;
@@ -13,21 +15,12 @@ struct batches {
     int replacement, by_pass;
 };
 
-static uint32_t largest_shard(const fplt_objective *objective)
-{
-    size_t most = 1;
-    for (uint32_t i = 0; i < fplt_objective_agents(objective); i++) {
-        size_t records = fplt_objective_records(objective, i);
-        most = records > most ? records : most;
-    }
-    return (uint32_t)most;
-}
-
 /* Up to four vectors and the order of the records, two to a double. */
 static size_t stochastic_work(const fplt_objective *objective, const fplt_training *training)
 {
     (void)training;
-    return 4 * fplt_objective_dimension(objective) + largest_shard(objective) / 2 + 1;
+    return 4 * fplt_objective_dimension(objective) + fplt__objective_most_records(objective) / 2 +
+           1;
 }
 
 static struct batches batches_of(const fplt_local *local, double *memory)
@@ -47,10 +40,10 @@ static struct batches batches_of(const fplt_local *local, double *memory)
     return batches;
 }
 
-static uint32_t steps_of(const struct batches *batches, uint32_t epochs)
+static uint64_t steps_of(const struct batches *batches, uint64_t epochs)
 {
-    return batches->by_pass ? epochs * ((batches->records + batches->size - 1) / batches->size)
-                            : epochs;
+    uint64_t whole = batches->records / batches->size, rest = batches->records % batches->size != 0;
+    return batches->by_pass ? epochs * (whole + rest) : epochs;
 }
 
 /* The next minibatch: without replacement a pass goes through a fresh shuffle, single steps draw
@@ -75,7 +68,7 @@ static const uint32_t *next_batch(struct batches *batches, uint32_t *count)
     if (batches->used == 0)
         fplt_stream_shuffle(&batches->stream, batches->order, batches->records);
     const uint32_t *front = batches->order + batches->used;
-    if (batches->used + *count > batches->records)
+    if (*count > batches->records - batches->used)
         *count = batches->records - batches->used;
     batches->used = (batches->used + *count) % batches->records;
     return front;
@@ -99,7 +92,7 @@ static fplt_status stochastic(fplt_local *local, double *w, double step, double 
     double *gradient = fplt_local_work(local), *u = gradient + n;
     struct batches batches = batches_of(local, gradient + 4 * n);
     memcpy(u, w, n * sizeof *u);
-    for (uint32_t left = steps_of(&batches, local->training.epochs); left > 0; left--) {
+    for (uint64_t left = steps_of(&batches, local->training.epochs); left > 0; left--) {
         uint32_t count;
         const uint32_t *rows = next_batch(&batches, &count);
         fplt_status status = batch_gradient(local, w, rows, count, gradient);
@@ -138,7 +131,7 @@ static fplt_status run_svrg(fplt_local *local, double *w, fplt_error *error)
     fplt_status status =
         fplt_objective_gradient(problem->objective, problem->agent, anchor, full, local->scratch);
     local->gradients += 1;
-    for (uint32_t left = steps_of(&batches, local->training.epochs); left > 0 && !status; left--) {
+    for (uint64_t left = steps_of(&batches, local->training.epochs); left > 0 && !status; left--) {
         uint32_t count;
         const uint32_t *rows = next_batch(&batches, &count);
         if ((status = batch_gradient(local, w, rows, count, gradient)) ||

@@ -491,6 +491,8 @@ def examples_run(place):
     assert len(found) >= 4
     for path in found:
         words = []
+        if path.stem.startswith("private"):
+            continue  # has no measure to converge by; tests/whole/privacy runs it
         if path.stem == "hospitals":
             if not HEART.exists():
                 continue

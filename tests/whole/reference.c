@@ -2,41 +2,9 @@
  * Every data set, both ridges, with and without l1, four local solvers, all agents and half of them:
  * the minimiser of ../shared/data/reference to 1e-8, for the coordinator's model and for the mean of
  * the agents' own. */
-#include "problems.h"
+#include "real.h"
 
 enum { MOST_FEATURES = 200 };
-
-struct source {
-    const char *name, *path, *label, *labels;
-    size_t features;
-    uint32_t shards; /* 0: by site */
-};
-
-static const struct source sources[] = {
-    {"heart_disease", SHARED "/data/heart_disease/heart_disease.csv", "b", NULL, 13, 0},
-    {"a9a", SHARED "/data/libsvm_a9a/a9a", NULL, NULL, 123, 100},
-    {"mushrooms", SHARED "/data/libsvm_mushrooms/mushrooms", NULL, "1=1,2=-1", 112, 100},
-};
-
-static fplt_dataset *read_source(const struct source *source)
-{
-    fplt_error error;
-    fplt_dataset *dataset, *divided;
-    fplt_read_settings settings = fplt_read_defaults();
-    settings.label = source->label;
-    settings.labels = source->labels;
-    settings.features = source->features;
-    if (source->shards)
-        settings.format = "libsvm";
-    assert_ok(fplt_dataset_read(&source->path, 1, &settings, &dataset, &error), error);
-    if (!source->shards)
-        return dataset;
-    fplt_partition_settings partition = fplt_partition_defaults();
-    partition.agents = source->shards;
-    assert_ok(fplt_dataset_partition(dataset, &partition, &divided, &error), error);
-    fplt_dataset_destroy(dataset);
-    return divided;
-}
 
 static void read_minimiser(const struct source *source, double eps, int l1, double *x)
 {
@@ -118,24 +86,18 @@ static void reach(const struct source *source, const fplt_objective *objective, 
 static void all_runs(const struct source *source, const char *solver, uint32_t epochs)
 {
     need_file(source->path);
-    fplt_dataset *dataset = read_source(source);
-    assert_int_equal(fplt_dataset_features(dataset), source->features);
-    fplt_participation *half = half_of(fplt_dataset_agents(dataset));
     const double ridges[] = {0.5, 0.01};
     for (int r = 0; r < 2; r++) {
-        fplt_error error;
-        fplt_objective *objective;
-        fplt_objective_settings cost = fplt_objective_defaults();
-        cost.weight = ridges[r];
-        assert_ok(fplt_objective_create(&cost, dataset, &objective, &error), error);
+        fplt_objective *objective = real_objective(source, ridges[r]);
+        assert_int_equal(fplt_objective_dimension(objective), source->features);
+        fplt_participation *half = half_of(fplt_objective_agents(objective));
         for (int l1 = 0; l1 < 2; l1++) {
             reach(source, objective, ridges[r], l1, solver, epochs, NULL);
             reach(source, objective, ridges[r], l1, solver, epochs, half);
         }
+        fplt_participation_destroy(half);
         fplt_objective_destroy(objective);
     }
-    fplt_participation_destroy(half);
-    fplt_dataset_destroy(dataset);
 }
 
 #define RUNS(data, index, solver, epochs)           \

@@ -239,6 +239,25 @@ static void other_grids_scale_the_range(void **state)
     fplt_sum_destroy(sum);
 }
 
+static void refused_words_leave_the_sum_as_it_was(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt_sum *sum;
+    assert_ok(fplt_sum_create(2, FPLT_SUM_EXPONENT, &sum, &error), error);
+    const uint64_t good[] = {5, 0, 7, UINT64_C(1) << 60}, bad[] = {5, 0, 0, UINT64_C(1) << 62};
+    uint64_t now[4];
+    assert_int_equal(fplt_sum_add_words(sum, 0, good, 2), FPLT_OK);
+    assert_int_equal(fplt_sum_add_words(sum, 0, bad, 2), FPLT_DIVERGED);
+    assert_int_equal(fplt_sum_add_words(sum, 0, good, 2), FPLT_DIVERGED); /* the total */
+    fplt_sum_export(sum, 0, now, 2);
+    assert_memory_equal(now, good, sizeof good);
+    const double one = 1;
+    assert_int_equal(fplt_sum_add(sum, 2, &one, 1), FPLT_BAD_VALUE);
+    assert_int_equal(fplt_sum_add_words(sum, SIZE_MAX, bad, 2), FPLT_BAD_VALUE);
+    fplt_sum_destroy(sum);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +267,7 @@ int main(void)
         cmocka_unit_test(rounding_to_the_grid_is_what_the_sum_does),
         cmocka_unit_test(what_is_out_of_range_is_divergence),
         cmocka_unit_test(other_grids_scale_the_range),
+        cmocka_unit_test(refused_words_leave_the_sum_as_it_was),
     };
     return cmocka_run_group_tests_name("sum", tests, NULL, NULL);
 }

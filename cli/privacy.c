@@ -1,0 +1,515 @@
+/* fedplt privacy: the accountant, calibration, verification; audit, curves and tradeoff are in files
+ * of their own. */
+#include "privacy.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "fedplt/certificate.h"
+
+const fplt_setting privacy_mechanism_table[] = {
+    {"sensitivity", FPLT_REAL, FPLT_ABOVE, "2", 0, HUGE_VAL, NULL,
+     "L: replacing a record changes the sum of gradients by at most this; logistic: twice the norm "
+     "of a row",
+     0, 0},
+    {"records", FPLT_INTEGER, FPLT_LIST, "250", 1, 9007199254740992.0, NULL,
+     "records of an agent; several: one row each", 0, 0},
+    {"tau", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
+     "noise: each local step adds N(0, 2 gamma tau^2) to every coordinate", 0, 0},
+    {"gamma", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
+     "local step size; auto: 2/(lmin + lmax + 2/rho)", 0, 0},
+    {"epochs", FPLT_INTEGER, 0, "5", 1, 1e9, NULL, "local steps a round", 0, 0},
+    {"rounds", FPLT_INTEGER, 0, "50", 1, 9007199254740992.0, NULL, "rounds charged", 0, 0},
+    {"lmin", FPLT_REAL, 0, "0.5", -HUGE_VAL, HUGE_VAL, NULL,
+     "strong convexity of every cost: the weight of the ridge", 0, 0},
+    {"lmax", FPLT_REAL, FPLT_ABOVE, "0.75", 0, HUGE_VAL, NULL,
+     "smoothness of every cost; logistic: ridge + (norm of a row)^2/4", 0, 0},
+    {"rho", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
+     "penalty of Fed-PLT; auto: 1/sqrt(lmin lmax)", 0, 0},
+    {"proximal", FPLT_SWITCH, 0, "yes", 0, 0, NULL,
+     "the local cost has the term ||w - v||^2/(2 rho), as in Fed-PLT", 0, 0},
+    {"step-wise", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "charge every local step: for costs that are not convex, and for accelerated steps", 0, 0},
+    {"lattice", FPLT_SWITCH, 0, "yes", 0, 0, NULL,
+     "noise as exact discrete Gaussian, as a private run draws it; no: continuous", 0, 0},
+    {"dimension", FPLT_INTEGER, 0, "5", 1, 1e12, NULL, "coordinates of the model", 0, 0},
+    {"agents", FPLT_INTEGER, 0, "1", 1, 4294967295.0, NULL, "number of agents (final-x)", 0, 0},
+    {"delta", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "1e-5", 0, 1, NULL, "delta of (epsilon, delta)",
+     0, 0},
+    FPLT_SETTINGS_END,
+};
+
+static const fplt_setting epsilon_table[] = {
+    {"orders", FPLT_REAL, FPLT_ABOVE | FPLT_LIST, "2,8,32", 1, HUGE_VAL, NULL,
+     "orders at which the Renyi divergence is shown", 0, 0},
+    {"active-share", FPLT_REAL, FPLT_ABOVE, NULL, 0, 1, NULL,
+     "probability with which an agent takes part in a round, at random and unseen", 0, 0},
+    {"batch-rate", FPLT_REAL, FPLT_ABOVE, NULL, 0, 1, NULL,
+     "Poisson minibatches: probability with which a record is taken in a step", 0, 0},
+    {"clip", FPLT_REAL, FPLT_ABOVE, "1", 0, HUGE_VAL, NULL,
+     "Poisson minibatches: norm to which record gradients are clipped", 0, 0},
+    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+static const fplt_setting calibrate_table[] = {
+    {"epsilon", FPLT_REAL, FPLT_ABOVE, "2", 0, HUGE_VAL, NULL, "what may be lost", 0, 0},
+    {"threat", FPLT_CHOICE, 0, "transcript", 0, 0,
+     "transcript|broadcast|secagg|final-y|final-x|paper", "what the adversary sees", 0, 0},
+    {"best", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "also find the epochs and rounds whose predicted error is least", 0, 0},
+    {"most-epochs", FPLT_INTEGER, 0, "64", 1, 1e6, NULL, "best: epochs at most", 0, 0},
+    {"most-rounds", FPLT_INTEGER, 0, "1000", 1, 1e6, NULL, "best: rounds at most", 0, 0},
+    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+static const fplt_setting verify_table[] = {
+    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+double privacy_listed(const fplt_settings *settings, const char *name, size_t index)
+{
+    const char *list = fplt_settings_text(settings, name);
+    char item[64];
+    double value;
+    for (size_t i = 0; list && *list; i++) {
+        list = fplt_list_next(list, item, sizeof item);
+        if (i == index)
+            return fplt_parse_real(item, &value) ? NAN : value;
+    }
+    return NAN;
+}
+
+fplt_status privacy_mechanism(const fplt_settings *settings, uint64_t records,
+                              fplt_privacy_mechanism *mechanism, fplt_error *error)
+{
+    double low = fplt_settings_real(settings, "lmin"), high = fplt_settings_real(settings, "lmax");
+    int proximal = fplt_settings_switch(settings, "proximal");
+    double rho = fplt_settings_is_auto(settings, "rho") ? 1 / sqrt(fmax(low, high * 1e-3) * high)
+                                                        : fplt_settings_real(settings, "rho");
+    *mechanism = fplt_privacy_defaults();
+    mechanism->sensitivity = fplt_settings_real(settings, "sensitivity");
+    mechanism->records = records;
+    mechanism->strong_convexity = low;
+    mechanism->smoothness = high;
+    mechanism->inverse_rho = proximal ? 1 / rho : 0;
+    mechanism->step = fplt_settings_is_auto(settings, "gamma")
+                          ? 2 / (low + high + 2 * mechanism->inverse_rho)
+                          : fplt_settings_real(settings, "gamma");
+    mechanism->noise_tau =
+        fplt_settings_given(settings, "tau") ? fplt_settings_real(settings, "tau") : 1;
+    mechanism->epochs = (uint64_t)fplt_settings_integer(settings, "epochs");
+    mechanism->rounds = (uint64_t)fplt_settings_integer(settings, "rounds");
+    mechanism->contraction = !fplt_settings_switch(settings, "step-wise");
+    mechanism->full_participation = proximal;
+    mechanism->lattice = fplt_settings_switch(settings, "lattice");
+    mechanism->dimension = (size_t)fplt_settings_integer(settings, "dimension");
+    mechanism->agents = (uint32_t)fplt_settings_integer(settings, "agents");
+    fplt_privacy_facts facts = {.algorithm = "these numbers"};
+    return fplt_privacy_check(mechanism, &facts, error);
+}
+
+fplt_status privacy_draw(const fplt_plot *plot, const char *path, fplt_error *error)
+{
+    fplt_status status = fplt_plot_write(plot, path, error);
+    if (status == FPLT_UNSUPPORTED) {
+        cli_warn("%s", error->text);
+        return FPLT_OK;
+    }
+    return status;
+}
+
+void privacy_show_progress(unsigned long long done, unsigned long long total)
+{
+    enum { CELLS = 40 };
+    static unsigned long long shown;
+    if (!isatty(STDERR_FILENO))
+        return;
+    if (!total) {
+        fputs("\r\x1b[K", stderr);
+        return;
+    }
+    unsigned long long percent = 100 * done / total;
+    if (percent == shown && done < total)
+        return;
+    shown = percent;
+    char bar[CELLS + 1];
+    unsigned full = (unsigned)(percent * CELLS / 100);
+    memset(bar, '#', full);
+    memset(bar + full, '.', CELLS - full);
+    bar[CELLS] = 0;
+    fprintf(stderr, "\r[%s] %3llu %%  %llu of %llu\x1b[K", bar, percent, done, total);
+    fflush(stderr);
+}
+
+/* ---- epsilon ---- */
+
+static double epsilon_or_nan(const fplt_privacy_claim *claim, fplt_conversion conversion,
+                             double delta)
+{
+    double epsilon;
+    return fplt_privacy_epsilon(claim, conversion, delta, &epsilon, NULL) ? NAN : epsilon;
+}
+
+static fplt_status add_claims(const fplt_settings *settings, double records, fplt_table *table,
+                              fplt_error *error)
+{
+    double delta = fplt_settings_real(settings, "delta");
+    fplt_privacy_mechanism mechanism;
+    fplt_status status = privacy_mechanism(settings, (uint64_t)records, &mechanism, error);
+    const fplt_threat *threat;
+    for (size_t i = 0; !status && (threat = fplt_privacy_threat(i)); i++) {
+        fplt_privacy_claim claim;
+        if (fplt_privacy_claim_make(&mechanism, threat->name, &claim, error)) {
+            if (threat->is_guarantee)
+                return error->status;
+            continue; /* Prop. 4 needs strong convexity */
+        }
+        fplt_table_text(table, threat->name);
+        fplt_table_whole(table, (long long)records);
+        fplt_table_number(table, claim.is_gaussian || mechanism.lattice ? claim.gdp_mu : NAN, 5);
+        fplt_table_number(table, claim.renyi_rate, 5);
+        fplt_table_number(table, epsilon_or_nan(&claim, FPLT_CONVERT_CLASSIC, delta), 5);
+        fplt_table_number(table, epsilon_or_nan(&claim, FPLT_CONVERT_TIGHT, delta), 5);
+        fplt_table_number(table, epsilon_or_nan(&claim, FPLT_CONVERT_EXACT, delta), 5);
+        for (size_t k = 0; !isnan(privacy_listed(settings, "orders", k)) && k < 8; k++)
+            fplt_table_number(table,
+                              fplt_privacy_renyi(&claim, privacy_listed(settings, "orders", k)), 5);
+        fplt_table_text(table, claim.method);
+    }
+    return status;
+}
+
+static fplt_status add_chances(const fplt_settings *settings, double records, fplt_table *table,
+                               fplt_error *error)
+{
+    double delta = fplt_settings_real(settings, "delta"), epsilon;
+    fplt_privacy_mechanism mechanism;
+    fplt_privacy_claim claim;
+    uint32_t order;
+    fplt_status status = privacy_mechanism(settings, (uint64_t)records, &mechanism, error);
+    if (!status)
+        status = fplt_privacy_claim_make(&mechanism, "transcript", &claim, error);
+    if (!status && fplt_settings_given(settings, "active-share")) {
+        fplt_privacy_lottery lottery = {.mu_round = claim.mu_round,
+                                        .probability = fplt_settings_real(settings, "active-share"),
+                                        .rounds = mechanism.rounds};
+        if ((status = fplt_privacy_lottery_epsilon(&lottery, delta, &epsilon, &order, error)))
+            return status;
+        fplt_table_text(table, "rounds drawn at random");
+        fplt_table_whole(table, (long long)records);
+        fplt_table_number(table, epsilon, 5);
+        fplt_table_whole(table, order);
+        fplt_table_text(table, "who takes part is independent of the data and not seen");
+    }
+    if (!status && fplt_settings_given(settings, "batch-rate")) {
+        fplt_privacy_minibatch minibatch = {.rate = fplt_settings_real(settings, "batch-rate"),
+                                            .clip = fplt_settings_real(settings, "clip"),
+                                            .records = (uint64_t)records,
+                                            .step = mechanism.step,
+                                            .noise_tau = mechanism.noise_tau,
+                                            .steps = mechanism.rounds * mechanism.epochs};
+        if ((status = fplt_privacy_minibatch_epsilon(&minibatch, delta, &epsilon, &order, error)))
+            return status;
+        fplt_table_text(table, "Poisson minibatches");
+        fplt_table_whole(table, (long long)records);
+        fplt_table_number(table, epsilon, 5);
+        fplt_table_whole(table, order);
+        fplt_table_text(table, "every step seen; neighbours by one record more or less");
+    }
+    return status;
+}
+
+static fplt_status print_chances(const fplt_settings *settings, int json, fplt_error *error)
+{
+    static const char *const columns[] = {"sampling", "records", "epsilon", "order", "premise"};
+    fplt_table *table;
+    double records;
+    fplt_status status = fplt_table_create(columns, 5, &table, error);
+    if (status)
+        return status;
+    for (size_t i = 0; !status && !isnan(records = privacy_listed(settings, "records", i)); i++)
+        status = add_chances(settings, records, table, error);
+    if (!status && fplt_table_rows(table)) {
+        puts("");
+        status = cli_print_table(table, json, error);
+    }
+    fplt_table_destroy(table);
+    return status;
+}
+
+static fplt_status run_epsilon(cli_call *cli, fplt_error *error)
+{
+    const fplt_settings *settings = cli->settings;
+    const char *columns[16] = {"threat", "records", "mu", "rdp rate", "classic", "tight", "exact"};
+    char names[8][32];
+    size_t count = 7;
+    double order, records;
+    int json = fplt_settings_switch(settings, "json");
+    fplt_table *table;
+    if (!fplt_settings_given(settings, "tau"))
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE,
+            "tau is not given: add --tau, or let fedplt privacy calibrate find it");
+    for (size_t k = 0; k < 8 && !isnan(order = privacy_listed(settings, "orders", k)); k++) {
+        snprintf(names[k], sizeof names[k], "rdp(%g)", order);
+        columns[count++] = names[k];
+    }
+    columns[count++] = "method";
+    fplt_status status = fplt_table_create(columns, count, &table, error);
+    if (status)
+        return status;
+    for (size_t i = 0; !status && !isnan(records = privacy_listed(settings, "records", i)); i++)
+        status = add_claims(settings, records, table, error);
+    if (!status && !json)
+        printf("epsilon at delta %g by the classic, tighter and exact conversion\n\n",
+               fplt_settings_real(settings, "delta"));
+    if (!status)
+        status = cli_print_table(table, json, error);
+    fplt_table_destroy(table);
+    return status ? status : print_chances(settings, json, error);
+}
+
+/* ---- calibrate ---- */
+
+static double predict(void *context, const fplt_privacy_mechanism *mechanism)
+{
+    return fplt_private_predict(context, mechanism, mechanism->epochs);
+}
+
+static fplt_status add_calibrated(fplt_table *table, const char *what,
+                                  const fplt_privacy_mechanism *mechanism,
+                                  const fplt_privacy_budget *budget, const char *threat,
+                                  double predicted, fplt_error *error)
+{
+    fplt_privacy_claim claim;
+    double epsilon;
+    fplt_status status = fplt_privacy_claim_make(mechanism, threat, &claim, error);
+    if (!status)
+        status = fplt_privacy_epsilon(&claim, FPLT_CONVERT_BEST, budget->delta, &epsilon, error);
+    if (status)
+        return status;
+    fplt_table_text(table, what);
+    fplt_table_number(table, mechanism->noise_tau, 8);
+    fplt_table_whole(table, (long long)mechanism->rounds);
+    fplt_table_whole(table, (long long)mechanism->epochs);
+    fplt_table_number(table, claim.gdp_mu, 5);
+    fplt_table_number(table, epsilon, 6);
+    fplt_table_number(table, predicted, 4);
+    return FPLT_OK;
+}
+
+static fplt_status find_best(const fplt_settings *settings, const fplt_privacy_mechanism *mechanism,
+                             const char *threat, const fplt_privacy_budget *budget,
+                             fplt_table *table, fplt_error *error)
+{
+    fplt_private_view view = {.algorithm = fplt_algorithm_find("fed-plt"),
+                              .agents = mechanism->agents,
+                              .curvature = {mechanism->strong_convexity, mechanism->smoothness},
+                              .constants = {.gradient = mechanism->sensitivity / 2}};
+    fplt_privacy_search search = {
+        .most_epochs = (uint64_t)fplt_settings_integer(settings, "most-epochs"),
+        .most_rounds = (uint64_t)fplt_settings_integer(settings, "most-rounds"),
+        .predict = predict,
+        .context = &view};
+    fplt_privacy_mechanism best;
+    double predicted;
+    fplt_status status =
+        fplt_privacy_calibrate_search(mechanism, threat, budget, &search, &best, &predicted, error);
+    return status ? status
+                  : add_calibrated(table, "epochs and rounds", &best, budget, threat, predicted,
+                                   error);
+}
+
+static fplt_status run_calibrate(cli_call *cli, fplt_error *error)
+{
+    static const char *const columns[] = {"found", "tau",     "rounds",         "epochs",
+                                          "mu",    "epsilon", "predicted error"};
+    const fplt_settings *settings = cli->settings;
+    const char *threat = fplt_settings_text(settings, "threat");
+    fplt_privacy_budget budget = {fplt_settings_real(settings, "epsilon"),
+                                  fplt_settings_real(settings, "delta"), FPLT_CONVERT_BEST};
+    int json = fplt_settings_switch(settings, "json"),
+        by_noise = fplt_settings_given(settings, "tau");
+    fplt_privacy_mechanism mechanism;
+    fplt_table *table;
+    double least = HUGE_VAL, records;
+    for (size_t i = 0; !isnan(records = privacy_listed(settings, "records", i)); i++)
+        least = fmin(least, records);
+    fplt_status status = privacy_mechanism(settings, (uint64_t)least, &mechanism, error);
+    if (!status)
+        status = fplt_table_create(columns, 7, &table, error);
+    if (status)
+        return status;
+    if (by_noise)
+        status = fplt_privacy_calibrate_rounds(&mechanism, threat, &budget, UINT64_C(1) << 40,
+                                               &mechanism.rounds, error);
+    else
+        status =
+            fplt_privacy_calibrate_noise(&mechanism, threat, &budget, &mechanism.noise_tau, error);
+    if (!status)
+        status = add_calibrated(table, by_noise ? "rounds" : "tau", &mechanism, &budget, threat,
+                                NAN, error);
+    if (!status && fplt_settings_switch(settings, "best"))
+        status = find_best(settings, &mechanism, threat, &budget, table, error);
+    if (!status && !json && strcmp(threat, "paper") == 0)
+        puts("Prop. 4 as printed: reproduction only, not a guarantee\n");
+    if (!status)
+        status = cli_print_table(table, json, error);
+    fplt_table_destroy(table);
+    return status;
+}
+
+/* ---- verify ---- */
+
+struct findings {
+    fplt__buffer text;
+    json_t *list;
+};
+
+static void keep_finding(void *context, int holds, const char *sentence)
+{
+    struct findings *findings = context;
+    fplt__buffer_format(&findings->text, "  %s  %s\n", holds ? "ok  " : "FAIL", sentence);
+    json_array_append_new(findings->list,
+                          json_pack("{s:b, s:s}", "holds", holds, "finding", sentence));
+}
+
+static fplt_status print_findings(cli_call *cli, struct findings *findings,
+                                  const fplt_certificate_summary *summary, fplt_error *error)
+{
+    if (fplt_settings_switch(cli->settings, "json"))
+        return cli_print_json(json_pack("{s:b, s:s, s:s, s:f, s:f, s:f, s:O}", "holds",
+                                        summary->holds, "algorithm", summary->algorithm, "threat",
+                                        summary->threat, "epsilon", summary->epsilon, "delta",
+                                        summary->delta, "gdp_mu", summary->gdp_mu, "findings",
+                                        findings->list),
+                              error);
+    printf("%s: %s, epsilon %.6g at delta %g against %s: the claim %s\n\n", cli->arguments[0],
+           summary->algorithm, summary->epsilon, summary->delta, summary->threat,
+           summary->holds ? "holds" : "does not hold");
+    cli_print_text(&findings->text);
+    return FPLT_OK;
+}
+
+static fplt_status run_verify(cli_call *cli, fplt_error *error)
+{
+    struct findings findings = {.list = json_array()};
+    fplt_certificate_summary summary;
+    char *text;
+    size_t length;
+    fplt_status status = fplt__file_read(cli->arguments[0], (size_t)1 << 30, &text, &length, error);
+    if (!status) {
+        status = fplt_certificate_verify(text, length, cli->arguments[0], keep_finding, &findings,
+                                         &summary, error);
+        fplt__free(text);
+    }
+    if (!status)
+        status = print_findings(cli, &findings, &summary, error);
+    if (!status && !summary.holds)
+        cli->exit_status = 1;
+    fplt__buffer_clear(&findings.text);
+    json_decref(findings.list);
+    return status;
+}
+
+static fplt_status declare_epsilon(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    (void)cli;
+    fplt_status status = fplt_settings_add(settings, "mechanism", privacy_mechanism_table, error);
+    return status ? status : fplt_settings_add(settings, "output", epsilon_table, error);
+}
+
+static fplt_status declare_calibrate(const cli_call *cli, fplt_settings *settings,
+                                     fplt_error *error)
+{
+    (void)cli;
+    fplt_status status = fplt_settings_add(settings, "budget", calibrate_table, error);
+    return status ? status
+                  : fplt_settings_add(settings, "mechanism", privacy_mechanism_table, error);
+}
+
+static fplt_status declare_verify(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    (void)cli;
+    return fplt_settings_add(settings, "output", verify_table, error);
+}
+
+const cli_command cli_privacy[] = {
+    {.name = "privacy epsilon",
+     .summary = "what given numbers promise, for every threat model",
+     .arguments = "",
+     .about =
+         "The accountant. From the sensitivity, the step, the noise, the epochs and the rounds "
+         "to mu, the Renyi divergence and epsilon, for everyone who may be looking. The line "
+         "`paper` is Prop. 4 as printed: reproduction, not a guarantee.",
+     .examples = "fedplt privacy epsilon --tau 0.1 --rounds 50\n"
+                 "fedplt privacy epsilon --tau 0.1 --records 46,130,261,303\n"
+                 "fedplt privacy epsilon --tau 0.1 --active-share 0.5 --batch-rate 0.1",
+     .declare = declare_epsilon,
+     .run = run_epsilon},
+    {.name = "privacy calibrate",
+     .summary = "the noise, or the rounds, that a budget allows",
+     .arguments = "",
+     .about = "The accountant backwards. Finds the least tau for the given rounds; with --tau the "
+              "most rounds; with --best also the epochs and rounds whose predicted error is least. "
+              "Several records: the fewest count.",
+     .examples = "fedplt privacy calibrate --epsilon 2 --delta 1e-5 --rounds 50\n"
+                 "fedplt privacy calibrate --epsilon 2 --tau 0.1\n"
+                 "fedplt privacy calibrate --epsilon 2 --best --agents 4 --dimension 13",
+     .declare = declare_calibrate,
+     .run = run_calibrate},
+    {.name = "privacy curve",
+     .summary = "draw epsilon against rounds, epochs and tau",
+     .arguments = "",
+     .about =
+         "Draws curve-rounds, curve-epochs and curve-tau: the promise for all messages and for "
+         "the final model, beside plain composition of all steps and Prop. 4 as printed. Local "
+         "epochs are nearly free, rounds are not.",
+     .examples = "fedplt privacy curve --tau 0.1 --out curves",
+     .declare = privacy_declare_curve,
+     .run = privacy_curve},
+    {.name = "privacy tradeoff",
+     .summary = "accuracy against epsilon, with and without local training",
+     .arguments = "[config.yaml]",
+     .about = "Trains with simulated noise for each epsilon, several times, once with the planned "
+              "epochs and once with a single one, and shows the accuracy. An experiment on the "
+              "training data: not private.",
+     .examples = "fedplt privacy tradeoff --data hospitals.csv --label b --weights rows\n"
+                 "fedplt privacy tradeoff --epsilons 0.5,1,2,4,8 --repeats 20",
+     .most = 1,
+     .config = 1,
+     .declare = privacy_declare_tradeoff,
+     .run = privacy_tradeoff},
+    {.name = "privacy audit",
+     .summary = "try to refute the promise of a configuration",
+     .arguments = "[config.yaml]",
+     .about = "Trains many times on the data and on a neighbour that differs in one record, and "
+              "measures how well all messages, and the final model, tell the two apart. The bound "
+              "holds with the stated confidence; a claim below it is refuted, and the exit status "
+              "is then 1. Not to refute proves nothing.",
+     .examples =
+         "fedplt privacy audit --data hospitals.csv --label b --privacy.epsilon 2\n"
+         "fedplt privacy audit --privacy.epsilon 4 --rounds 30 --epochs 5 --canary features",
+     .most = 1,
+     .config = 1,
+     .declare = privacy_declare_audit,
+     .run = privacy_audit},
+    {.name = "privacy verify",
+     .summary = "compute the claim of a certificate again",
+     .arguments = "privacy.json|model.json",
+     .about = "Reads a certificate, or a model with one, computes the claim from the inputs it "
+              "states and compares. Exit status 1 when it does not hold. What happened in the run "
+              "itself cannot be seen in a document.",
+     .examples = "fedplt privacy verify fedplt-out/privacy.json",
+     .least = 1,
+     .most = 1,
+     .declare = declare_verify,
+     .run = run_verify},
+    {.name = NULL},
+};

@@ -1,0 +1,29 @@
+/* What the parts of `fedplt privacy` share. */
+#ifndef FPLT_CLI_PRIVACY_H
+#define FPLT_CLI_PRIVACY_H
+
+#include "cli.h"
+#include "fedplt/private.h"
+
+fplt_status privacy_declare_audit(const cli_call *cli, fplt_settings *settings, fplt_error *error);
+fplt_status privacy_audit(cli_call *cli, fplt_error *error);
+fplt_status privacy_declare_tradeoff(const cli_call *cli, fplt_settings *settings,
+                                     fplt_error *error);
+fplt_status privacy_tradeoff(cli_call *cli, fplt_error *error);
+fplt_status privacy_declare_curve(const cli_call *cli, fplt_settings *settings, fplt_error *error);
+fplt_status privacy_curve(cli_call *cli, fplt_error *error);
+
+/* The table of the mechanism, and the mechanism it describes; one agent's records. */
+extern const fplt_setting privacy_mechanism_table[];
+fplt_status privacy_mechanism(const fplt_settings *settings, uint64_t records,
+                              fplt_privacy_mechanism *mechanism, fplt_error *error);
+/* Number `index` of a list of numbers; NaN past the last. */
+double privacy_listed(const fplt_settings *settings, const char *name, size_t index);
+
+/* Draws unless the picture cannot be drawn here, which is said. */
+fplt_status privacy_draw(const fplt_plot *plot, const char *path, fplt_error *error);
+
+/* A bar on a terminal's standard error: so much of so much; 0, 0 takes it away. */
+void privacy_show_progress(unsigned long long done, unsigned long long total);
+
+#endif

@@ -1,0 +1,326 @@
+/* fedplt privacy audit and tradeoff: what runs many trainings. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "fedplt/audit.h"
+#include "fedplt/tradeoff.h"
+#include "privacy.h"
+
+static const fplt_setting audit_table[] = {
+    {"runs", FPLT_INTEGER, 0, "2000", 100, 1e9, NULL, "trainings on each of the two data sets", 0,
+     0},
+    {"canary", FPLT_CHOICE, 0, "label", 0, 0, "label|features",
+     "what is replaced in the record: its label, or its row", 0, 0},
+    {"canary-agent", FPLT_INTEGER, 0, NULL, 0, 4294967294.0, NULL,
+     "whose record, from 0; by default the agent with the weakest claim", 0, 0},
+    {"canary-record", FPLT_INTEGER, 0, NULL, 0, 4294967294.0, NULL,
+     "which record of it, from 0; by default the longest row", 0, 0},
+    {"confidence", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "0.99", 0, 1, NULL, "of all bounds together",
+     0, 0},
+    {"secure-noise", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "draw from the system's random source instead of the much faster simulation", 0, 0},
+    {"picture", FPLT_TEXT, 0, NULL, 0, 0, NULL, "draw the ROC curves into this .svg or .png file",
+     0, 0},
+    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+static const fplt_setting tradeoff_table[] = {
+    {"epsilons", FPLT_REAL, FPLT_ABOVE | FPLT_LIST, "0.25,0.5,1,2,4,8", 0, HUGE_VAL, NULL,
+     "what to try", 0, 0},
+    {"repeats", FPLT_INTEGER, 0, "10", 1, 1e6, NULL, "trainings a point", 0, 0},
+    {"picture", FPLT_TEXT, 0, NULL, 0, 0, NULL, "draw the curves into this .svg or .png file", 0,
+     0},
+    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+static fplt_status declare(const cli_call *cli, fplt_settings *settings, const fplt_setting *own,
+                           fplt_error *error)
+{
+    fplt_status status =
+        fplt_job_declare(settings, FPLT_JOB_ALL, cli_peek(cli, "algorithm"), error);
+    if (!status)
+        status = fplt_settings_add(settings, "privacy", fplt_private_table, error);
+    return status ? status : fplt_settings_add(settings, "experiment", own, error);
+}
+
+/* ---- audit ---- */
+
+static int show_runs(void *context, uint64_t done, uint64_t runs)
+{
+    (void)context;
+    privacy_show_progress(done, runs);
+    return cli_interrupted();
+}
+
+fplt_status privacy_declare_audit(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    return declare(cli, settings, audit_table, error);
+}
+
+/* Points of the ROC curve of an attack. */
+enum { ROC_POINTS = 200 };
+
+static void trace(const fplt_audit_test *test, double *x, double *y)
+{
+    for (size_t i = 0; i < ROC_POINTS; i++) {
+        size_t k = i * (test->count - 1) / (ROC_POINTS - 1), below = 0;
+        double threshold = test->without[test->count - 1 - k];
+        while (below < test->count && test->with[below] <= threshold)
+            below++;
+        x[i] = (double)k / (double)test->count;
+        y[i] = 1 - (double)below / (double)test->count;
+    }
+}
+
+static double normal_tail(double x)
+{
+    return erfc(x / sqrt(2)) / 2;
+}
+
+/* The region that the claim allows ends at Phi(mu - z) against Phi(-z). */
+static void trace_claim(double mu, double *x, double *y)
+{
+    for (size_t i = 0; i < ROC_POINTS; i++) {
+        double z = 4 - 8.0 * (double)i / (ROC_POINTS - 1);
+        x[i] = normal_tail(z);
+        y[i] = normal_tail(z - mu);
+    }
+}
+
+static fplt_status draw_audit(const fplt_audit_result *result, const char *path, fplt_error *error)
+{
+    double *points;
+    fplt_series series[FPLT_AUDIT_TESTS + 1];
+    size_t count = 0;
+    fplt_status status = fplt__alloc_into(&points, 2 * ROC_POINTS * (FPLT_AUDIT_TESTS + 1),
+                                          sizeof *points, "the picture", error);
+    if (status)
+        return status;
+    for (size_t i = 0; i <= FPLT_AUDIT_TESTS; i++) {
+        double *x = points + 2 * ROC_POINTS * i, *y = x + ROC_POINTS;
+        const fplt_audit_test *test = i < FPLT_AUDIT_TESTS ? &result->test[i] : NULL;
+        if (test && test->left_out)
+            continue;
+        if (test)
+            trace(test, x, y);
+        else
+            trace_claim(result->test[0].claimed, x, y);
+        series[count++] =
+            (fplt_series){test ? test->name : "claimed for all messages", x, y, ROC_POINTS};
+    }
+    fplt_plot plot = {.title = "How well the two data sets are told apart",
+                      .x_label = "false positives",
+                      .y_label = "true positives",
+                      .series = series,
+                      .count = count};
+    status = privacy_draw(&plot, path, error);
+    fplt__free(points);
+    return status;
+}
+
+static fplt_status print_audit(const fplt_audit_result *result, double confidence, int json,
+                               fplt_error *error)
+{
+    static const char *const columns[] = {"attack",          "sees",       "claimed mu",
+                                          "for any record",  "reached mu", "mu at least",
+                                          "false positives", "verdict"};
+    fplt_table *table;
+    fplt_status status = fplt_table_create(columns, 8, &table, error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < FPLT_AUDIT_TESTS; i++) {
+        const fplt_audit_test *test = &result->test[i];
+        fplt_table_text(table, test->name);
+        fplt_table_text(table, test->sees);
+        fplt_table_number(table, test->claimed, 4);
+        fplt_table_number(table, test->any_record, 4);
+        fplt_table_number(table, test->left_out ? NAN : test->estimate, 4);
+        fplt_table_number(table, test->left_out ? NAN : test->bound, 4);
+        fplt_table_number(table,
+                          test->left_out ? NAN
+                                         : (double)test->trials.false_positives /
+                                               (double)test->trials.negatives,
+                          3);
+        fplt_table_text(table, test->left_out  ? "left out: too many coordinates"
+                               : test->refuted ? "REFUTED"
+                                               : "not refuted");
+    }
+    if (!json)
+        printf("canary: record %u of agent %u, gradient gap at most %.4g; 2 x %llu trainings in "
+               "%.1f s, confidence %g\n\n",
+               result->record, result->agent, result->gap, (unsigned long long)result->runs,
+               result->seconds, confidence);
+    status = cli_print_table(table, json, error);
+    if (!status && !json)
+        printf("\n%s\n", result->refuted
+                             ? "The claim is REFUTED: the messages tell more than it allows."
+                             : "The claim was not refuted. That is no proof of it.");
+    fplt_table_destroy(table);
+    return status;
+}
+
+static fplt_audit_settings audit_settings(const fplt_settings *settings)
+{
+    fplt_audit_settings wanted = fplt_audit_defaults();
+    wanted.canary = fplt_settings_text(settings, "canary");
+    wanted.runs = (uint64_t)fplt_settings_integer(settings, "runs");
+    wanted.confidence = fplt_settings_real(settings, "confidence");
+    wanted.secure = fplt_settings_switch(settings, "secure-noise");
+    wanted.threads = (unsigned)fplt_settings_integer(settings, "threads");
+    if (fplt_settings_given(settings, "canary-agent"))
+        wanted.agent = (uint32_t)fplt_settings_integer(settings, "canary-agent");
+    if (fplt_settings_given(settings, "canary-record"))
+        wanted.record = (uint32_t)fplt_settings_integer(settings, "canary-record");
+    wanted.progress = show_runs;
+    return wanted;
+}
+
+static fplt_status ask_for_promise(const fplt_settings *settings, fplt_error *error)
+{
+    if (fplt_private_wanted(settings))
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_BAD_VALUE,
+                          "there is no promise to audit: give privacy.epsilon");
+}
+
+fplt_status privacy_audit(cli_call *cli, fplt_error *error)
+{
+    fplt_settings *settings = cli->settings;
+    fplt_audit_settings wanted = audit_settings(settings);
+    const char *picture = fplt_settings_text(settings, "picture");
+    fplt_job *job = NULL;
+    fplt_private *plan = NULL;
+    fplt_audit_result result;
+    fplt_status status;
+    if (!(status = ask_for_promise(settings, error)) &&
+        !(status = fplt_private_prepare(settings, error)) &&
+        !(status = fplt_job_create(settings, 0, &job, error)) &&
+        !(status = fplt_private_create(settings, job, &plan, error))) {
+        cli->running = 1;
+        cli_catch_signals();
+        status = fplt_audit_run(job, plan, &wanted, &result, error);
+        privacy_show_progress(0, 0);
+        if (!status && result.stopped) {
+            cli->exit_status = 130;
+            cli_warn("interrupted: there is no verdict");
+        } else if (!status) {
+            status = print_audit(&result, wanted.confidence, fplt_settings_switch(settings, "json"),
+                                 error);
+            if (!status && picture)
+                status = draw_audit(&result, picture, error);
+            cli->exit_status = result.refuted;
+        }
+        if (!status)
+            fplt_audit_clear(&result);
+    }
+    fplt_job_destroy(job);
+    fplt_private_destroy(plan);
+    return status;
+}
+
+/* ---- tradeoff ---- */
+
+static int show_points(void *context, size_t done, size_t points)
+{
+    (void)context;
+    privacy_show_progress(done, points);
+    return cli_interrupted();
+}
+
+fplt_status privacy_declare_tradeoff(const cli_call *cli, fplt_settings *settings,
+                                     fplt_error *error)
+{
+    return declare(cli, settings, tradeoff_table, error);
+}
+
+static fplt_status print_tradeoff(const fplt_tradeoff_result *result, int json, fplt_error *error)
+{
+    const char *const columns[] = {"epsilon", "training",
+                                   "epochs",  "rounds",
+                                   "tau",     result->classifies ? "accuracy" : "objective",
+                                   "+-",      "worst"};
+    fplt_table *table;
+    fplt_status status = fplt_table_create(columns, 8, &table, error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < 2 * result->count; i++) {
+        const fplt_tradeoff_point *point = (i % 2 ? result->single : result->local) + i / 2;
+        fplt_table_number(table, point->epsilon, 4);
+        fplt_table_text(table, i % 2 ? "one epoch" : "local");
+        fplt_table_whole(table, point->epochs);
+        fplt_table_whole(table, (long long)point->rounds);
+        fplt_table_number(table, point->noise_tau, 4);
+        fplt_table_number(table, point->quality, 4);
+        fplt_table_number(table, point->deviation, 2);
+        fplt_table_number(table, point->worst, 4);
+    }
+    if (!json)
+        printf("on the training data, with simulated noise: an experiment, not private; without "
+               "noise %.4g\n\n",
+               result->without_noise);
+    status = cli_print_table(table, json, error);
+    fplt_table_destroy(table);
+    return status;
+}
+
+static fplt_status draw_tradeoff(const fplt_tradeoff_result *result, const char *path,
+                                 fplt_error *error)
+{
+    size_t count = result->count;
+    double *points;
+    fplt_status status = fplt__alloc_into(&points, 3 * count, sizeof *points, "points", error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < count; i++) {
+        points[i] = result->local[i].epsilon;
+        points[count + i] = result->local[i].quality;
+        points[2 * count + i] = result->single[i].quality;
+    }
+    fplt_series series[] = {{"local training", points, points + count, count},
+                            {"one epoch a round", points, points + 2 * count, count}};
+    fplt_plot plot = {.title = "What privacy costs",
+                      .x_label = "epsilon",
+                      .y_label = result->classifies ? "training accuracy" : "objective",
+                      .log_x = 1,
+                      .target = result->without_noise,
+                      .target_label = "without noise",
+                      .series = series,
+                      .count = 2};
+    status = privacy_draw(&plot, path, error);
+    fplt__free(points);
+    return status;
+}
+
+fplt_status privacy_tradeoff(cli_call *cli, fplt_error *error)
+{
+    fplt_settings *settings = cli->settings;
+    const char *picture = fplt_settings_text(settings, "picture");
+    double epsilons[64];
+    fplt_tradeoff_result result;
+    fplt_tradeoff_settings wanted = {.epsilons = epsilons,
+                                     .repeats =
+                                         (uint32_t)fplt_settings_integer(settings, "repeats"),
+                                     .progress = show_points};
+    for (double epsilon;
+         wanted.count < 64 && !isnan(epsilon = privacy_listed(settings, "epsilons", wanted.count));)
+        epsilons[wanted.count++] = epsilon;
+    cli_catch_signals();
+    fplt_status status = fplt_tradeoff_run(settings, &wanted, &result, error);
+    privacy_show_progress(0, 0);
+    if (status)
+        return status;
+    cli->running = 1;
+    if (result.stopped) {
+        cli->exit_status = 130;
+        cli_warn("interrupted: nothing is shown");
+    } else {
+        status = print_tradeoff(&result, fplt_settings_switch(settings, "json"), error);
+        if (!status && picture)
+            status = draw_tradeoff(&result, picture, error);
+    }
+    fplt_tradeoff_clear(&result);
+    return status;
+}

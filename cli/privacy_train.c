@@ -1,0 +1,65 @@
+/* The private part of `fedplt train`: certificate and promise. */
+#include <math.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "fedplt/certificate.h"
+#include "train.h"
+
+fplt_status train_certify(struct training *training, fplt_error *error)
+{
+    char path[4096];
+    size_t n = fplt_objective_dimension(training->view->objective);
+    double *weights;
+    fplt_status status = fplt__alloc_into(&weights, n, sizeof *weights, "the model", error);
+    if (status)
+        return status;
+    status = training->view->releases_mean ? fplt_engine_mean(training->engine, weights)
+                                           : fplt_engine_model(training->engine, weights);
+    if (status)
+        fplt_error_set(error, status, "the model is out of range");
+    else
+        status = fplt_certificate_make(training->plan, training->engine, weights, n,
+                                       &training->certificate, error);
+    fplt__free(weights);
+    if (status)
+        return status;
+    fplt_job_edit(training->job)->certificate = training->certificate;
+    snprintf(path, sizeof path, "%s/privacy.json", training->out);
+    return fplt__file_save(path, 0666, training->certificate, strlen(training->certificate), error);
+}
+
+static const char *why(int planned)
+{
+    return planned ? "least predicted error" : "given, or the algorithm's rule";
+}
+
+void train_print_promise(const struct training *training, fplt__buffer *out)
+{
+    const fplt_private_view *view = fplt_private_see(training->plan);
+    const fplt_privacy_mechanism *mechanism = &view->mechanism;
+    if (!view->secure)
+        fplt__buffer_add(out, "seeded: not private. The noise comes from the seed; leave "
+                              "privacy.noise out for a promise.\n");
+    if (view->diagnosed)
+        fplt__buffer_add(out, "diagnosed: not private. The losses below are without noise; leave "
+                              "privacy.diagnose out for a promise.\n");
+    fplt__buffer_format(out, "%s\n  %-22s epsilon %.6g at delta %g for every record\n",
+                        view->secure && !view->diagnosed ? "promise" : "what it would promise",
+                        "privacy", view->promised, view->delta);
+    fplt__buffer_format(out, "  %-22s %s: %s\n", "against", view->threat->name, view->threat->sees);
+    fplt__buffer_format(out, "  %-22s %s (mu = %.4g, kappa = %.4g)\n", "by", view->claim.method,
+                        view->claim.gdp_mu, view->claim.round_factor);
+    fplt__buffer_format(out, "  %-22s rows of norm %g, agent %u with %llu records\n", "worst case",
+                        view->loss.row_norm, view->worst,
+                        (unsigned long long)view->records[view->worst]);
+    fplt__buffer_format(out, "  %-22s tau = %.4g, deviation %.4g in every step, %s\n", "noise",
+                        mechanism->noise_tau, sqrt(2 * mechanism->step) * mechanism->noise_tau,
+                        view->secure ? "system's random source" : "from the seed");
+    fplt__buffer_format(out, "  %-22s %llu (%s)\n", "rounds", (unsigned long long)mechanism->rounds,
+                        why(view->planned_rounds));
+    fplt__buffer_format(out, "  %-22s %u (%s)\n", "local epochs", view->epochs,
+                        why(view->planned_epochs));
+    fplt__buffer_add(out, "\nrun\n");
+}

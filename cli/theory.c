@@ -1,0 +1,444 @@
+/* fedplt theory: what is proved about Fed-PLT with given parameters, what is not, what to change, and
+ * the proved bound beside a run. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli.h"
+#include "fedplt/theory.h"
+#include "fedplt/tune.h"
+
+static const fplt_setting table[] = {
+    {"picture", FPLT_TEXT, 0, "theory", 0, 0, NULL,
+     "with data: name of the pictures of the bound and of the error of a run (.svg and .png are "
+     "added); none: no run",
+     0, 0},
+    {"runs", FPLT_INTEGER, 0, "1", 1, 100000, NULL,
+     "with data: runs whose errors are averaged; they differ by who is active and by the noise", 0,
+     0},
+    {"show-rounds", FPLT_INTEGER, 0, "100", 1, 1000000, NULL, "with data: rounds of a run", 0, 0},
+    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+struct study {
+    fplt_job *job; /* owned; NULL: there is no data */
+    const fplt_job_view *view;
+    fplt_theory_problem problem;
+    fplt_theory_parameters parameters;
+    fplt_theory_verdict verdict;
+    fplt_theory_rate model;
+    uint64_t rounds;       /* measured */
+    double *error, *bound; /* owned: rounds + 1 each; NULL: no run */
+    double *model_line, *number;
+    int pictures;
+};
+
+static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    (void)cli;
+    fplt_status status = fplt_job_declare(settings, FPLT_JOB_ALL, "fed-plt", error);
+    return status ? status : fplt_settings_add(settings, "theory", table, error);
+}
+
+/* Input */
+
+static int has_bounds(const fplt_settings *settings)
+{
+    return fplt_settings_given(settings, "lmin") && fplt_settings_given(settings, "lmax") &&
+           !(fplt_settings_given(settings, "generator") &&
+             strcmp(fplt_settings_text(settings, "generator"), "quadratic") == 0);
+}
+
+static fplt_status read_participation(const fplt_settings *settings, uint32_t agents,
+                                      fplt_theory_parameters *parameters, fplt_error *error)
+{
+    fplt_participation *participation;
+    fplt_status status = fplt_job_participation(settings, agents, &participation, error);
+    if (status)
+        return status;
+    double least = 1, most = 0;
+    for (uint32_t i = 0; i < agents; i++) {
+        least = fmin(least, fplt_participation_rate(participation, i));
+        most = fmax(most, fplt_participation_rate(participation, i));
+    }
+    fplt_participation_destroy(participation);
+    parameters->participation_least = least;
+    parameters->participation_most = most;
+    return FPLT_OK;
+}
+
+/* Plain gradient steps, with noise or without, and accelerated ones: what there is theory for. */
+static fplt_status check_solver(const fplt_solver *solver, fplt_error *error)
+{
+    if (solver->traits & FPLT_STOCHASTIC ||
+        !(solver->traits & (FPLT_PLAIN_STEPS | FPLT_ACCELERATED)))
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "there is no theory here for the solver %s, only for gradient, noisy "
+                              "and accelerated",
+                              solver->name);
+    return FPLT_OK;
+}
+
+static fplt_status read_parameters(const fplt_settings *settings, struct study *study,
+                                   fplt_error *error)
+{
+    fplt_theory_problem *problem = &study->problem;
+    fplt_theory_parameters *parameters = &study->parameters;
+    fplt_run_settings run = fplt_run_defaults();
+    double given[FPLT_MOST_PARAMETERS];
+    fplt_auto choice;
+    fplt_status status;
+    if ((status = fplt_job_training(settings, &run.training, error)) ||
+        (status = check_solver(run.training.solver, error)))
+        return status;
+    fplt_algorithm_read(run.algorithm, settings, given);
+    run.parameter = given;
+    run.gradient_time = fplt_settings_real(settings, "t-gradient");
+    run.communication_time = fplt_settings_real(settings, "t-communication");
+    fplt_bend bend = {{problem->strong_convexity, problem->smoothness}, NAN};
+    if (study->view)
+        bend = study->view->automatic->bend;
+    if ((status = fplt_auto_choose(&bend, &run, (uint32_t)problem->agents,
+                                   (size_t)problem->dimension, &choice, error)))
+        return status;
+    *parameters = fplt_theory_defaults(problem);
+    parameters->rho = choice.parameter[0];
+    parameters->epochs = choice.epochs;
+    parameters->step =
+        run.training.step > 0
+            ? run.training.step
+            : 2 / (fmax(problem->strong_convexity, 0) + problem->smoothness + 2 / parameters->rho);
+    parameters->accelerated = (run.training.solver->traits & FPLT_ACCELERATED) != 0;
+    parameters->noise_tau = run.training.noise_tau;
+    return read_participation(settings, (uint32_t)problem->agents, parameters, error);
+}
+
+static fplt_status read_problem(const fplt_settings *settings, struct study *study,
+                                fplt_error *error)
+{
+    fplt_theory_problem *problem = &study->problem;
+    int bounds = has_bounds(settings);
+    int data = fplt_settings_text(settings, "data") || fplt_settings_given(settings, "generator");
+    if (bounds && !data) {
+        problem->agents = fplt_settings_given(settings, "agents")
+                              ? (uint64_t)fplt_settings_integer(settings, "agents")
+                              : 100;
+        problem->dimension = fplt_settings_given(settings, "features")
+                                 ? (uint64_t)fplt_settings_integer(settings, "features")
+                                 : 5;
+    } else {
+        fplt_status status = fplt_job_create(settings, 0, &study->job, error);
+        if (status)
+            return status;
+        study->view = fplt_job_see(study->job);
+        problem->agents = fplt_objective_agents(study->view->objective);
+        problem->dimension = fplt_objective_dimension(study->view->objective);
+        problem->strong_convexity = study->view->automatic->bend.everywhere.lowest;
+        problem->smoothness = study->view->automatic->bend.everywhere.highest;
+    }
+    if (bounds) {
+        problem->strong_convexity = fplt_settings_real(settings, "lmin");
+        problem->smoothness = fplt_settings_real(settings, "lmax");
+    }
+    return fplt_theory_check(problem, NULL, error);
+}
+
+/* A run beside the bound */
+
+static fplt_status follow(struct study *study, const fplt_gap *gap, uint32_t number, double weight,
+                          double share, fplt_error *error)
+{
+    fplt_run_settings run = study->view->run;
+    fplt_training training = run.training;
+    fplt_engine *engine;
+    /* the theory has one step for all agents */
+    training.step = study->parameters.step;
+    run.training = training;
+    run.each = NULL;
+    run.run = number;
+    fplt_status status = fplt_engine_create(study->view->objective, &run, &engine, error);
+    if (status)
+        return status;
+    for (uint64_t k = 0; !status && k <= study->rounds; k++) {
+        study->error[k] += share * fplt_gap_measure(gap, engine, weight);
+        if (k < study->rounds)
+            status = fplt_engine_round(engine, error);
+    }
+    fplt_engine_destroy(engine);
+    return status;
+}
+
+static void fill_lines(struct study *study)
+{
+    double rate = study->model.rate;
+    for (uint64_t k = 0; k <= study->rounds; k++) {
+        study->number[k] = (double)k;
+        study->bound[k] = fplt_theory_bound_at(&study->verdict.weighted, study->error[0], k);
+        study->model_line[k] = rate < 1 ? study->error[0] * pow(rate, (double)k) : NAN;
+    }
+}
+
+static fplt_status allocate(struct study *study, fplt_error *error)
+{
+    double **lines[] = {&study->error, &study->bound, &study->model_line, &study->number};
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; !status && i < 4; i++)
+        status = fplt__alloc_into(lines[i], study->rounds + 1, sizeof(double), "the run", error);
+    return status;
+}
+
+static fplt_status run_beside(const fplt_settings *settings, struct study *study, fplt_error *error)
+{
+    uint32_t runs = (uint32_t)fplt_settings_integer(settings, "runs");
+    fplt_gap *gap;
+    study->rounds = (uint64_t)fplt_settings_integer(settings, "show-rounds");
+    fplt_status status = allocate(study, error);
+    if (status || (status = fplt_gap_create(study->view->objective, study->view->prox,
+                                            study->parameters.rho, &gap, error)))
+        return status;
+    for (uint32_t i = 0; !status && i < runs; i++)
+        status = follow(study, gap, i, study->verdict.weighted.weight, 1.0 / runs, error);
+    fplt_gap_destroy(gap);
+    if (!status)
+        fill_lines(study);
+    return status;
+}
+
+static fplt_status draw(const fplt_settings *settings, struct study *study, fplt_error *error)
+{
+    static const char *const kinds[] = {"svg", "png"};
+    int full = study->parameters.participation_least == 1;
+    size_t count = study->rounds + 1;
+    fplt_series series[3] = {{"error of the run", study->number, study->error, count}};
+    size_t used = 1;
+    if (study->verdict.weighted.holds)
+        series[used++] = (fplt_series){"proved bound", study->number, study->bound, count};
+    if (full && study->parameters.noise_tau == 0)
+        series[used++] = (fplt_series){"model of quadratics (no guarantee)", study->number,
+                                       study->model_line, count};
+    fplt_plot plot = {.title = "Fed-PLT: distance to the limit, in the weighted norm",
+                      .x_label = "round",
+                      .y_label = "error",
+                      .log_y = 1,
+                      .series = series,
+                      .count = used};
+    for (size_t i = 0; i < 2; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s.%s", fplt_settings_text(settings, "picture"), kinds[i]);
+        fplt_status status = fplt_plot_write(&plot, path, error);
+        if (status == FPLT_UNSUPPORTED) {
+            cli_warn("%s", error->text);
+            return FPLT_OK;
+        }
+        if (status)
+            return status;
+    }
+    study->pictures = 1;
+    return FPLT_OK;
+}
+
+/* Output */
+
+struct line {
+    const char *name;
+    double printed, corrected; /* NaN: there is none */
+    const char *meaning;
+};
+
+enum { LINES = 21 };
+
+static void fill_table(const struct study *study, struct line *lines)
+{
+    const fplt_theory_problem *p = &study->problem;
+    const fplt_theory_parameters *q = &study->parameters;
+    const fplt_theory_verdict *v = &study->verdict;
+    struct line all[LINES] = {
+        {"lmin", NAN, p->strong_convexity, "least curvature of any agent's cost"},
+        {"lmax", NAN, p->smoothness, "greatest curvature"},
+        {"rho", NAN, q->rho, "penalty"},
+        {"gamma", NAN, q->accelerated ? 1 / (p->smoothness + 1 / q->rho) : q->step, "local step"},
+        {"gamma, limit", fplt_theory_step_limit(p, q->rho, FPLT_THEORY_PRINTED),
+         fplt_theory_step_limit(p, q->rho, FPLT_THEORY_CORRECTED), "local training needs less"},
+        {"gamma, best", NAN, fplt_theory_best_step(p, q->rho), "contracts most in one step"},
+        {"N_e", NAN, q->epochs, "local epochs"},
+        {"zeta", NAN, fplt_theory_splitting_contraction(p, q->rho), "exact splitting, a round"},
+        {"chi", NAN, q->accelerated ? NAN : fplt_theory_step_contraction(p, q->rho, q->step),
+         "one local step"},
+        {q->accelerated ? "chi(N_e)" : "chi^N_e",
+         fplt_theory_local_contraction(p, q, FPLT_THEORY_PRINTED),
+         fplt_theory_local_contraction(p, q, FPLT_THEORY_CORRECTED), "whole local training"},
+        {"S 11", v->printed.entry[0][0], v->corrected.entry[0][0], "matrix of a round"},
+        {"S 12", v->printed.entry[0][1], v->corrected.entry[0][1], ""},
+        {"S 21", v->printed.entry[1][0], v->corrected.entry[1][0], ""},
+        {"S 22", v->printed.entry[1][1], v->corrected.entry[1][1], ""},
+        {"spectral radius", v->printed.radius, v->corrected.radius, "stable below 1"},
+        {"norm", v->printed.norm, v->corrected.norm, "contracts in the plain norm below 1"},
+        {"weighted norm", NAN, v->weighted.contraction, "of S, z weighted as below"},
+        {"weight", NAN, v->weighted.weight, "of z in the norm of the bound"},
+        {"sigma", v->paper.rate, v->weighted.rate,
+         "bound of a round with this participation [Prop. 2]"},
+        {"radius", fplt_theory_bound_radius(&v->paper), fplt_theory_bound_radius(&v->weighted),
+         "error that noise leaves in the end [Cor. accuracy]"},
+        {"model rate", NAN, study->model.rate, "quadratics with these curvatures, all active"},
+    };
+    memcpy(lines, all, sizeof all);
+}
+
+static fplt_status print_lines(const struct study *study, fplt_error *error)
+{
+    static const char *const columns[] = {"quantity", "as printed", "corrected", "meaning"};
+    struct line lines[LINES];
+    fplt_table *rows;
+    fill_table(study, lines);
+    fplt_status status = fplt_table_create(columns, 4, &rows, error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < LINES; i++) {
+        fplt_table_text(rows, lines[i].name);
+        fplt_table_number(rows, lines[i].printed, 6);
+        fplt_table_number(rows, lines[i].corrected, 6);
+        fplt_table_text(rows, lines[i].meaning);
+    }
+    status = cli_print_table(rows, 0, error);
+    fplt_table_destroy(rows);
+    return status;
+}
+
+static void print_findings(const struct study *study)
+{
+    fplt__buffer text = {NULL, 0, 0, FPLT_OK};
+    fplt__buffer_add(&text, "\nguarantees\n");
+    for (size_t i = 0; i < study->verdict.count; i++) {
+        const fplt_theory_finding *finding = &study->verdict.finding[i];
+        fplt__buffer_format(&text, "  %-4s %s%s\n", finding->holds ? "yes" : "NO",
+                            finding->printed ? "(the paper, as printed) " : "", finding->meaning);
+        if (finding->advice[0]) {
+            fplt__buffer_add(&text, "       ");
+            cli_wrap(&text, finding->advice, 7, 7, 80);
+            fplt__buffer_add(&text, "\n");
+        }
+    }
+    fplt__buffer_format(&text, "\n%s\n",
+                        study->verdict.guaranteed
+                            ? "Convergence is proved for these parameters."
+                            : "Convergence is not proved for these parameters; it may well happen. "
+                              "See the model rate.");
+    cli_print_text(&text);
+}
+
+static void print_run(const fplt_settings *settings, const struct study *study)
+{
+    if (!study->error)
+        return;
+    printf("\nA run of %llu rounds: error %.4g at the start, %.4g at the end",
+           (unsigned long long)study->rounds, study->error[0], study->error[study->rounds]);
+    double bound = study->bound[study->rounds];
+    /* Below some 1e-12 of the start the error is rounding, of which the theory knows nothing. */
+    int rounding = bound < 1e-12 * study->error[0] && study->error[study->rounds] > bound;
+    if (study->verdict.weighted.holds)
+        printf(rounding
+                   ? ", where rounding stops it; without rounding it is proved to be at most %.4g "
+                     "in mean"
+                   : ", proved to be at most %.4g in mean",
+               bound);
+    puts(".");
+    if (study->pictures)
+        printf("Pictures: %s.svg, %s.png\n", fplt_settings_text(settings, "picture"),
+               fplt_settings_text(settings, "picture"));
+}
+
+static json_t *real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *numbers(const double *values, uint64_t count)
+{
+    json_t *array = json_array();
+    for (uint64_t i = 0; i < count; i++)
+        json_array_append_new(array, real(values[i]));
+    return array;
+}
+
+static fplt_status print_json(const struct study *study, fplt_error *error)
+{
+    struct line lines[LINES];
+    json_t *quantities = json_object(), *findings = json_array(), *run = json_null();
+    fill_table(study, lines);
+    for (size_t i = 0; i < LINES; i++)
+        json_object_set_new(quantities, lines[i].name,
+                            json_pack("{s:o, s:o}", "printed", real(lines[i].printed), "corrected",
+                                      real(lines[i].corrected)));
+    for (size_t i = 0; i < study->verdict.count; i++) {
+        const fplt_theory_finding *f = &study->verdict.finding[i];
+        json_array_append_new(
+            findings, json_pack("{s:s, s:s, s:b, s:b, s:o, s:o, s:s}", "name", f->name, "meaning",
+                                f->meaning, "printed", f->printed, "holds", f->holds, "value",
+                                real(f->value), "limit", real(f->limit), "advice", f->advice));
+    }
+    if (study->error)
+        run = json_pack("{s:o, s:o}", "error", numbers(study->error, study->rounds + 1), "bound",
+                        numbers(study->bound, study->rounds + 1));
+    return cli_print_json(json_pack("{s:s, s:o, s:o, s:b, s:o}", "format", "fedplt-theory 1",
+                                    "quantities", quantities, "guarantees", findings, "guaranteed",
+                                    study->verdict.guaranteed, "run", run),
+                          error);
+}
+
+static fplt_status conclude(cli_call *cli, struct study *study, fplt_error *error)
+{
+    const fplt_settings *settings = cli->settings;
+    fplt_status status = FPLT_OK;
+    const char *picture = fplt_settings_text(settings, "picture");
+    if (study->view && strcmp(picture, "none") != 0 &&
+        ((status = run_beside(settings, study, error)) || (status = draw(settings, study, error))))
+        return status;
+    if (fplt_settings_switch(settings, "json"))
+        return print_json(study, error);
+    if ((status = print_lines(study, error)))
+        return status;
+    print_findings(study);
+    print_run(settings, study);
+    return FPLT_OK;
+}
+
+static fplt_status run(cli_call *cli, fplt_error *error)
+{
+    struct study study = {.job = NULL};
+    fplt_status status;
+    if (!(status = read_problem(cli->settings, &study, error)) &&
+        !(status = read_parameters(cli->settings, &study, error)) &&
+        !(status = fplt_theory_judge(&study.problem, &study.parameters, &study.verdict, error))) {
+        cli->running = 1;
+        study.model = fplt_theory_quadratic_rate(&study.problem, &study.parameters);
+        status = conclude(cli, &study, error);
+    }
+    fplt__free(study.error);
+    fplt__free(study.bound);
+    fplt__free(study.model_line);
+    fplt__free(study.number);
+    fplt_job_destroy(study.job);
+    return status;
+}
+
+const cli_command cli_theory[] = {
+    {.name = "theory",
+     .summary = "what is proved about Fed-PLT with given parameters",
+     .arguments = "[config.yaml]",
+     .about =
+         "Prints the contraction factors of Fed-PLT, as the paper prints them and corrected, says "
+         "which guarantees hold for the parameters, and what to change where one does not.\n\nThe "
+         "curvatures come from the data, or from --lmin and --lmax. With data it also runs "
+         "Fed-PLT and draws the proved bound above the measured distance to the limit. The bound "
+         "is cautious: runs converge far sooner, and also where nothing is proved.",
+     .examples =
+         "fedplt theory --lmin 0.5 --lmax 5 --epochs 50\n"
+         "fedplt theory --epochs 60 --participation bernoulli --active-share 0.5 --runs 20\n"
+         "fedplt theory --data hospitals.csv --label b --solver accelerated --json",
+     .most = 1,
+     .config = 1,
+     .declare = declare,
+     .run = run},
+    {.name = NULL},
+};

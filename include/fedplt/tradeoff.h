@@ -1,0 +1,49 @@
+/* What privacy costs: accuracy against epsilon on one's own job, with and without local training. */
+#ifndef FEDPLT_TRADEOFF_H
+#define FEDPLT_TRADEOFF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fedplt/private.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct fplt_tradeoff_settings {
+    const double *epsilons; /* borrowed */
+    size_t count;
+    uint32_t repeats; /* runs a point, each with its own noise */
+    /* May be NULL; non-zero stops. */
+    int (*progress)(void *context, size_t done, size_t points);
+    void *context;
+} fplt_tradeoff_settings;
+
+typedef struct fplt_tradeoff_point {
+    double epsilon, noise_tau;
+    uint32_t epochs;
+    uint64_t rounds;
+    double quality,
+        deviation; /* of the accuracy over the repeats; of the objective in regression */
+    double worst;  /* of the repeats */
+} fplt_tradeoff_point;
+
+typedef struct fplt_tradeoff_result {
+    fplt_tradeoff_point *local, *single; /* owned: epochs as planned or given; one epoch */
+    size_t count;
+    double without_noise; /* quality of the same cost without any noise */
+    int classifies, stopped;
+} fplt_tradeoff_result;
+
+/* The settings are those of a job with the table of privacy; privacy.epsilon is overwritten. Noise is
+ * simulated and the training data are measured: an experiment, not private. */
+FPLT_API fplt_status fplt_tradeoff_run(fplt_settings *settings,
+                                       const fplt_tradeoff_settings *wanted,
+                                       fplt_tradeoff_result *result, fplt_error *error);
+FPLT_API void fplt_tradeoff_clear(fplt_tradeoff_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

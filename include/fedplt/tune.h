@@ -1,0 +1,138 @@
+/* Which rho, local step and number of epochs to take.
+ *
+ *   fplt_auto_resolve   what `auto` means for a run: values, and the reason for each in a sentence
+ *   fplt_tune           a choice with alternatives, by theory, by a short experiment, or by both
+ *
+ * Both speak about Fed-PLT and its accelerated form; other algorithms keep their own rules. */
+#ifndef FEDPLT_TUNE_H
+#define FEDPLT_TUNE_H
+
+#include "fedplt/engine.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- What is known of the costs ---- */
+
+/* How costs curve: bounds that hold at every point, and the least curvature at the starting point,
+ * which stands in where the bounds show no strong convexity. */
+typedef struct fplt_bend {
+    fplt_curvature everywhere;
+    double near_lowest; /* NaN: not known */
+} fplt_bend;
+
+/* Of one agent at x (NULL: the origin). The second part costs up to 40 products with the Hessian
+ * and is only looked for where the bound is below a ten-thousandth of the smoothness. */
+FPLT_API fplt_status fplt_bend_find(const fplt_objective *objective, uint32_t agent,
+                                    const double *x, fplt_bend *bend, fplt_error *error);
+/* Of two together: so that a federation can agree on it with minima and maxima. */
+FPLT_API fplt_bend fplt_bend_join(fplt_bend a, fplt_bend b);
+/* The strong convexity to reckon with: the bound, or what replaces it. */
+FPLT_API double fplt_bend_lowest(const fplt_bend *bend);
+
+/* ---- auto ---- */
+
+typedef struct fplt_auto {
+    fplt_bend bend;                         /* of all agents */
+    double parameter[FPLT_MOST_PARAMETERS]; /* the algorithm's: rho chosen, others as given */
+    uint32_t epochs;
+    int chose_rho, chose_step, chose_epochs; /* which were auto */
+    double rate; /* factor of the error a round on quadratics that curve so; NaN: not known */
+    char about_rho[384], about_step[384], about_epochs[384]; /* sentences; empty: not chosen */
+    char advice[384];           /* what would help more than any parameter; empty: nothing */
+    fplt_curvature *curvatures; /* owned: one an agent, so that the engine need not look again */
+} fplt_auto;
+
+/* Resolves rho (NaN among the parameters), the step (0) and the epochs (0) of `run`; whatever is
+ * given is kept. With run->curvature, the public bounds, nothing is read from the data. Prices for
+ * the epochs are run->gradient_time and run->communication_time. */
+FPLT_API fplt_status fplt_auto_resolve(const fplt_objective *objective,
+                                       const fplt_run_settings *run, fplt_auto *choice,
+                                       fplt_error *error);
+/* The same from what a federation has agreed on. `dimension` and `agents` are those of the roster;
+ * choice->curvatures stays NULL. */
+FPLT_API fplt_status fplt_auto_choose(const fplt_bend *bend, const fplt_run_settings *run,
+                                      uint32_t agents, size_t dimension, fplt_auto *choice,
+                                      fplt_error *error);
+/* Puts the choice into `run`, which borrows from it. */
+FPLT_API void fplt_auto_apply(const fplt_auto *choice, fplt_run_settings *run);
+/* Releases what the struct owns; a zeroed struct is legal. */
+FPLT_API void fplt_auto_clear(fplt_auto *choice);
+
+/* ---- tune ---- */
+
+typedef enum fplt_tune_method {
+    FPLT_TUNE_THEORY,     /* the quadratic model: milliseconds, no round */
+    FPLT_TUNE_EXPERIMENT, /* a grid of candidates runs for a few rounds, the better half goes on */
+    FPLT_TUNE_BOTH        /* the same with what theory proposes instead of the grid */
+} fplt_tune_method;
+
+typedef struct fplt_tune_settings {
+    fplt_tune_method method;
+    fplt_run_settings run; /* what is given is kept; rho NaN, step 0 and epochs 0 are searched */
+    uint64_t rounds;       /* that the experiment may spend in all; 0: 1000 */
+    /* Data must not be used, because a privacy claim is to be made: run.curvature are public bounds
+     * and an experiment is refused. */
+    int public_only;
+    double first_criterion; /* without data: the criterion at the start; 0: not known */
+} fplt_tune_settings;
+
+/* Theory; the run's defaults with everything to be searched. */
+FPLT_API fplt_tune_settings fplt_tune_defaults(void);
+
+typedef struct fplt_tune_candidate {
+    const char *origin; /* auto, theory, grid, step */
+    double rho, step;   /* step 0: each agent's own automatic one */
+    uint32_t epochs;
+    double rate;      /* factor of the error a round by the quadratic model; NaN: not known */
+    unsigned stage;   /* of the experiment to which it came; 0: not run */
+    uint64_t rounds;  /* run in it */
+    double criterion; /* after them; NaN: not run */
+    int reached;      /* the tolerance was met */
+    int left;         /* it diverged */
+    double expected_rounds, expected_time; /* to the tolerance, time as the paper counts it for all
+                                              agents; infinity: never; NaN: not known */
+} fplt_tune_candidate;
+
+typedef struct fplt_tuning {
+    fplt_tune_candidate *candidate; /* owned, the best first */
+    size_t count;
+    fplt_bend bend;
+    double first_criterion, target;
+    uint64_t rounds_spent; /* in the experiment */
+    double time_spent;
+    char reasoning[1024];
+} fplt_tuning;
+
+/* Fed-PLT and its accelerated form. `objective` NULL: there is no data, run.curvature says how the
+ * costs curve, `agents` there are, and the method must be theory. By theory the criterion is expected
+ * to fall by rate^2 a round. FPLT_UNSUPPORTED with the reason where something is not offered. The same
+ * settings give the same choice on any number of threads. */
+FPLT_API fplt_status fplt_tune(const fplt_objective *objective, uint32_t agents,
+                               const fplt_tune_settings *settings, fplt_tuning *tuning,
+                               fplt_error *error);
+/* Releases what the struct owns; a zeroed struct is legal. */
+FPLT_API void fplt_tuning_clear(fplt_tuning *tuning);
+
+/* ---- How far a run of Fed-PLT is from its limit ---- */
+
+typedef struct fplt_gap fplt_gap;
+
+/* Finds the minimiser by a long accelerated run, and from it the limit of every agent:
+ * x_i = x*, z_i = x* - rho (gradient of f_i at x*). `prox` NULL: h = 0. FPLT_FAILED when the
+ * criterion does not come down to 1e-10 of what it is at the origin. */
+FPLT_API fplt_status fplt_gap_create(const fplt_objective *objective, const fplt_prox *prox,
+                                     double rho, fplt_gap **gap, fplt_error *error);
+FPLT_API void fplt_gap_destroy(fplt_gap *gap);
+FPLT_API const double *fplt_gap_minimiser(const fplt_gap *gap);
+/* The criterion at the minimiser that was found. */
+FPLT_API double fplt_gap_criterion(const fplt_gap *gap);
+/* sqrt(sum_i |x_i - x*|^2 + weight^2 |z_i - z_i*|^2) of an engine that runs fed-plt: the error that
+ * fplt_theory_bound speaks of. */
+FPLT_API double fplt_gap_measure(const fplt_gap *gap, const fplt_engine *engine, double weight);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
