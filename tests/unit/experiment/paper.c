@@ -106,14 +106,14 @@ static int is_same(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* Tables VII and VIII with few data sets: the same on any number of threads. */
+/* Tables VII to IX with few data sets: the same on any number of threads. */
 static void tables_do_not_depend_on_threads(void **state)
 {
     (void)state;
     fplt_paper_settings settings = fplt_paper_defaults();
     fplt_paper *paper[2];
     fplt_error error;
-    settings.tables = 1u << 6 | 1u << 5;
+    settings.tables = 7u << 5;
     settings.seeds = 2;
     settings.runs = 1;
     settings.points = 3;
@@ -121,7 +121,7 @@ static void tables_do_not_depend_on_threads(void **state)
         settings.threads = 1 + 2 * i;
         assert_ok(fplt_paper_create(&settings, &paper[i], &error), error);
     }
-    for (size_t t = 0; t < 2; t++) {
+    for (size_t t = 0; t < 3; t++) {
         const fplt_paper_table *a = fplt_paper_see(paper[0], t), *b = fplt_paper_see(paper[1], t);
         assert_int_equal(a->count, b->count);
         for (size_t i = 0; i < a->count; i++) {
@@ -136,7 +136,33 @@ static void tables_do_not_depend_on_threads(void **state)
     const fplt_paper_table *rho = fplt_paper_see(paper[0], 1);
     assert_string_equal(rho->name, "VIII");
     assert_near(rho->cells[1].ours, 1500 * rho->cells[1].rounds, 1e-6);
-    assert_null(fplt_paper_see(paper[0], 2));
+    assert_null(fplt_paper_see(paper[0], 3));
+    /* noisy training takes the parameters found without noise: those of N_e = 5 */
+    const fplt_paper_table *noise = fplt_paper_see(paper[0], 0),
+                           *epochs = fplt_paper_see(paper[0], 2);
+    assert_string_equal(epochs->cells[2].row, "N_e = 5");
+    assert_string_equal(noise->cells[0].parameters, epochs->cells[2].parameters);
+    assert_true(noise->cells[7].ours > noise->cells[0].ours);
+    fplt_paper_destroy(paper[0]);
+    fplt_paper_destroy(paper[1]);
+}
+
+/* Noisy training takes the parameters that were searched without noise. */
+static void noise_keeps_the_parameters(void **state)
+{
+    (void)state;
+    fplt_paper_settings settings = fplt_paper_defaults();
+    fplt_paper *paper[2];
+    fplt_error error;
+    settings.tables = 1u << 5;
+    settings.seeds = 1;
+    settings.runs = 1;
+    for (unsigned i = 0; i < 2; i++) {
+        settings.points = i ? 25 : 1;
+        assert_ok(fplt_paper_create(&settings, &paper[i], &error), error);
+    }
+    assert_string_not_equal(fplt_paper_see(paper[0], 0)->cells[0].parameters,
+                            fplt_paper_see(paper[1], 0)->cells[0].parameters);
     fplt_paper_destroy(paper[0]);
     fplt_paper_destroy(paper[1]);
 }
@@ -251,6 +277,7 @@ int main(void)
         cmocka_unit_test(figures_imply_whole_rounds),
         cmocka_unit_test(figures_are_printed_in_the_paper),
         cmocka_unit_test(tables_do_not_depend_on_threads),
+        cmocka_unit_test(noise_keeps_the_parameters),
         cmocka_unit_test(a_cell_is_an_engine_run),
         cmocka_unit_test(sentences_follow_the_figures),
         cmocka_unit_test(refuses_nothing_to_do),
