@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Runs `fedplt compare` and `fedplt paper` the way a person or a script would. Speaks TAP.
+"""Runs `fedplt compare`, `paper`, `theory` and `tune` the way a person or a script would. Speaks TAP.
 
 usage: tests/cli/experiment.py PROGRAM
 """
@@ -47,6 +47,58 @@ def a_comparison_writes_what_it_prints(folder):
         for name in ["rounds", "gradients", "vectors", "time"]:
             assert (out / f"{name}.svg").stat().st_size > 1000
             assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def quantities(folder, *words):
+    done = run(folder, "theory", "--picture", "none", "--json", *words)
+    return json.loads(done.stdout)["quantities"]
+
+
+@case
+def theory_computes_its_closed_forms(folder):
+    low, high, rho, gamma, epochs = 0.5, 5.0, 0.4, 0.2, 3
+    found = quantities(folder, "--lmin", str(low), "--lmax", str(high), "--rho", str(rho), "--gamma",
+                       str(gamma), "--epochs", str(epochs))
+    zeta = max(abs((1 - rho * c) / (1 + rho * c)) for c in (low, high))
+    chi = max(abs(1 - gamma * (c + 1 / rho)) for c in (low, high))
+    power = chi ** epochs
+    expected = {
+        ("zeta", "corrected"): zeta,
+        ("chi", "corrected"): chi,
+        ("gamma, limit", "corrected"): 2 / (high + 1 / rho),
+        ("gamma, best", "corrected"): 2 / (low + high + 2 / rho),
+        ("S 12", "printed"): (1 + power) / (low + 1 / rho),
+        ("S 12", "corrected"): (1 + power) / (1 + rho * low),
+        ("S 22", "corrected"): zeta + 2 * power / (1 + rho * low),
+    }
+    for (name, column), value in expected.items():
+        assert abs(found[name][column] - value) < 1e-9 * abs(value), (name, column, found[name], value)
+
+
+@case
+def theory_says_what_is_not_proved(folder):
+    done = run(folder, "theory", "--lmin", "0.01", "--lmax", "10", "--epochs", "1", "--picture",
+               "none")
+    assert "not proved" in done.stdout
+    assert "  NO   S corrected has spectral radius below 1" in done.stdout
+    assert "take at least 66 epochs" in " ".join(done.stdout.split())
+    done = run(folder, "theory", *TINY, "--epochs", "40")
+    assert "Convergence is proved" in done.stdout
+    if shutil.which("gnuplot"):
+        assert (folder / "theory.png").read_bytes().startswith(b"\x89PNG")
+
+
+@case
+def tuning_proposes_what_converges(folder):
+    for by in ("theory", "experiment", "both"):
+        document = json.loads(run(folder, "tune", *TINY, "--by", by, "--json").stdout)
+        choice = document["choice"]
+        words = ["train", *TINY, "--rho", repr(choice["rho"]), "--gamma",
+                 choice["gamma"] if choice["gamma"] == "auto" else repr(choice["gamma"]),
+                 "--epochs", str(choice["epochs"]), "--pictures", "no", "--json"]
+        assert '"converged"' in run(folder, *words).stdout, (by, choice)
+    done = run(folder, "tune", *TINY, "--public", "--by", "experiment", status=2)
+    assert done.stderr.startswith("fedplt: ") and done.stderr.count("\n") == 1, done.stderr
 
 
 @case
