@@ -85,17 +85,40 @@ static void write_range(fplt__buffer *script, const fplt_plot *plot)
                         fmax(least / 2.5, least_logarithmic / 10), most * 2.5);
 }
 
+/* Whether the highest point of all curves lies in the right half: the names then go to the left. */
+static int rises(const fplt_plot *plot)
+{
+    double highest = -HUGE_VAL, at = 0, least = HUGE_VAL, most = -HUGE_VAL;
+    for (size_t s = 0; s < plot->count; s++)
+        for (size_t i = 0; i < plot->series[s].count; i++) {
+            double x = plot->series[s].x[i], y = plot->series[s].y[i];
+            if (!drawable(plot, x, y))
+                continue;
+            if (plot->log_x)
+                x = log(x);
+            if (y > highest) {
+                highest = y;
+                at = x;
+            }
+            least = fmin(least, x);
+            most = fmax(most, x);
+        }
+    return at > (least + most) / 2;
+}
+
 static void write_axes(fplt__buffer *script, const fplt_plot *plot)
 {
     fplt__buffer_add(script, "set border 3 lc rgb '#606060' lw 1\n"
                              "set tics nomirror out scale 0.6 tc rgb '#303030'\n"
                              "set grid xtics ytics lc rgb '#E4E4E4' lt 1 lw 1\n"
                              "set lmargin 11\nset tmargin 3.2\nset bmargin 4\n");
-    fplt__buffer_add(script,
-                     plot->count > MOST_INSIDE
-                         ? "set key outside right top Left reverse samplen 2 spacing 1.4\n"
-                         : "set key top right box lc rgb '#E4E4E4' opaque samplen 2 spacing 1.2\n"
-                           "set rmargin 3\n");
+    if (plot->count > MOST_INSIDE)
+        fplt__buffer_add(script, "set key outside right top Left reverse samplen 2 spacing 1.4\n");
+    else
+        fplt__buffer_format(script,
+                            "set key top %s box lc rgb '#E4E4E4' opaque samplen 2 spacing 1.2\n"
+                            "set rmargin 3\n",
+                            rises(plot) ? "left Left reverse" : "right");
     if (plot->log_x)
         fplt__buffer_add(script, "set logscale x\nset format x '10^{%L}'\n");
     if (plot->log_y)
