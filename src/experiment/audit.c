@@ -469,7 +469,7 @@ static fplt_status check(const struct audit *audit, fplt_error *error)
 {
     const fplt_audit_settings *settings = audit->settings;
     const fplt_private_view *plan = audit->plan;
-    if (strcmp(plan->algorithm->name, "fed-plt") != 0 || strcmp(plan->solver->name, "noisy") != 0)
+    if (!plan->algorithm->splits || strcmp(plan->solver->name, "noisy") != 0)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "the audit reads the messages of fed-plt with the solver noisy, not "
                               "those of %s with %s",

@@ -289,7 +289,7 @@ static double model_error(const fplt_private_view *view, const fplt_privacy_mech
     double decay = pow(factor, (double)epochs);
     double steps = fabs(factor) < 1 ? (1 - decay * decay) / (1 - factor * factor) : (double)epochs;
     double fresh = 2 * gamma * mechanism->noise_tau * mechanism->noise_tau * steps / view->agents;
-    int reflected = strcmp(view->algorithm->name, "fed-plt") == 0;
+    int reflected = view->algorithm->splits;
     struct moments now = {0, 0, 0, 0, 0};
     for (uint64_t round = 0; round < mechanism->rounds; round++) {
         /* x+ = decay x + (1 - decay) (curve + pull v) / (curve + pull), v = z, the mean of 2y - z */
@@ -489,7 +489,7 @@ static fplt_status start_mechanism(fplt_private *plan, const fplt_settings *sett
     mechanism->smoothness = view->curvature.highest;
     mechanism->contraction = view->constants.contraction && !accelerated;
     /* Theorem F is about Fed-PLT's own recursion */
-    mechanism->full_participation = full && strcmp(view->algorithm->name, "fed-plt") == 0;
+    mechanism->full_participation = full && view->algorithm->splits;
     mechanism->lattice = 1;
     mechanism->dimension = plan->facts.dimension;
     mechanism->agents = view->agents;

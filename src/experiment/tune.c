@@ -337,7 +337,7 @@ static fplt_status check(const fplt_objective *objective, uint32_t agents,
 {
     const fplt_run_settings *run = &settings->run;
     int bounds = run->curvature.highest > 0;
-    if (strncmp(run->algorithm->name, "fed-plt", 7) != 0)
+    if (!run->algorithm->splits)
         return fplt_error_set(
             error, FPLT_UNSUPPORTED,
             "the algorithm is %s, but only fed-plt and fed-plt-anderson are tuned "
