@@ -13,7 +13,7 @@
 #include "fedplt/report.h"
 #include "fedplt/settings.h"
 #include "fedplt/status.h"
-#include "report/buffer.h"
+#include "base/buffer.h"
 
 typedef struct cli_call cli_call;
 

@@ -92,9 +92,9 @@ static void add_counts(fplt_table *out, const fplt_algorithm *algorithm)
         up += shape.exchange[e].up;
         down += shape.exchange[e].down;
     }
-    if (algorithm->paper_agent + algorithm->paper_coordinator)
-        vectors(algorithm->paper_agent, algorithm->paper_coordinator, text, sizeof text);
-    fplt_table_text(out, algorithm->paper_agent + algorithm->paper_coordinator ? text : NULL);
+    if (algorithm->paper.agent + algorithm->paper.coordinator)
+        vectors(algorithm->paper.agent, algorithm->paper.coordinator, text, sizeof text);
+    fplt_table_text(out, algorithm->paper.agent + algorithm->paper.coordinator ? text : NULL);
     vectors(shape.kept, shape.vectors + shape.mirrored, text, sizeof text);
     fplt_table_text(out, text);
     up += shape.mirrored;
@@ -123,11 +123,11 @@ static fplt_status list_algorithms(int json, fplt_error *error)
         fplt_table_text(out, allows & FPLT_ALLOWS_MINIMISER     ? "any"
                              : allows & FPLT_ALLOWS_ACCELERATED ? "(S)GD, accelerated"
                                                                 : "(S)GD");
-        fplt_table_text(out, algorithm->paper_epochs);
+        fplt_table_text(out, algorithm->paper.epochs);
         fplt_table_text(out, allows & FPLT_ALLOWS_PARTIAL ? "yes" : "no");
         fplt_table_text(out, allows & FPLT_ALLOWS_PRIVACY ? "yes" : "no");
         fplt_table_text(out, allows & FPLT_ALLOWS_COMPOSITE ? "yes" : "no");
-        fplt_table_text(out, algorithm->paper_problems);
+        fplt_table_text(out, algorithm->paper.problems);
     }
     status = cli_print_table(out, json, error);
     fplt_table_destroy(out);

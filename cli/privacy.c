@@ -279,7 +279,7 @@ static fplt_status run_epsilon(cli_call *cli, fplt_error *error)
 
 static double predict(void *context, const fplt_privacy_mechanism *mechanism)
 {
-    return fplt_private_predict(context, mechanism, mechanism->epochs);
+    return fplt_promise_predict(context, mechanism, mechanism->epochs);
 }
 
 static fplt_status add_calibrated(fplt_table *table, const char *what,
@@ -308,7 +308,7 @@ static fplt_status find_best(const fplt_settings *settings, const fplt_privacy_m
                              const char *threat, const fplt_privacy_budget *budget,
                              fplt_table *table, fplt_error *error)
 {
-    fplt_private_view view = {.algorithm = fplt_algorithm_find("fed-plt"),
+    fplt_promise_view view = {.algorithm = fplt_algorithm_find("fed-plt"),
                               .agents = mechanism->agents,
                               .curvature = {mechanism->strong_convexity, mechanism->smoothness},
                               .constants = {.gradient = mechanism->sensitivity / 2}};

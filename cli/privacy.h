@@ -3,7 +3,7 @@
 #define FPLT_CLI_PRIVACY_H
 
 #include "cli.h"
-#include "fedplt/private.h"
+#include "fedplt/promise.h"
 
 fplt_status privacy_declare_audit(const cli_call *cli, fplt_settings *settings, fplt_error *error);
 fplt_status privacy_audit(cli_call *cli, fplt_error *error);

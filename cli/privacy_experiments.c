@@ -42,13 +42,13 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, const f
     fplt_status status =
         fplt_job_declare(settings, FPLT_JOB_ALL, cli_peek(cli, "algorithm"), error);
     if (!status)
-        status = fplt_settings_add(settings, "privacy", fplt_private_table, error);
+        status = fplt_settings_add(settings, "privacy", fplt_promise_table, error);
     return status ? status : fplt_settings_add(settings, "experiment", own, error);
 }
 
 /* ---- audit ---- */
 
-static int show_runs(void *context, uint64_t done, uint64_t runs)
+static int show_runs(void *context, size_t done, size_t runs)
 {
     (void)context;
     privacy_show_progress(done, runs);
@@ -174,13 +174,13 @@ static fplt_audit_settings audit_settings(const fplt_settings *settings)
         wanted.agent = (uint32_t)fplt_settings_integer(settings, "canary-agent");
     if (fplt_settings_given(settings, "canary-record"))
         wanted.record = (uint32_t)fplt_settings_integer(settings, "canary-record");
-    wanted.progress = show_runs;
+    wanted.watch = show_runs;
     return wanted;
 }
 
 static fplt_status ask_for_promise(const fplt_settings *settings, fplt_error *error)
 {
-    if (fplt_private_wanted(settings))
+    if (fplt_promise_wanted(settings))
         return FPLT_OK;
     return fplt_error_set(error, FPLT_BAD_VALUE,
                           "there is no promise to audit: give privacy.epsilon");
@@ -192,13 +192,13 @@ fplt_status privacy_audit(cli_call *cli, fplt_error *error)
     fplt_audit_settings wanted = audit_settings(settings);
     const char *picture = fplt_settings_text(settings, "picture");
     fplt_job *job = NULL;
-    fplt_private *plan = NULL;
+    fplt_promise *plan = NULL;
     fplt_audit_result result;
     fplt_status status;
     if (!(status = ask_for_promise(settings, error)) &&
-        !(status = fplt_private_prepare(settings, error)) &&
-        !(status = fplt_job_create(settings, 0, &job, error)) &&
-        !(status = fplt_private_create(settings, job, &plan, error))) {
+        !(status = fplt_promise_prepare(settings, error)) &&
+        !(status = fplt_promise_job(settings, 0, &job, error)) &&
+        !(status = fplt_promise_create(settings, job, &plan, error))) {
         cli->running = 1;
         cli_catch_signals();
         status = fplt_audit_run(job, plan, &wanted, &result, error);
@@ -217,7 +217,7 @@ fplt_status privacy_audit(cli_call *cli, fplt_error *error)
             fplt_audit_clear(&result);
     }
     fplt_job_destroy(job);
-    fplt_private_destroy(plan);
+    fplt_promise_destroy(plan);
     return status;
 }
 
@@ -303,7 +303,7 @@ fplt_status privacy_tradeoff(cli_call *cli, fplt_error *error)
     fplt_tradeoff_settings wanted = {.epsilons = epsilons,
                                      .repeats =
                                          (uint32_t)fplt_settings_integer(settings, "repeats"),
-                                     .progress = show_points};
+                                     .watch = show_points};
     for (double epsilon;
          wanted.count < 64 && !isnan(epsilon = privacy_listed(settings, "epsilons", wanted.count));)
         epsilons[wanted.count++] = epsilon;

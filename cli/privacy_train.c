@@ -37,7 +37,7 @@ static const char *why(int planned)
 
 void train_print_promise(const struct training *training, fplt__buffer *out)
 {
-    const fplt_private_view *view = fplt_private_see(training->plan);
+    const fplt_promise_view *view = fplt_promise_see(training->plan);
     const fplt_privacy_mechanism *mechanism = &view->mechanism;
     if (!view->secure)
         fplt__buffer_add(out, "seeded: not private. The noise comes from the seed; leave "

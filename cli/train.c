@@ -69,7 +69,7 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
     if (!status && prefer)
         status = prefer_acceleration(cli, settings, error);
     if (!status)
-        status = fplt_settings_add(settings, "privacy", fplt_private_table, error);
+        status = fplt_settings_add(settings, "privacy", fplt_promise_table, error);
     return status ? status : fplt_settings_add(settings, "output", output_table, error);
 }
 
@@ -192,13 +192,13 @@ static fplt_status prepare(cli_call *cli, struct training *training, fplt_error 
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: checkpoint-every needs a file: give checkpoint",
                               fplt_settings_origin(settings, "checkpoint-every"));
-    if ((status = fplt_private_prepare(settings, error)) ||
-        (status = fplt_job_create(settings, 0, &training->job, error)))
+    if ((status = fplt_promise_prepare(settings, error)) ||
+        (status = fplt_promise_job(settings, 0, &training->job, error)))
         return status;
     training->view = fplt_job_see(training->job);
     if ((status = start_from_model(training->job, settings, error)) ||
-        (fplt_private_wanted(settings) &&
-         (status = fplt_private_create(settings, training->job, &training->plan, error))) ||
+        (fplt_promise_wanted(settings) &&
+         (status = fplt_promise_create(settings, training->job, &training->plan, error))) ||
         (status = fplt_engine_create(training->view->objective, &training->view->run,
                                      &training->engine, error)) ||
         (status = fplt_history_create(&training->history, error)))
@@ -370,7 +370,7 @@ static fplt_status conclude(cli_call *cli, struct training *training, fplt_error
     }
     if (training->result.outcome == FPLT_STOPPED)
         return stop_here(cli, training, error);
-    if (training->result.outcome == FPLT_LEFT)
+    if (training->result.outcome == FPLT_RUN_DIVERGED)
         return fplt_error_set(error, FPLT_DIVERGED, "%s", training->result.sentence);
     if ((status = write_all(cli, training, error)))
         return status;
@@ -401,7 +401,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     fplt_history_destroy(training.history);
     fplt_engine_destroy(training.engine);
     fplt_job_destroy(training.job);
-    fplt_private_destroy(training.plan);
+    fplt_promise_destroy(training.plan);
     fplt_free(training.certificate);
     return status;
 }

@@ -4,12 +4,12 @@
 
 #include "cli.h"
 #include "fedplt/model.h"
-#include "fedplt/private.h"
+#include "fedplt/promise.h"
 
 struct training {
     fplt_job *job;             /* owned */
     const fplt_job_view *view; /* of the job */
-    fplt_private *plan;        /* owned; NULL: nothing is promised */
+    fplt_promise *plan;        /* owned; NULL: nothing is promised */
     char *certificate;         /* owned */
     fplt_engine *engine;       /* owned */
     fplt_history *history;     /* owned */

@@ -105,11 +105,11 @@ typedef struct fplt_algorithm {
     fplt_shape shape;
     unsigned allows;
     const char *no_minimiser, *no_partial, *no_privacy; /* the reason where it is not allowed */
-    /* the paper's Table I */
-    unsigned paper_agent,
-        paper_coordinator; /* vectors it counts: paper_agent N + paper_coordinator */
-    const char *paper_epochs, *paper_problems;
-    int paper_discount; /* gradients a round that are made but that the paper does not charge */
+    struct {
+        unsigned agent, coordinator; /* vectors it counts: agent N + coordinator */
+        const char *epochs, *problems;
+        int discount; /* gradients a round that are made but that it does not charge */
+    } paper;          /* its Table I */
     int splits; /* Peaceman-Rachford splitting with penalty rho: theory's model of a round is about it */
     const fplt_setting *settings;
     /* All agents must take the same local step: its automatic value then comes from the curvature of

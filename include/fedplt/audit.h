@@ -7,16 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fedplt/private.h"
+#include "fedplt/promise.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 #define FPLT_AUDIT_WORST UINT32_MAX
-
-/* Non-zero stops the audit. */
-typedef int (*fplt_audit_progress)(void *context, uint64_t done, uint64_t runs);
 
 typedef struct fplt_audit_settings {
     const char *canary; /* label: another label, whose gradient gap never changes; features: the row
@@ -27,7 +24,7 @@ typedef struct fplt_audit_settings {
     double confidence;  /* of all bounds together */
     unsigned threads;   /* 0: one a core */
     int secure;         /* noise of the system's random source instead of simulated noise */
-    fplt_audit_progress progress; /* may be NULL */
+    fplt_watch watch;   /* may be NULL */
     void *context;
 } fplt_audit_settings;
 
@@ -60,9 +57,9 @@ typedef struct fplt_audit_result {
     int refuted, stopped;
 } fplt_audit_result;
 
-/* Job and plan as fplt_private_create left them; the algorithm must be fed-plt and the solver noisy,
+/* Job and plan as fplt_promise_create left them; the algorithm must be fed-plt and the solver noisy,
  * whose messages the attack knows how to read. */
-FPLT_API fplt_status fplt_audit_run(const fplt_job *job, const fplt_private *plan,
+FPLT_API fplt_status fplt_audit_run(const fplt_job *job, const fplt_promise *plan,
                                     const fplt_audit_settings *settings, fplt_audit_result *result,
                                     fplt_error *error);
 FPLT_API void fplt_audit_clear(fplt_audit_result *result);

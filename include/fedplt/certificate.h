@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "fedplt/engine.h"
-#include "fedplt/private.h"
+#include "fedplt/promise.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,7 +14,7 @@ extern "C" {
 
 /* After the run: charges each agent the rounds in which it sent an update. `weights` is the model
  * that is handed out (the certificate carries its digest). The text is released with fplt_free. */
-FPLT_API fplt_status fplt_certificate_make(const fplt_private *plan, const fplt_engine *engine,
+FPLT_API fplt_status fplt_certificate_make(const fplt_promise *plan, const fplt_engine *engine,
                                            const double *weights, size_t dimension, char **text,
                                            fplt_error *error);
 

@@ -22,10 +22,6 @@
 extern "C" {
 #endif
 
-/* Told after every step of a long experiment, from any thread but never two at once; non-zero stops
- * it. */
-typedef int (*fplt_watch)(void *context, size_t done, size_t total);
-
 /* The settings of a job without those of an algorithm, and `parameters`. */
 FPLT_API fplt_status fplt_compare_declare(fplt_settings *settings, fplt_error *error);
 

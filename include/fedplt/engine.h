@@ -72,8 +72,8 @@ typedef enum fplt_outcome {
     FPLT_CONVERGED,
     FPLT_STALLED, /* the model changes less than asked for */
     FPLT_ROUNDS_DONE,
-    FPLT_STOPPED, /* by the observer */
-    FPLT_LEFT     /* diverged */
+    FPLT_STOPPED,     /* by the observer */
+    FPLT_RUN_DIVERGED /* diverged */
 } fplt_outcome;
 
 FPLT_API const char *fplt_outcome_name(fplt_outcome outcome);

@@ -15,7 +15,7 @@
 #include "fedplt/engine.h"
 #include "fedplt/objective.h"
 #include "fedplt/settings.h"
-#include "fedplt/tune.h"
+#include "fedplt/auto.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -96,6 +96,10 @@ typedef struct fplt_job_view {
  * not known yet: see fplt_job_start. */
 FPLT_API fplt_status fplt_job_create(const fplt_settings *settings, uint32_t run, fplt_job **job,
                                      fplt_error *error);
+/* The same for a run that makes a promise: what is auto stays so, because nothing may be chosen by
+ * looking at the data; the private plan chooses from public bounds. */
+FPLT_API fplt_status fplt_job_create_public(const fplt_settings *settings, uint32_t run,
+                                            fplt_job **job, fplt_error *error);
 FPLT_API void fplt_job_destroy(fplt_job *job);
 FPLT_API const fplt_job_view *fplt_job_see(const fplt_job *job);
 /* The same, for changes before an engine is made from it. */

@@ -2,6 +2,8 @@
 #ifndef FEDPLT_STATUS_H
 #define FEDPLT_STATUS_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -49,6 +51,10 @@ FPLT_API fplt_status fplt_error_set(fplt_error *error, fplt_status status, const
 /* Puts "prefix: " before the sentence that is there, and returns its status. */
 FPLT_API fplt_status fplt_error_prefix(fplt_error *error, const char *format, ...)
     FPLT_PRINTF(2, 3);
+
+/* Told after every step of a long experiment, from any thread but never two at once; non-zero stops
+ * it. */
+typedef int (*fplt_watch)(void *context, size_t done, size_t total);
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fedplt/private.h"
+#include "fedplt/promise.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,8 +15,7 @@ typedef struct fplt_tradeoff_settings {
     const double *epsilons; /* borrowed */
     size_t count;
     uint32_t repeats; /* runs a point, each with its own noise */
-    /* May be NULL; non-zero stops. */
-    int (*progress)(void *context, size_t done, size_t points);
+    fplt_watch watch; /* may be NULL */
     void *context;
 } fplt_tradeoff_settings;
 

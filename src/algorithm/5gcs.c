@@ -136,11 +136,11 @@ const fplt_algorithm fplt__5gcs = {
     .no_privacy =
         "it sends the bare gradient of the agent's cost at the end of its training, after "
         "the last noise was added",
-    .paper_agent = 1,
-    .paper_coordinator = 3,
-    .paper_epochs = ">= a least Ne",
-    .paper_problems = "strongly convex",
-    .paper_discount = 1,
+    .paper.agent = 1,
+    .paper.coordinator = 3,
+    .paper.epochs = ">= a least Ne",
+    .paper.problems = "strongly convex",
+    .paper.discount = 1,
     .settings = settings,
     .step_rule = "1/(lmax - strong-convexity + penalty)",
     .choose = choose,

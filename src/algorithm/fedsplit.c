@@ -79,8 +79,8 @@ const fplt_algorithm fplt__fedsplit = {
     .no_partial =
         "it was stated and analysed with all agents active; fed-plt is the same splitting "
         "with partial participation",
-    .paper_epochs = ">= 1",
-    .paper_problems = "strongly convex; biased but for an exact proximal step",
+    .paper.epochs = ">= 1",
+    .paper.problems = "strongly convex; biased but for an exact proximal step",
     .settings = settings,
     .step_rule = "2/(lmin + lmax + 2/rho)",
     .choose = fplt__choose_rho,

@@ -73,8 +73,8 @@ const fplt_algorithm fplt__scaffnew = {
     .no_partial =
         "the corrections h_i add up to zero only where all agents move together; tamuna is "
         "the same method with partial participation",
-    .paper_epochs = "random, with mean 1/p",
-    .paper_problems = "strongly convex",
+    .paper.epochs = "random, with mean 1/p",
+    .paper.problems = "strongly convex",
     .settings = settings,
     .common_step = 1,
     .step_rule = "1/lmax",

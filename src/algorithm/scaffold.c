@@ -113,8 +113,8 @@ const fplt_algorithm fplt__scaffold = {
     .allows = FPLT_ALLOWS_PARTIAL | FPLT_ALLOWS_PRIVACY,
     .no_minimiser =
         "its control variate c_i divides by the step size gamma of a plain gradient step",
-    .paper_epochs = ">= 1",
-    .paper_problems = "non-convex",
+    .paper.epochs = ">= 1",
+    .paper.problems = "non-convex",
     .settings = settings,
     .common_step = 1,
     .step_rule = "1/(lmax Ne)",

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "data/builder.h"
+#include "base/sorting.h"
 
 /* What the user or a model says of labels: key i means value[i]. */
 struct map {
@@ -96,16 +97,10 @@ static fplt_status unknown_label(const fplt__builder *builder, const struct map 
                           fplt__show(fplt__lookup_word(&builder->words, word)).text, list);
 }
 
-static int by_number(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static uint32_t sort_unique(double *value, uint32_t count)
 {
     uint32_t kept = 0;
-    qsort(value, count, sizeof *value, by_number);
+    fplt__sort(value, count);
     for (uint32_t i = 0; i < count; i++)
         if (!kept || value[i] != value[kept - 1])
             value[kept++] = value[i];
@@ -114,7 +109,7 @@ static uint32_t sort_unique(double *value, uint32_t count)
 
 static uint32_t rank_of(double number, const double *sorted, uint32_t count)
 {
-    const double *found = bsearch(&number, sorted, count, sizeof *sorted, by_number);
+    const double *found = bsearch(&number, sorted, count, sizeof *sorted, fplt__ascending);
     return found ? (uint32_t)(found - sorted) : 0;
 }
 

@@ -120,9 +120,9 @@ static void hash_prox(fplt_engine *engine, crypto_generichash_state *hash)
 
 static void hash_participation(fplt_engine *engine, crypto_generichash_state *hash)
 {
-    hash_text(hash, fplt_participation_name(engine->everyone));
-    for (uint64_t k = 0; k < COHORTS && !fplt_participation_is_full(engine->everyone); k++) {
-        uint32_t active = fplt_participation_choose(engine->everyone, engine->plan.seed,
+    hash_text(hash, fplt_participation_name(engine->participation));
+    for (uint64_t k = 0; k < COHORTS && !fplt_participation_is_full(engine->participation); k++) {
+        uint32_t active = fplt_participation_choose(engine->participation, engine->plan.seed,
                                                     engine->plan.run, k, engine->active);
         hash_number(hash, active);
         crypto_generichash_update(hash, (const unsigned char *)engine->active,
@@ -140,7 +140,7 @@ static void hash_agents(const fplt_engine *engine, crypto_generichash_state *has
         hash_number(hash, fplt_engine_step(engine, i));
         hash_number(hash, engine->curvatures[i].lowest);
         hash_number(hash, engine->curvatures[i].highest);
-        hash_number(hash, fplt_participation_rate(engine->everyone, i));
+        hash_number(hash, fplt_participation_rate(engine->participation, i));
     }
 }
 

@@ -65,7 +65,7 @@ static uint32_t expected_cohort(const fplt_engine *engine)
 {
     double cohort = 0;
     for (uint32_t i = 0; i < engine->plan.agents; i++)
-        cohort += fplt_participation_rate(engine->everyone, i);
+        cohort += fplt_participation_rate(engine->participation, i);
     return cohort < 1 ? 1 : (uint32_t)lround(cohort);
 }
 
@@ -85,32 +85,33 @@ static fplt_status make_defaults(fplt_engine *engine, fplt_error *error)
     fplt_status status = FPLT_OK;
     size_t n = engine->plan.dimension;
     engine->prox = engine->settings.prox;
-    engine->everyone = engine->settings.participation;
+    engine->participation = engine->settings.participation;
     if (!engine->prox) {
         fplt_prox_settings none = fplt_prox_defaults();
         status = fplt_prox_create(&none, n, n, &engine->no_prox, error);
         engine->prox = engine->no_prox;
     }
-    if (!status && !engine->everyone) {
+    if (!status && !engine->participation) {
         fplt_participation_settings all = {.rule = "all"};
         status = fplt_participation_create(&all, engine->plan.agents, &engine->all, error);
-        engine->everyone = engine->all;
+        engine->participation = engine->all;
     }
     if (!status && fplt_prox_dimension(engine->prox) != n)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "h has dimension %zu, but the costs have dimension %zu",
                               fplt_prox_dimension(engine->prox), n);
-    if (!status && fplt_participation_agents(engine->everyone) != engine->plan.agents)
+    if (!status && fplt_participation_agents(engine->participation) != engine->plan.agents)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "the participation is of %u agents, but there are %u",
-                              fplt_participation_agents(engine->everyone), engine->plan.agents);
+                              fplt_participation_agents(engine->participation),
+                              engine->plan.agents);
     return status;
 }
 
 static fplt_status allow(const fplt_engine *engine, fplt_error *error)
 {
     const fplt_run_settings *settings = &engine->settings;
-    int partial = !fplt_participation_is_full(engine->everyone);
+    int partial = !fplt_participation_is_full(engine->participation);
     int composite = !fplt_prox_is_zero(engine->prox);
     uint32_t distinct = settings->each ? engine->plan.agents : 1;
     for (uint32_t i = 0; i < distinct; i++) {
@@ -295,7 +296,7 @@ void fplt_engine_destroy(fplt_engine *engine)
 }
 
 /* Numbers, vectors and time of a round with `active` agents. The broadcast after the last sum is
- * the next round's broadcast where everyone takes part, and is then not counted twice. */
+ * the next round's broadcast where participation takes part, and is then not counted twice. */
 static void count(fplt_engine *engine, uint32_t active, double gradients)
 {
     fplt_counters *counters = &engine->counters;
@@ -307,9 +308,9 @@ static void count(fplt_engine *engine, uint32_t active, double gradients)
         down += shape.exchange[e].down;
         scalars += shape.exchange[e].up_scalars;
     }
-    if (!fplt_participation_is_full(engine->everyone))
+    if (!fplt_participation_is_full(engine->participation))
         down += shape.finish_down;
-    double charged = gradients - (double)engine->plan.algorithm->paper_discount * active;
+    double charged = gradients - (double)engine->plan.algorithm->paper.discount * active;
     uint64_t exchanges = (uint64_t)active * shape.exchanges;
     counters->rounds++;
     counters->updates += active;
@@ -365,7 +366,7 @@ fplt_status fplt_engine_round(fplt_engine *engine, fplt_error *error)
             *error = engine->failure;
         return engine->failure.status;
     }
-    uint32_t active = fplt_participation_choose(engine->everyone, engine->plan.seed,
+    uint32_t active = fplt_participation_choose(engine->participation, engine->plan.seed,
                                                 engine->plan.run, engine->round, engine->active);
     double gradients = 0;
     engine->last_active = active;
@@ -387,79 +388,6 @@ fplt_status fplt_engine_round(fplt_engine *engine, fplt_error *error)
     return FPLT_OK;
 }
 
-static double squared(const double *x, size_t n)
-{
-    double sum = 0;
-    for (size_t j = 0; j < n; j++)
-        sum += x[j] * x[j];
-    return sum;
-}
-
-/* ||x - prox_{t h}(x - t g)||^2/t^2 with t = 1/(N lmax); ||g||^2 where h = 0. */
-static fplt_status criterion(fplt_engine *engine, const double *x, const double *gradient,
-                             double *value)
-{
-    size_t n = engine->plan.dimension;
-    if (fplt_prox_is_zero(engine->prox)) {
-        *value = squared(gradient, n);
-        return FPLT_OK;
-    }
-    double t = 1 / (engine->plan.agents * engine->facts.curvature.highest);
-    double *moved = engine->wide + n + FPLT__MEASURES;
-    for (size_t j = 0; j < n; j++)
-        moved[j] = x[j] - t * gradient[j];
-    fplt_status status = fplt_prox_apply(engine->prox, t, moved, moved);
-    for (size_t j = 0; j < n; j++)
-        moved[j] = (x[j] - moved[j]) / t;
-    *value = squared(moved, n);
-    return status;
-}
-
-fplt_status fplt_engine_measure_at(fplt_engine *engine, const double *x, fplt_measure *measure,
-                                   fplt_error *error)
-{
-    size_t n = engine->plan.dimension;
-    fplt_sum_clear(engine->sum);
-    fplt_status status = engine->fleet->verbs->evaluate(engine->fleet, x, engine->sum, error);
-    if (status)
-        return status;
-    double *sums = engine->wide, common;
-    fplt_sum_read(engine->sum, 0, sums, n + FPLT__MEASURES);
-    if ((status = fplt_prox_value(engine->prox, x, &common)) ||
-        (status = criterion(engine, x, sums, &measure->criterion)))
-        return fplt_error_set(error, status, "the proximal operator failed");
-    measure->objective = sums[n] + common;
-    measure->hits = (uint64_t)sums[n + 1];
-    measure->records = (uint64_t)sums[n + 2];
-    measure->classifies = sums[n + 3] > 0;
-    if (!isfinite(measure->criterion))
-        return fplt_error_set(error, FPLT_DIVERGED, "the criterion is not finite");
-    return FPLT_OK;
-}
-
-fplt_status fplt_engine_mean(fplt_engine *engine, double *x)
-{
-    int vector = engine->hub->shape.local_model;
-    if (vector < 0)
-        return fplt_hub_model(engine->hub, x);
-    size_t n = engine->plan.dimension;
-    fplt_sum_clear(engine->sum);
-    fplt_status status =
-        engine->fleet->verbs->total(engine->fleet, (unsigned)vector, 1, engine->sum);
-    fplt_sum_read(engine->sum, 0, x, n);
-    for (size_t j = 0; j < n; j++)
-        x[j] /= engine->plan.agents;
-    return status;
-}
-
-fplt_status fplt_engine_measure(fplt_engine *engine, fplt_measure *measure, fplt_error *error)
-{
-    fplt_status status = fplt_engine_mean(engine, engine->point);
-    if (status)
-        return fplt_error_set(error, status, "the agents' models are out of range");
-    return fplt_engine_measure_at(engine, engine->point, measure, error);
-}
-
 /* What to change: the step is named where it is outside the range in which a gradient step on the
  * local subproblem contracts. */
 static void diverged(const fplt_engine *engine, const fplt_error *error, fplt_result *result)
@@ -470,7 +398,7 @@ static void diverged(const fplt_engine *engine, const fplt_error *error, fplt_re
     double limit = 2 / (engine->facts.curvature.highest + pull), largest = 0;
     for (uint32_t i = 0; i < engine->plan.agents; i++)
         largest = fmax(largest, fplt_engine_step(engine, i));
-    result->outcome = FPLT_LEFT;
+    result->outcome = FPLT_RUN_DIVERGED;
     if (largest >= limit)
         snprintf(result->sentence, sizeof result->sentence,
                  "diverged in round %llu (%.200s): gamma is %.4g, but a gradient step on the local "
@@ -503,7 +431,7 @@ static int has_stalled(fplt_engine *engine)
     if (!(engine->settings.change > 0) || fplt_hub_model(engine->hub, engine->point))
         return 0;
     follow_model(engine);
-    double size = sqrt(squared(engine->point, engine->plan.dimension));
+    double size = sqrt(fplt__squared_norm(engine->point, engine->plan.dimension));
     return engine->last_active && engine->moved <= engine->settings.change * fmax(1, size);
 }
 
@@ -518,7 +446,7 @@ static fplt_outcome judge(fplt_engine *engine, const fplt_progress *progress, in
         progress->measure.criterion > 1e16 * fmax(1, engine->start.criterion)) {
         fplt_error_set(error, FPLT_DIVERGED, "the criterion grew from %.3g to %.3g",
                        engine->start.criterion, progress->measure.criterion);
-        return FPLT_LEFT;
+        return FPLT_RUN_DIVERGED;
     }
     if (stalled)
         return FPLT_STALLED;
@@ -566,7 +494,7 @@ static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *co
         if (!progress->measured && !settings->blind)
             return fplt_engine_measure(engine, &progress->measure, error);
     }
-    return result->outcome == FPLT_LEFT ? FPLT_DIVERGED : FPLT_OK;
+    return result->outcome == FPLT_RUN_DIVERGED ? FPLT_DIVERGED : FPLT_OK;
 }
 
 fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer, void *context,

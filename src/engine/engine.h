@@ -7,12 +7,12 @@
 #include "fedplt/engine.h"
 
 struct fplt_engine {
-    const fplt_objective *objective;    /* borrowed */
-    const fplt_prox *prox;              /* borrowed, or `no_prox` */
-    const fplt_participation *everyone; /* borrowed, or `all` */
-    fplt_prox *no_prox;                 /* owned */
-    fplt_participation *all;            /* owned */
-    fplt_run_settings settings;         /* arrays in it are not kept */
+    const fplt_objective *objective;         /* borrowed */
+    const fplt_prox *prox;                   /* borrowed, or `no_prox` */
+    const fplt_participation *participation; /* borrowed, or `all` */
+    fplt_prox *no_prox;                      /* owned */
+    fplt_participation *all;                 /* owned */
+    fplt_run_settings settings;              /* arrays in it are not kept */
     fplt_plan plan;
     fplt_facts facts;
     fplt_hub *hub;
@@ -34,5 +34,7 @@ struct fplt_engine {
     unsigned char identity[32]; /* of problem and settings, once `identified` */
     int identified;
 };
+
+double fplt__squared_norm(const double *x, size_t n);
 
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/machine.h"
 
 enum { WATCH = 4000 };
 
@@ -74,7 +75,7 @@ fplt_status fplt__pool_create(unsigned threads, fplt__pool **out, fplt_error *er
     if (status)
         return status;
     pool->threads = threads;
-    pool->watch = (long)threads <= sysconf(_SC_NPROCESSORS_ONLN) ? WATCH : 0;
+    pool->watch = threads <= fplt__cores(0) ? WATCH : 0;
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->begin, NULL);
     pthread_cond_init(&pool->end, NULL);

@@ -13,6 +13,7 @@
 #include "engine/hub.h"
 #include "engine/member.h"
 #include "engine/pool.h"
+#include "base/machine.h"
 
 struct worker {
     double *staged, *work, *up, *scratch; /* owned */
@@ -474,8 +475,7 @@ static fplt_status create_agents(struct threads *threads, const struct fplt__fle
 
 static unsigned workers_for(unsigned asked, uint32_t agents)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned workers = asked ? asked : cores > 0 ? (unsigned)cores : 1;
+    unsigned workers = fplt__cores(asked);
     return workers > agents ? agents : workers;
 }
 

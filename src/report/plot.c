@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "fedplt/report.h"
-#include "report/buffer.h"
+#include "base/buffer.h"
 
 extern char **environ;
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "report/buffer.h"
+#include "base/buffer.h"
 
 enum kind { MISSING, TEXT, REAL, WHOLE };
 

@@ -196,12 +196,12 @@ static void stored_vectors_follow_the_table(void **state)
         const fplt_algorithm *a = fplt_algorithm_find(costs[m].name);
         assert_int_equal(a->shape.kept, costs[m].agent);
         assert_int_equal(a->shape.vectors + a->shape.mirrored, costs[m].coordinator);
-        assert_int_equal(a->paper_agent, costs[m].paper_agent);
-        assert_int_equal(a->paper_coordinator, costs[m].paper_coordinator);
+        assert_int_equal(a->paper.agent, costs[m].paper_agent);
+        assert_int_equal(a->paper.coordinator, costs[m].paper_coordinator);
         /* the working iterates that the paper counts as well */
-        if (a->paper_agent && strcmp(a->name, "fedlin"))
-            assert_int_equal(a->shape.kept + a->shape.held, a->paper_agent);
-        assert_true(a->title && a->reference && a->paper_epochs && a->paper_problems);
+        if (a->paper.agent && strcmp(a->name, "fedlin"))
+            assert_int_equal(a->shape.kept + a->shape.held, a->paper.agent);
+        assert_true(a->title && a->reference && a->paper.epochs && a->paper.problems);
         assert_true(a->step_rule || !strcmp(a->name, "fed-plt"));
         for (size_t i = 0; a->settings[i].name; i++) /* the common settings have these names */
             assert_true(strcmp(a->settings[i].name, "gamma") && strcmp(a->settings[i].name, "tau"));

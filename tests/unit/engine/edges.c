@@ -94,7 +94,7 @@ static void a_failed_round_cannot_be_built_upon(void **state)
         fplt_status again = fplt_engine_run(engine, NULL, NULL, &result, &error);
         assert_int_equal(again, trouble == 1 ? FPLT_FAILED : FPLT_OK);
         if (trouble == 2)
-            assert_int_equal(result.outcome, FPLT_LEFT);
+            assert_int_equal(result.outcome, FPLT_RUN_DIVERGED);
         /* a checkpoint mends it */
         assert_ok(fplt_engine_load(engine, file.path, &error), error);
         assert_true(fplt_engine_consistent(engine));

@@ -463,7 +463,7 @@ static void divergence_is_an_outcome_with_advice(void **state)
     fplt_run_settings settings = fplt_run_defaults();
     settings.training.step = 50;
     fplt_result result = run_to(problem.objective, &settings);
-    assert_int_equal(result.outcome, FPLT_LEFT);
+    assert_int_equal(result.outcome, FPLT_RUN_DIVERGED);
     assert_contains(result.sentence, "gamma is 50");
     assert_contains(result.sentence, "gamma: auto");
     logistic_free(&problem);

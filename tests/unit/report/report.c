@@ -5,7 +5,7 @@
 
 #include "failing.h"
 #include "fedplt/report.h"
-#include "report/buffer.h"
+#include "base/buffer.h"
 #include "temporary.h"
 
 static fplt_table *sample(void)

@@ -1,0 +1,91 @@
+/* Private training: turns a job into one whose promise holds. Everything that is not the records
+ * themselves comes from bounds that are given (the norm of a row, the weight of the ridge, the
+ * numbers of agents and records), nothing stops on the data, nothing is measured, and the noise of
+ * every local step is an exact discrete Gaussian from the system's random source.
+ *
+ *     fplt_settings_add(settings, "privacy", fplt_promise_table, ...);
+ *     if (fplt_promise_wanted(settings)) {
+ *         fplt_promise_prepare(settings, ...);            what contradicts a promise is refused
+ *         fplt_promise_job(settings, 0, &job, ...);
+ *         fplt_promise_create(settings, job, &plan, ...);   plans, and changes the job's run
+ *     }
+ *     fplt_engine_create(view->objective, &view->run, ...);
+ *     fplt_certificate_make(plan, engine, ...); */
+#ifndef FEDPLT_PROMISE_H
+#define FEDPLT_PROMISE_H
+
+#include "fedplt/job.h"
+#include "fedplt/privacy.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* privacy.epsilon, privacy.delta, privacy.threat ... */
+FPLT_API extern const fplt_setting fplt_promise_table[];
+
+/* Whether the settings ask for a promise: privacy.epsilon or privacy.tau is given. */
+FPLT_API int fplt_promise_wanted(const fplt_settings *settings);
+
+/* Before the job is made: refuses settings that contradict a promise, with the reason, and sets
+ * those that follow from it (solver, radius, no stopping, no measuring). Nothing is done where no
+ * promise is asked for. FPLT_BAD_VALUE when
+ * other settings of the section are given but neither epsilon nor tau. */
+FPLT_API fplt_status fplt_promise_prepare(fplt_settings *settings, fplt_error *error);
+
+/* The job of settings that may ask for a promise: one that reads public numbers only if they do. */
+FPLT_API fplt_status fplt_promise_job(const fplt_settings *settings, uint32_t run, fplt_job **job,
+                                      fplt_error *error);
+
+typedef struct fplt_promise fplt_promise;
+
+/* What was decided, all of it public. */
+typedef struct fplt_promise_view {
+    const fplt_threat *threat;
+    double epsilon, delta; /* asked for; epsilon is NaN where tau was given */
+    fplt_privacy_loss loss;
+    fplt_privacy_constants constants;
+    double regulariser_weight;
+    const char *regulariser;
+    const fplt_algorithm *algorithm;
+    const fplt_solver *solver;
+    double rho;               /* NaN where the algorithm has none of that name */
+    int weigh_rows;           /* f_i counts q_i over the mean of all q */
+    int drawn_epochs;         /* their number is drawn anew in each round; `epochs` is the mean */
+    uint32_t epochs;          /* local steps a round */
+    fplt_curvature curvature; /* bounds for every f_i */
+    fplt_privacy_mechanism mechanism; /* of the worst agent, all rounds charged */
+    fplt_privacy_claim claim;         /* the promise: of that mechanism */
+    double promised;                  /* its epsilon at delta */
+    uint32_t agents, worst;
+    const uint64_t *records;  /* one an agent */
+    const char *const *names; /* one an agent; NULL where they have none */
+    int secure;               /* 0: seeded noise, not private */
+    int diagnosed;            /* losses are measured and shown: not private */
+    int planned_epochs, planned_rounds, planned_step, planned_rho; /* chosen by predicted error */
+    double predicted; /* error of the model, squared, as the plan expects it; NaN: not planned */
+} fplt_promise_view;
+
+/* Plans the run and writes it into the job and the settings: step, rho, epochs, rounds, noise. The
+ * job is borrowed until it has run; destroy engines first. FPLT_UNSUPPORTED or FPLT_UNREACHABLE,
+ * with the reason, where nothing can be promised. */
+FPLT_API fplt_status fplt_promise_create(fplt_settings *settings, fplt_job *job,
+                                         fplt_promise **plan, fplt_error *error);
+FPLT_API void fplt_promise_destroy(fplt_promise *plan);
+FPLT_API const fplt_promise_view *fplt_promise_see(const fplt_promise *plan);
+
+/* What agent number `agent` may claim when `rounds` rounds are charged to it. */
+FPLT_API fplt_status fplt_promise_claim(const fplt_promise_view *view, uint32_t agent,
+                                        uint64_t rounds, fplt_privacy_claim *claim, double *epsilon,
+                                        fplt_error *error);
+
+/* The error that a plan expects: quadratic costs of two typical curvatures, the same for all
+ * agents, on which Fed-PLT's mean state obeys a recursion of two numbers that is followed exactly,
+ * noise and remaining bias together. Reads public numbers only. */
+FPLT_API double fplt_promise_predict(const fplt_promise_view *view,
+                                     const fplt_privacy_mechanism *mechanism, uint64_t epochs);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,20 @@
+/* Processors and the clock. */
+#include "base/machine.h"
+
+#include <time.h>
+#include <unistd.h>
+
+unsigned fplt__cores(unsigned asked)
+{
+    if (asked)
+        return asked;
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online < 1 ? 1 : (unsigned)online;
+}
+
+double fplt__now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}

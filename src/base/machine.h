@@ -1,0 +1,10 @@
+/* What the machine has: processors and a clock. */
+#ifndef FPLT_BASE_MACHINE_H
+#define FPLT_BASE_MACHINE_H
+
+/* Threads to use: `asked`, or one a processor where that is 0. */
+unsigned fplt__cores(unsigned asked);
+/* Seconds on a clock that never goes back. */
+double fplt__now(void);
+
+#endif

@@ -1,0 +1,370 @@
+/* What `auto` means.
+ *
+ * rho = 1/sqrt(lmin lmax) makes exact splitting contract most [Giselsson and Boyd 2017]. lmin is the
+ * strong convexity where there is one. A bound says nothing where costs are not convex everywhere, or
+ * flat somewhere (no regulariser, an intercept); there the least curvature at the starting point
+ * replaces it, which an agent finds by Lanczos's iteration on its own Hessian. Below
+ * lmax/10000 it counts as that: a round then makes the progress of its epochs of gradient descent
+ * whatever rho, and a greater rho only slows the directions that curve much.
+ *
+ * The step is each agent's own 2/(lmin_i + lmax_i + 2/rho). The epochs are those that cost least a
+ * digit on quadratics with these curvatures. */
+#include "fedplt/auto.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "algorithm/algorithm.h"
+#include "base/memory.h"
+#include "fedplt/random.h"
+#include "fedplt/theory.h"
+#include "linalg/symmetric.h"
+
+enum { LANCZOS_MOST = 40, EPOCHS_MOST = 100, EPOCHS_USUAL = 5, EPOCHS_NEWTON = 2 };
+
+#define FLAT 1e-4 /* a lower share of lmax counts as no strong convexity */
+
+/* ---- Curvature at a point ---- */
+
+static double dot(const double *a, const double *b, size_t n)
+{
+    double sum = 0;
+    for (size_t j = 0; j < n; j++)
+        sum += a[j] * b[j];
+    return sum;
+}
+
+/* Takes the components along the earlier vectors out of w, twice for the sake of rounding. */
+static void orthogonalise(const double *basis, size_t count, double *w, size_t n)
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t k = 0; k < count; k++) {
+            double along = dot(basis + k * n, w, n);
+            for (size_t j = 0; j < n; j++)
+                w[j] -= along * basis[k * n + j];
+        }
+}
+
+/* Lanczos's iteration on the Hessian of f_i at x. With as many steps as coordinates the result is
+ * exact; with fewer it is an upper estimate of the least eigenvalue. `basis`: (steps + 1) n. */
+static fplt_status least_eigenvalue(const fplt_objective *objective, uint32_t agent,
+                                    const double *x, double *basis, double *scratch, double *least)
+{
+    size_t n = fplt_objective_dimension(objective);
+    size_t steps = n < LANCZOS_MOST ? n : LANCZOS_MOST;
+    double diagonal[LANCZOS_MOST], beside[LANCZOS_MOST];
+    fplt_stream stream = fplt_stream_make(0, 0, FPLT_FOR_START, 1, n, 0);
+    for (size_t j = 0; j < n; j++)
+        basis[j] = fplt_stream_uniform(&stream) - 0.5;
+    double length = sqrt(dot(basis, basis, n)), scale = 0;
+    for (size_t j = 0; j < n; j++)
+        basis[j] /= length;
+    for (size_t k = 0;; k++) {
+        double *v = basis + k * n, *next = v + n;
+        fplt_status status = fplt_objective_hessian_times(objective, agent, x, v, next, scratch);
+        if (status)
+            return status;
+        diagonal[k] = dot(v, next, n);
+        orthogonalise(basis, k + 1, next, n);
+        beside[k] = sqrt(dot(next, next, n));
+        scale = fmax(scale, fabs(diagonal[k]));
+        if (k + 1 == steps || !(beside[k] > 1e-10 * scale)) {
+            *least = fplt__tridiagonal_eigenvalue(diagonal, beside, k + 1, 0);
+            return FPLT_OK;
+        }
+        for (size_t j = 0; j < n; j++)
+            next[j] /= beside[k];
+    }
+}
+
+static fplt_status look_near(const fplt_objective *objective, uint32_t agent, const double *x,
+                             double *least, fplt_error *error)
+{
+    size_t n = fplt_objective_dimension(objective);
+    size_t steps = n < LANCZOS_MOST ? n : LANCZOS_MOST, scratch = fplt_objective_scratch(objective);
+    double *memory;
+    fplt_status status = fplt__alloc_into(&memory, (steps + 2) * n + scratch + 16, sizeof *memory,
+                                          "the curvature at a point", error);
+    if (status)
+        return status;
+    /* scratch first: it wants the alignment */
+    double *basis = memory + (scratch + 7) / 8 * 8, *origin = basis + (steps + 1) * n;
+    status = least_eigenvalue(objective, agent, x ? x : origin, basis, memory, least);
+    if (status == FPLT_UNSUPPORTED) { /* a callback without second derivatives */
+        *least = NAN;
+        status = FPLT_OK;
+    }
+    fplt__free(memory);
+    return status ? fplt_error_set(error, status, "the curvature of agent %u was not found", agent)
+                  : FPLT_OK;
+}
+
+fplt_status fplt_bend_find(const fplt_objective *objective, uint32_t agent, const double *x,
+                           fplt_bend *bend, fplt_error *error)
+{
+    bend->near_lowest = NAN;
+    fplt_status status = fplt_objective_curvature(objective, agent, 0, &bend->everywhere, error);
+    if (status)
+        return status;
+    if (bend->everywhere.lowest >= FLAT * bend->everywhere.highest) {
+        bend->near_lowest = bend->everywhere.lowest;
+        return FPLT_OK;
+    }
+    return look_near(objective, agent, x, &bend->near_lowest, error);
+}
+
+fplt_bend fplt_bend_join(fplt_bend a, fplt_bend b)
+{
+    return (fplt_bend){
+        {fmin(a.everywhere.lowest, b.everywhere.lowest),
+         fmax(a.everywhere.highest, b.everywhere.highest)},
+        isnan(a.near_lowest) || isnan(b.near_lowest) ? NAN : fmin(a.near_lowest, b.near_lowest)};
+}
+
+static int is_flat(const fplt_bend *bend)
+{
+    return !(bend->everywhere.lowest >= FLAT * bend->everywhere.highest);
+}
+
+double fplt_bend_lowest(const fplt_bend *bend)
+{
+    double least = FLAT * bend->everywhere.highest;
+    if (!is_flat(bend))
+        return bend->everywhere.lowest;
+    return bend->near_lowest >= least ? bend->near_lowest : least;
+}
+
+/* ---- The choice ---- */
+
+static fplt_theory_problem problem_of(const fplt_bend *bend, uint32_t agents, size_t dimension)
+{
+    return (fplt_theory_problem){fplt_bend_lowest(bend), bend->everywhere.highest, agents,
+                                 dimension};
+}
+
+static void choose_rho(const fplt_bend *bend, double *rho, char *about, size_t size)
+{
+    double low = fplt_bend_lowest(bend), high = bend->everywhere.highest;
+    double most = bend->everywhere.lowest < 0 ? -0.5 / bend->everywhere.lowest : HUGE_VAL;
+    *rho = 1 / (sqrt(low) * sqrt(high));
+    if (*rho > most) {
+        *rho = most;
+        snprintf(about, size,
+                 "rho = %.6g: half of 1/%.4g, so that local training is convex although the costs "
+                 "are not (curvatures between %.4g and %.4g).",
+                 *rho, -bend->everywhere.lowest, bend->everywhere.lowest, high);
+    } else if (!is_flat(bend)) {
+        snprintf(about, size,
+                 "rho = %.6g: 1/sqrt(lmin lmax) for costs that curve between lmin = %.4g and lmax "
+                 "= %.4g.",
+                 *rho, low, high);
+    } else if (!(bend->near_lowest >= low)) {
+        snprintf(about, size,
+                 "rho = %.6g: 1/sqrt(lmin lmax) with lmax = %.4g and lmin = lmax/10000, because "
+                 "the costs are flat in some direction; nothing is guaranteed.",
+                 *rho, high);
+    } else {
+        snprintf(about, size,
+                 "rho = %.6g: 1/sqrt(lmin lmax) with lmax = %.4g and lmin = %.4g, the least "
+                 "curvature at the starting point; no strong convexity holds everywhere (bound "
+                 "%.4g), so nothing is guaranteed.",
+                 *rho, high, low, bend->everywhere.lowest);
+    }
+}
+
+/* The rate on quadratics; NaN for solvers that the model does not know. */
+static double model_rate(const fplt_theory_problem *problem, const fplt_training *training,
+                         double rho, double step, uint32_t epochs)
+{
+    fplt_theory_parameters parameters = {rho, step, epochs, 0, 1, 1, 0};
+    parameters.accelerated = (training->solver->traits & FPLT_ACCELERATED) != 0;
+    if (!parameters.accelerated && !(training->solver->traits & FPLT_PLAIN_STEPS))
+        return NAN;
+    if (!(step > 0))
+        parameters.step = fplt_theory_best_step(problem, rho);
+    return fplt_theory_quadratic_rate(problem, &parameters).rate;
+}
+
+static void choose_epochs(const fplt_theory_problem *problem, const fplt_run_settings *run,
+                          double rho, fplt_auto *choice)
+{
+    const fplt_training *training = &run->training;
+    double gradient = run->gradient_time, talk = run->communication_time, least = HUGE_VAL;
+    char *about = choice->about_epochs;
+    size_t size = sizeof choice->about_epochs;
+    if (isnan(model_rate(problem, training, rho, training->step, 1)) || !(gradient + talk > 0)) {
+        choice->epochs =
+            strcmp(training->solver->name, "newton") == 0 ? EPOCHS_NEWTON : EPOCHS_USUAL;
+        snprintf(about, size, "epochs = %u: the usual number for the solver %s.", choice->epochs,
+                 training->solver->name);
+        return;
+    }
+    choice->epochs = EPOCHS_USUAL;
+    for (uint32_t epochs = 1; epochs <= EPOCHS_MOST; epochs++) {
+        double rate = model_rate(problem, training, rho, training->step, epochs);
+        double cost = rate < 1 ? (epochs * gradient + talk) / -log(rate) : HUGE_VAL;
+        if (cost < least) {
+            least = cost;
+            choice->epochs = epochs;
+        }
+    }
+    snprintf(about, size,
+             "epochs = %u: the cheapest on quadratics that curve between %.4g and %.4g when a "
+             "gradient costs %.4g and a round trip %.4g; a decimal digit of the error then costs "
+             "%.4g an agent.",
+             choice->epochs, problem->strong_convexity, problem->smoothness, gradient, talk,
+             least * log(10));
+}
+
+static void describe_step(const fplt_run_settings *run, const fplt_bend *bend, double rho,
+                          int known, fplt_auto *choice)
+{
+    double high = bend->everywhere.highest, low = fmax(bend->everywhere.lowest, 0);
+    if (run->training.solver->traits & FPLT_ACCELERATED)
+        snprintf(choice->about_step, sizeof choice->about_step,
+                 "gamma = 1/(lmax_i + 1/rho), each agent its own; %.6g where lmax_i is greatest.",
+                 1 / (high + 1 / rho));
+    else
+        snprintf(choice->about_step, sizeof choice->about_step,
+                 "gamma = 2/(lmin_i + lmax_i + 2/rho), %s; %.6g where lmax_i is greatest.",
+                 known ? "each agent its own" : "from the public bounds",
+                 2 / (low + high + 2 / rho));
+}
+
+/* The problem with the least curvature that was seen, however small. */
+static fplt_theory_problem as_seen(const fplt_theory_problem *problem, const fplt_bend *bend)
+{
+    fplt_theory_problem seen = *problem;
+    double least = fmax(bend->everywhere.lowest, bend->near_lowest); /* a NaN is passed over */
+    if (least > 0 && least < problem->strong_convexity)
+        seen.strong_convexity = least;
+    return seen;
+}
+
+static void advise(const fplt_theory_problem *seen, const fplt_run_settings *run, fplt_auto *choice)
+{
+    const double slow = 0.95;
+    char rounds[64] = "and some quadratics that curve so never converge";
+    if (!(choice->rate > slow))
+        return;
+    if (choice->rate < 1)
+        snprintf(rounds, sizeof rounds, "so expect up to %.3g rounds a decimal digit",
+                 ceil(log(10) / -log(choice->rate)));
+    const char *epochs = run->training.epochs ? ", epochs: auto" : "";
+    const char *solver = run->training.solver->traits & FPLT_PLAIN_STEPS ? ", solver: newton" : "";
+    if (run->algorithm->allows & FPLT_NEEDS_CERTAINTY)
+        snprintf(
+            choice->advice, sizeof choice->advice,
+            "The costs curve at least %.3g times as much in one direction as in another; without "
+            "acceleration this would be slow. Quicker still with features of one scale "
+            "(standardise: yes)%s%s.",
+            seen->smoothness / seen->strong_convexity, epochs, solver);
+    else
+        snprintf(choice->advice, sizeof choice->advice,
+                 "The costs curve at least %.3g times as much in one direction as in another, %s. "
+                 "Fewer with features of one scale (standardise: yes), algorithm: "
+                 "fed-plt-anderson%s%s.",
+                 seen->smoothness / seen->strong_convexity, rounds, epochs, solver);
+}
+
+static void start_choice(const fplt_run_settings *run, fplt_auto *choice)
+{
+    memset(choice, 0, sizeof *choice);
+    choice->rate = NAN;
+    fplt_algorithm_defaults(run->algorithm, choice->parameter);
+    if (run->parameter)
+        memcpy(choice->parameter, run->parameter,
+               fplt_algorithm_parameters(run->algorithm) * sizeof(double));
+    choice->epochs = run->training.epochs;
+    choice->chose_epochs = run->training.epochs == 0;
+}
+
+fplt_status fplt_auto_choose(const fplt_bend *bend, const fplt_run_settings *run, uint32_t agents,
+                             size_t dimension, fplt_auto *choice, fplt_error *error)
+{
+    start_choice(run, choice);
+    choice->bend = *bend;
+    fplt_theory_problem problem = problem_of(bend, agents, dimension);
+    fplt_status status = fplt_theory_check(&problem, NULL, error);
+    if (status)
+        return status;
+    if (!run->algorithm->splits) {
+        if (choice->chose_epochs) {
+            choice->epochs = EPOCHS_USUAL;
+            snprintf(choice->about_epochs, sizeof choice->about_epochs,
+                     "epochs = %u: the usual number; %s has no theory here to choose it by.",
+                     choice->epochs, run->algorithm->name);
+        }
+        return FPLT_OK;
+    }
+    double *rho = &choice->parameter[fplt_algorithm_parameter(run->algorithm, "rho")];
+    choice->chose_rho = isnan(*rho);
+    choice->chose_step = run->training.step == 0;
+    if (choice->chose_rho)
+        choose_rho(bend, rho, choice->about_rho, sizeof choice->about_rho);
+    if (choice->chose_epochs)
+        choose_epochs(&problem, run, *rho, choice);
+    if (choice->chose_step && run->training.solver->traits & (FPLT_PLAIN_STEPS | FPLT_ACCELERATED))
+        describe_step(run, bend, *rho, run->curvature.highest <= 0, choice);
+    fplt_theory_problem seen = as_seen(&problem, bend);
+    choice->rate = model_rate(&seen, &run->training, *rho, run->training.step, choice->epochs);
+    advise(&seen, run, choice);
+    return FPLT_OK;
+}
+
+/* Over all agents; with public bounds nothing is looked at. */
+static fplt_status find_bend(const fplt_objective *objective, const fplt_run_settings *run,
+                             fplt_curvature *curvatures, fplt_bend *bend, fplt_error *error)
+{
+    uint32_t agents = fplt_objective_agents(objective);
+    const double *x = run->start == FPLT_START_GIVEN ? run->given : NULL;
+    for (uint32_t i = 0; i < agents; i++) {
+        fplt_bend own;
+        fplt_status status = fplt_bend_find(objective, i, x, &own, error);
+        if (status)
+            return status;
+        if (run->curvatures)
+            own.everywhere = run->curvatures[i];
+        curvatures[i] = own.everywhere;
+        *bend = i ? fplt_bend_join(*bend, own) : own;
+    }
+    return FPLT_OK;
+}
+
+fplt_status fplt_auto_resolve(const fplt_objective *objective, const fplt_run_settings *run,
+                              fplt_auto *choice, fplt_error *error)
+{
+    uint32_t agents = fplt_objective_agents(objective);
+    fplt_bend bend = {run->curvature, NAN};
+    fplt_curvature *curvatures = NULL;
+    fplt_status status = FPLT_OK;
+    memset(choice, 0, sizeof *choice);
+    if (!(run->curvature.highest > 0)) {
+        status = fplt__alloc_into(&curvatures, agents, sizeof *curvatures,
+                                  "the curvature of each agent", error);
+        if (!status)
+            status = find_bend(objective, run, curvatures, &bend, error);
+    }
+    if (!status)
+        status = fplt_auto_choose(&bend, run, agents, fplt_objective_dimension(objective), choice,
+                                  error);
+    choice->curvatures = curvatures;
+    if (status)
+        fplt_auto_clear(choice);
+    return status;
+}
+
+void fplt_auto_apply(const fplt_auto *choice, fplt_run_settings *run)
+{
+    run->parameter = choice->parameter;
+    run->training.epochs = choice->epochs;
+    if (choice->curvatures)
+        run->curvatures = choice->curvatures;
+}
+
+void fplt_auto_clear(fplt_auto *choice)
+{
+    fplt__free(choice->curvatures);
+    memset(choice, 0, sizeof *choice);
+}

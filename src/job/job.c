@@ -1,0 +1,607 @@
+/* A training job from settings. */
+#include "fedplt/job.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "job/tables.h"
+
+struct fplt_job {
+    fplt_job_view view;
+    fplt_dataset *training, *held_out; /* owned, as is all below */
+    fplt_transform transform;
+    fplt_objective *objective;
+    fplt_prox *prox;
+    fplt_participation *participation;
+    fplt_training *each;
+    double *start;
+    double parameter[FPLT_MOST_PARAMETERS];
+    fplt_auto automatic;
+};
+
+/* Declaration */
+
+struct section {
+    unsigned part;
+    const char *group;
+    const fplt_setting *table;
+};
+
+/* In the order of the help. The seed comes first so that its one row stands under `run`, and before
+ * the tables of the modules below come the rows that mean more here. */
+static const struct section sections[] = {
+    {FPLT_JOB_DIVIDE | FPLT_JOB_PREPARE | FPLT_JOB_GENERATE | FPLT_JOB_PARTICIPATION | FPLT_JOB_RUN,
+     "run", fplt__job_seed_table},
+    {FPLT_JOB_READ, "data", fplt__job_data_table},
+    {FPLT_JOB_READ, "data", fplt_read_table},
+    {FPLT_JOB_DIVIDE, "data", fplt_partition_table},
+    {FPLT_JOB_PREPARE, "data", fplt__job_holdout_table},
+    {FPLT_JOB_PREPARE, "data", fplt_transform_table},
+    {FPLT_JOB_GENERATE, "generated data", fplt_generate_table},
+    {FPLT_JOB_COST, "cost", fplt__job_cost_table},
+    {FPLT_JOB_COMPOSITE, "common cost h", fplt__job_composite_table},
+    {FPLT_JOB_ALGORITHM, "algorithm", fplt__job_algorithm_table},
+    {FPLT_JOB_ALGORITHM, NULL, NULL}, /* the algorithm's own table */
+    {FPLT_JOB_TRAINING, "local training", fplt__job_training_table},
+    {FPLT_JOB_PARTICIPATION, "participation", fplt__job_participation_table},
+    {FPLT_JOB_RUN, "run", fplt__job_run_table},
+};
+
+static const char *algorithm_name(size_t index, const char **help)
+{
+    const fplt_algorithm *algorithm = fplt_algorithm_list(index);
+    if (algorithm && help)
+        *help = algorithm->title;
+    return algorithm ? algorithm->name : NULL;
+}
+
+static const char *solver_name(size_t index, const char **help)
+{
+    const fplt_solver *solver = fplt_solver_list(index);
+    if (solver && help)
+        *help = solver->help;
+    return solver ? solver->name : NULL;
+}
+
+static int is_taken(const char *name)
+{
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        for (const fplt_setting *row = sections[i].table; row && row->name; row++)
+            if (strcmp(row->name, name) == 0)
+                return 1;
+    return 0;
+}
+
+/* A parameter with the name of another setting would silently share its value. */
+static fplt_status declare_own(fplt_settings *settings, const fplt_algorithm *algorithm,
+                               fplt_error *error)
+{
+    for (const fplt_setting *row = algorithm->settings; row->name; row++)
+        if (is_taken(row->name))
+            return fplt_error_set(error, FPLT_FAILED,
+                                  "the parameter %s of %s has the name of a setting of every job",
+                                  row->name, algorithm->name);
+    return fplt_settings_add(settings, algorithm->name, algorithm->settings, error);
+}
+
+fplt_status fplt_job_declare(fplt_settings *settings, unsigned parts, const char *name,
+                             fplt_error *error)
+{
+    const fplt_algorithm *algorithm = fplt_algorithm_find(name ? name : "fed-plt");
+    fplt__job_tables_fill();
+    if (parts & FPLT_JOB_ALGORITHM && !algorithm)
+        return fplt__unknown_name("algorithm", name, algorithm_name, error);
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+        const struct section *section = &sections[i];
+        if (!(section->part & parts))
+            continue;
+        fplt_status status =
+            section->table ? fplt_settings_add(settings, section->group, section->table, error)
+                           : declare_own(settings, algorithm, error);
+        if (status)
+            return status;
+    }
+    return FPLT_OK;
+}
+
+/* Data */
+
+static int is(const fplt_settings *settings, const char *name, const char *word)
+{
+    const char *text = fplt_settings_text(settings, name);
+    return text && strcmp(text, word) == 0;
+}
+
+fplt_read_settings fplt_job_read(const fplt_settings *settings)
+{
+    fplt_read_settings read = fplt_read_defaults();
+    read.format = fplt_settings_text(settings, "format");
+    read.label = fplt_settings_text(settings, "label");
+    read.site = fplt_settings_text(settings, "site");
+    read.labels = fplt_settings_text(settings, "labels");
+    read.features = (size_t)fplt_settings_integer(settings, "features");
+    read.no_header = !fplt_settings_switch(settings, "header");
+    read.drop_missing = is(settings, "missing", "drop");
+    read.categories = fplt_settings_text(settings, "categories");
+    read.drop_first_level = fplt_settings_switch(settings, "drop-first-level");
+    read.task = fplt_settings_text(settings, "task");
+    return read;
+}
+
+static fplt_task generator_task(const fplt_settings *settings)
+{
+    if (is(settings, "task", "classes"))
+        return FPLT_TASK_CLASSES;
+    if (is(settings, "task", "regression") ||
+        (is(settings, "task", "auto") && is(settings, "generator", "quadratic")))
+        return FPLT_TASK_REGRESSION;
+    return FPLT_TASK_BINARY;
+}
+
+static fplt_status generate(const fplt_settings *settings, uint32_t run, fplt_dataset **dataset,
+                            fplt_error *error)
+{
+    fplt_generate_settings generator = fplt_generate_defaults();
+    generator.name = fplt_settings_text(settings, "generator");
+    if (fplt_settings_given(settings, "agents"))
+        generator.agents = (uint32_t)fplt_settings_integer(settings, "agents");
+    if (fplt_settings_given(settings, "features"))
+        generator.features = (size_t)fplt_settings_integer(settings, "features");
+    generator.rows = (size_t)fplt_settings_integer(settings, "rows");
+    generator.unequal = fplt_settings_real(settings, "unequal");
+    generator.spread = fplt_settings_real(settings, "spread");
+    generator.noise = fplt_settings_real(settings, "noise");
+    generator.lowest = fplt_settings_real(settings, "lmin");
+    generator.highest = fplt_settings_real(settings, "lmax");
+    generator.classes = (uint32_t)fplt_settings_integer(settings, "classes");
+    generator.seed = (uint64_t)fplt_settings_integer(settings, "seed");
+    generator.run = run;
+    generator.task = generator_task(settings);
+    return fplt_dataset_generate(&generator, dataset, error);
+}
+
+static size_t list_length(const char *list)
+{
+    size_t count = 0;
+    char item[8];
+    while (*list) {
+        list = fplt_list_next(list, item, sizeof item);
+        count++;
+    }
+    return count;
+}
+
+/* The items of a list as texts of their own, in one block. */
+static fplt_status split(const char *list, char ***items, size_t *count, fplt_error *error)
+{
+    size_t room = strlen(list) + 1;
+    *count = list_length(list);
+    fplt_status status =
+        fplt__alloc_into(items, 1, *count * (sizeof **items + room), "a list", error);
+    if (status)
+        return status;
+    char *text = (char *)(*items + *count);
+    for (size_t i = 0; i < *count; i++, text += room) {
+        (*items)[i] = text;
+        list = fplt_list_next(list, text, room);
+    }
+    return FPLT_OK;
+}
+
+static fplt_status read_files(const fplt_settings *settings, const char *const *paths, size_t count,
+                              const fplt_read_settings *read, fplt_dataset **dataset,
+                              fplt_error *error)
+{
+    fplt_read_settings own = fplt_job_read(settings);
+    char **items = NULL;
+    fplt_status status = FPLT_OK;
+    if (fplt_settings_given(settings, "generator"))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: generator is given, but data are read from a file; leave one of "
+                              "them out",
+                              fplt_settings_origin(settings, "generator"));
+    if (!paths && (status = split(fplt_settings_text(settings, "data"), &items, &count, error)))
+        return status;
+    status = fplt_dataset_read(paths ? paths : (const char *const *)items, count,
+                               read ? read : &own, dataset, error);
+    fplt__free(items);
+    return status;
+}
+
+/* A partition replaces the sites. A number of agents alone divides data that has no sites. */
+static fplt_status divide(const fplt_settings *settings, fplt_dataset **dataset, fplt_error *error)
+{
+    fplt_partition_settings partition = fplt_partition_defaults();
+    uint32_t there = fplt_dataset_agents(*dataset);
+    int counted = fplt_settings_given(settings, "agents");
+    uint32_t agents = (uint32_t)fplt_settings_integer(settings, "agents");
+    const char *name = fplt_settings_text(settings, "partition");
+    if (!name && (!counted || agents == there))
+        return FPLT_OK;
+    if (!name && there > 1)
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE,
+            "%s: agents is %u, but the data belong to %u sites; leave agents out, "
+            "or give a partition to divide the rows anew",
+            fplt_settings_origin(settings, "agents"), agents, there);
+    if (name)
+        partition.name = name;
+    if (counted)
+        partition.agents = agents;
+    partition.alpha = fplt_settings_real(settings, "alpha");
+    partition.seed = (uint64_t)fplt_settings_integer(settings, "seed");
+    fplt_dataset *divided;
+    fplt_status status = fplt_dataset_partition(*dataset, &partition, &divided, error);
+    if (status)
+        return status;
+    fplt_dataset_destroy(*dataset);
+    *dataset = divided;
+    return FPLT_OK;
+}
+
+fplt_status fplt_job_dataset(const fplt_settings *settings, uint32_t run, const char *const *paths,
+                             size_t count, const fplt_read_settings *read, fplt_dataset **dataset,
+                             fplt_error *error)
+{
+    int from_file = paths || fplt_settings_text(settings, "data");
+    fplt_status status;
+    *dataset = NULL;
+    if (!from_file && !fplt_settings_given(settings, "partition"))
+        return generate(settings, run, dataset, error);
+    status = from_file ? read_files(settings, paths, count, read, dataset, error)
+                       : generate(settings, run, dataset, error);
+    if (!status)
+        status = divide(settings, dataset, error);
+    if (status) {
+        fplt_dataset_destroy(*dataset);
+        *dataset = NULL;
+    }
+    return status;
+}
+
+static fplt_status hold_out(const fplt_settings *settings, fplt_dataset **training,
+                            fplt_dataset **held_out, fplt_error *error)
+{
+    double share = fplt_settings_real(settings, "holdout");
+    if (!(share > 0))
+        return FPLT_OK;
+    fplt_dataset *kept;
+    uint64_t seed = (uint64_t)fplt_settings_integer(settings, "seed");
+    fplt_status status = fplt_dataset_split(*training, share, seed, &kept, held_out, error);
+    if (status)
+        return status;
+    fplt_dataset_destroy(*training);
+    *training = kept;
+    return FPLT_OK;
+}
+
+/* Found on the training rows, done to both. */
+static fplt_status transform_both(const fplt_settings *settings, fplt_dataset *training,
+                                  fplt_dataset *held_out, fplt_transform *transform,
+                                  fplt_error *error)
+{
+    fplt_transform_settings wanted = fplt_transform_defaults();
+    wanted.standardise = fplt_settings_text(settings, "standardise");
+    wanted.radius = fplt_settings_real(settings, "radius");
+    fplt_status status = fplt_transform_fit(training, &wanted, transform, error);
+    if (!status)
+        status = fplt_transform_apply(transform, training, error);
+    if (!status && held_out)
+        status = fplt_transform_apply(transform, held_out, error);
+    return status;
+}
+
+fplt_status fplt_job_data(const fplt_settings *settings, uint32_t run, fplt_dataset **training,
+                          fplt_dataset **held_out, fplt_transform *transform, fplt_error *error)
+{
+    *held_out = NULL;
+    *transform = (fplt_transform){0, NULL, NULL, 0};
+    fplt_status status;
+    if ((status = fplt_job_dataset(settings, run, NULL, 0, NULL, training, error)))
+        return status;
+    if ((status = hold_out(settings, training, held_out, error)) ||
+        (status = transform_both(settings, *training, *held_out, transform, error))) {
+        fplt_dataset_destroy(*training);
+        fplt_dataset_destroy(*held_out);
+        fplt_transform_clear(transform);
+        *training = *held_out = NULL;
+    }
+    return status;
+}
+
+/* Costs */
+
+fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task task)
+{
+    static const char *const by_task[] = {[FPLT_TASK_BINARY] = "logistic",
+                                          [FPLT_TASK_CLASSES] = "softmax",
+                                          [FPLT_TASK_REGRESSION] = "least-squares"};
+    fplt_objective_settings cost = fplt_objective_defaults();
+    cost.loss = fplt_settings_text(settings, "loss");
+    if (strcmp(cost.loss, "auto") == 0)
+        cost.loss = by_task[task];
+    cost.regulariser = fplt_settings_text(settings, "regulariser");
+    cost.weight = fplt_settings_real(settings, "eps");
+    cost.huber_delta = fplt_settings_real(settings, "huber-delta");
+    cost.intercept = fplt_settings_switch(settings, "intercept");
+    cost.weigh_rows = is(settings, "weights", "rows");
+    cost.clip = fplt_settings_real(settings, "clip");
+    cost.kernel = fplt_settings_text(settings, "kernel");
+    if (strcmp(cost.kernel, "auto") == 0)
+        cost.kernel = NULL;
+    return cost;
+}
+
+fplt_status fplt_job_composite(const fplt_settings *settings, size_t dimension, size_t intercepts,
+                               fplt_prox **prox, fplt_error *error)
+{
+    fplt_prox_settings h = fplt_prox_defaults();
+    h.name = fplt_settings_text(settings, "h");
+    h.weight = fplt_settings_real(settings, "h-weight");
+    h.weight2 = fplt_settings_real(settings, "h-weight2");
+    h.low = fplt_settings_real(settings, "h-low");
+    h.high = fplt_settings_real(settings, "h-high");
+    h.radius = fplt_settings_real(settings, "h-radius");
+    h.group = (size_t)fplt_settings_integer(settings, "h-group");
+    return fplt_prox_create(&h, dimension, dimension - intercepts, prox, error);
+}
+
+/* Participation and training */
+
+static fplt_status read_shares(const fplt_settings *settings, uint32_t agents, double **shares,
+                               fplt_error *error)
+{
+    const char *list = fplt_settings_text(settings, "active-share");
+    size_t count = list_length(list);
+    if (count == 1)
+        return FPLT_OK;
+    if (count != agents)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: active-share has %zu numbers, but it must have 1, or %u: one an "
+                              "agent",
+                              fplt_settings_origin(settings, "active-share"), count, agents);
+    fplt_status status = fplt__alloc_into(shares, count, sizeof **shares, "probabilities", error);
+    char item[64];
+    for (size_t i = 0; !status && i < count; i++) {
+        list = fplt_list_next(list, item, sizeof item);
+        status = fplt_parse_real(item, &(*shares)[i]);
+    }
+    return status;
+}
+
+fplt_status fplt_job_participation(const fplt_settings *settings, uint32_t agents,
+                                   fplt_participation **participation, fplt_error *error)
+{
+    double *shares = NULL;
+    fplt_participation_settings rule = {.rule = fplt_settings_text(settings, "participation"),
+                                        .probability = fplt_settings_real(settings, "active-share"),
+                                        .trace = fplt_settings_text(settings, "trace")};
+    *participation = NULL;
+    rule.count = fplt_settings_given(settings, "active")
+                     ? (uint32_t)fplt_settings_integer(settings, "active")
+                     : (agents + 1) / 2;
+    if (strcmp(rule.rule, "trace") == 0 && !rule.trace)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "participation trace needs a file: give trace");
+    fplt_status status = FPLT_OK;
+    if (strcmp(rule.rule, "bernoulli") == 0)
+        status = read_shares(settings, agents, &shares, error);
+    rule.probabilities = shares;
+    if (!status)
+        status = fplt_participation_create(&rule, agents, participation, error);
+    fplt__free(shares);
+    return status;
+}
+
+static fplt_status check_noise(const fplt_training *training, int given, fplt_error *error)
+{
+    if (training->solver->traits & FPLT_NOISY && !given)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "the solver %s adds noise and needs its scale: give tau",
+                              training->solver->name);
+    return FPLT_OK;
+}
+
+fplt_status fplt_job_training(const fplt_settings *settings, fplt_training *training,
+                              fplt_error *error)
+{
+    int noise_given = fplt_settings_text(settings, "tau") != NULL;
+    *training = fplt_training_defaults();
+    training->solver = fplt_solver_find(fplt_settings_text(settings, "solver"));
+    if (!training->solver)
+        return fplt__unknown_name("solver", fplt_settings_text(settings, "solver"), solver_name,
+                                  error);
+    training->step =
+        fplt_settings_is_auto(settings, "gamma") ? 0 : fplt_settings_real(settings, "gamma");
+    training->epochs = fplt_settings_is_auto(settings, "epochs")
+                           ? 0
+                           : (uint32_t)fplt_settings_integer(settings, "epochs");
+    training->batch = (uint32_t)fplt_settings_integer(settings, "batch");
+    training->replacement = fplt_settings_switch(settings, "replacement");
+    training->by_pass = is(settings, "epoch", "pass");
+    training->noise_tau = noise_given ? fplt_settings_real(settings, "tau") : 0;
+    training->memory = (uint32_t)fplt_settings_integer(settings, "memory");
+    training->tolerance = fplt_settings_real(settings, "local-tolerance");
+    return check_noise(training, noise_given, error);
+}
+
+/* The whole */
+
+static fplt_status build_costs(fplt_job *job, const fplt_settings *settings, uint32_t run,
+                               fplt_error *error)
+{
+    fplt_status status;
+    fplt_job_view *view = &job->view;
+    if ((status =
+             fplt_job_data(settings, run, &job->training, &job->held_out, &job->transform, error)))
+        return status;
+    view->training = job->training;
+    view->held_out = job->held_out;
+    view->transform = &job->transform;
+    view->cost = fplt_job_cost(settings, fplt_dataset_task(job->training));
+    if ((status = fplt_objective_create(&view->cost, job->training, &job->objective, error)))
+        return status;
+    size_t n = fplt_objective_dimension(job->objective);
+    size_t intercepts = fplt_objective_intercepts(job->objective);
+    view->objective = job->objective;
+    if ((status = fplt_job_composite(settings, n, intercepts, &job->prox, error)))
+        return status;
+    view->prox = job->prox;
+    return FPLT_OK;
+}
+
+static fplt_status build_training(fplt_job *job, const fplt_settings *settings, fplt_error *error)
+{
+    fplt_run_settings *run = &job->view.run;
+    uint32_t agents = fplt_objective_agents(job->objective);
+    const char *path = fplt_settings_text(settings, "uncoordinated");
+    fplt_status status;
+    if ((status = fplt_job_participation(settings, agents, &job->participation, error)) ||
+        (status = fplt_job_training(settings, &run->training, error)))
+        return status;
+    job->view.participation = run->participation = job->participation;
+    if (!path)
+        return FPLT_OK;
+    if ((status = fplt__alloc_into(&job->each, agents, sizeof *job->each,
+                                   "the training of each agent", error)) ||
+        (status =
+             fplt_job_uncoordinated(path, &run->training, job->training, agents, job->each, error)))
+        return status;
+    run->each = job->each;
+    return FPLT_OK;
+}
+
+static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint32_t number,
+                             fplt_error *error)
+{
+    static const struct {
+        const char *word;
+        fplt_start start;
+    } starts[] = {{"zero", FPLT_START_ZERO},
+                  {"model", FPLT_START_GIVEN},
+                  {"random", FPLT_START_RANDOM},
+                  {"prior", FPLT_START_PRIOR}};
+    fplt_run_settings *run = &job->view.run;
+    run->algorithm = fplt_algorithm_find(fplt_settings_text(settings, "algorithm"));
+    if (!run->algorithm)
+        return fplt__unknown_name("algorithm", fplt_settings_text(settings, "algorithm"),
+                                  algorithm_name, error);
+    fplt_algorithm_read(run->algorithm, settings, job->parameter);
+    run->parameter = job->parameter;
+    run->prox = job->prox;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (is(settings, "start", starts[i].word))
+            run->start = starts[i].start;
+    run->start_scale = fplt_settings_real(settings, "start-scale");
+    run->seed = (uint64_t)fplt_settings_integer(settings, "seed");
+    run->run = number;
+    run->threads = (unsigned)fplt_settings_integer(settings, "threads");
+    run->rounds = (uint64_t)fplt_settings_integer(settings, "rounds");
+    run->tolerance = fplt_settings_real(settings, "tolerance");
+    run->relative = fplt_settings_switch(settings, "relative");
+    run->change = fplt_settings_real(settings, "change");
+    run->evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
+    run->gradient_time = fplt_settings_real(settings, "t-gradient");
+    run->communication_time = fplt_settings_real(settings, "t-communication");
+    return FPLT_OK;
+}
+
+/* What is auto becomes a number; agents that train in their own way share the number of epochs. */
+static fplt_status resolve(fplt_job *job, int public_only, fplt_error *error)
+{
+    fplt_run_settings *run = &job->view.run;
+    if (public_only) {
+        if (!run->training.epochs)
+            run->training.epochs = fplt_training_defaults().epochs;
+        return FPLT_OK;
+    }
+    fplt_status status = fplt_auto_resolve(job->objective, run, &job->automatic, error);
+    if (status)
+        return status;
+    fplt_auto_apply(&job->automatic, run);
+    for (uint32_t i = 0; job->each && i < fplt_objective_agents(job->objective); i++)
+        if (job->each[i].epochs == 0)
+            job->each[i].epochs = job->automatic.epochs;
+    job->view.automatic = &job->automatic;
+    return FPLT_OK;
+}
+
+static fplt_status create(const fplt_settings *settings, uint32_t run, int public_only,
+                          fplt_job **out, fplt_error *error)
+{
+    fplt_job *job;
+    *out = NULL;
+    fplt_status status = fplt__alloc_into(&job, 1, sizeof *job, "a job", error);
+    if (status)
+        return status;
+    job->view.settings = settings;
+    job->view.run = fplt_run_defaults();
+    if ((status = build_costs(job, settings, run, error)) ||
+        (status = build_training(job, settings, error)) ||
+        (status = build_run(job, settings, run, error)) ||
+        (status = resolve(job, public_only, error))) {
+        fplt_job_destroy(job);
+        return status;
+    }
+    *out = job;
+    return FPLT_OK;
+}
+
+fplt_status fplt_job_create(const fplt_settings *settings, uint32_t run, fplt_job **out,
+                            fplt_error *error)
+{
+    return create(settings, run, 0, out, error);
+}
+
+fplt_status fplt_job_create_public(const fplt_settings *settings, uint32_t run, fplt_job **out,
+                                   fplt_error *error)
+{
+    return create(settings, run, 1, out, error);
+}
+
+void fplt_job_destroy(fplt_job *job)
+{
+    if (!job)
+        return;
+    fplt_participation_destroy(job->participation);
+    fplt_prox_destroy(job->prox);
+    fplt_objective_destroy(job->objective);
+    fplt_dataset_destroy(job->training);
+    fplt_dataset_destroy(job->held_out);
+    fplt_transform_clear(&job->transform);
+    fplt_auto_clear(&job->automatic);
+    fplt__free(job->each);
+    fplt__free(job->start);
+    fplt__free(job);
+}
+
+const fplt_job_view *fplt_job_see(const fplt_job *job)
+{
+    return &job->view;
+}
+
+fplt_job_view *fplt_job_edit(fplt_job *job)
+{
+    return &job->view;
+}
+
+fplt_status fplt_job_start(fplt_job *job, const double *x, size_t dimension, const char *origin,
+                           fplt_error *error)
+{
+    size_t n = fplt_objective_dimension(job->objective);
+    if (dimension != n)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: the starting point has %zu coordinates, but the job needs %zu",
+                              origin, dimension, n);
+    double *copy;
+    fplt_status status = fplt__alloc_into(&copy, n, sizeof *copy, "the starting point", error);
+    if (status)
+        return status;
+    memcpy(copy, x, n * sizeof *copy);
+    fplt__free(job->start);
+    job->start = copy;
+    job->view.run.start = FPLT_START_GIVEN;
+    job->view.run.given = copy;
+    return FPLT_OK;
+}

@@ -1,0 +1,77 @@
+/* Fisher's linear discriminant: direction S^-1 (m_1 - m_0), S the pooled covariance. */
+#include <cblas.h>
+#include <lapacke.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "lab/audit/audit.h"
+
+enum { BLOCK = 128 };
+
+static int is_fitted(size_t number)
+{
+    return (number >> 1) % 2 == 0;
+}
+
+static void find_means(const float *points, size_t count, size_t n, double *mean, size_t *members)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!is_fitted(i))
+            continue;
+        double *own = mean + (i & 1) * n;
+        for (size_t j = 0; j < n; j++)
+            own[j] += points[i * n + j];
+        members[i & 1]++;
+    }
+    for (size_t j = 0; j < 2 * n; j++)
+        mean[j] /= (double)members[j / n];
+}
+
+/* Upper triangle of the sum of squares about the means, a block of points at a time. */
+static void find_scatter(const float *points, size_t count, size_t n, const double *mean,
+                         double *block, double *scatter)
+{
+    size_t held = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_fitted(i)) {
+            const double *own = mean + (i & 1) * n;
+            for (size_t j = 0; j < n; j++)
+                block[held * n + j] = points[i * n + j] - own[j];
+            held++;
+        }
+        if (held == BLOCK || (held && i + 1 == count)) {
+            cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)n, (int)held, 1, block, (int)n,
+                        1, scatter, (int)n);
+            held = 0;
+        }
+    }
+}
+
+fplt_status fplt__discriminant(const float *points, size_t count, size_t n, double *direction,
+                               fplt_error *error)
+{
+    double *mean, *block, *scatter;
+    size_t members[2] = {0, 0};
+    const char *what = "the discriminant";
+    fplt_status status =
+        fplt__alloc_into(&mean, 2 * n + BLOCK * n + n * n, sizeof *mean, what, error);
+    if (status)
+        return status;
+    block = mean + 2 * n;
+    scatter = block + BLOCK * n;
+    find_means(points, count, n, mean, members);
+    find_scatter(points, count, n, mean, block, scatter);
+    /* far below any noise that is there, and above the rounding of single precision */
+    double trace = 0;
+    for (size_t j = 0; j < n; j++)
+        trace += scatter[j * n + j];
+    for (size_t j = 0; j < n; j++)
+        scatter[j * n + j] += 1e-11 * trace / (double)n + 1e-300;
+    for (size_t j = 0; j < n; j++)
+        direction[j] = mean[n + j] - mean[j];
+    if (LAPACKE_dposv(LAPACK_ROW_MAJOR, 'U', (lapack_int)n, 1, scatter, (lapack_int)n, direction,
+                      1))
+        status = fplt_error_set(error, FPLT_FAILED, "the covariance of the messages is singular");
+    fplt__free(mean);
+    return status;
+}

@@ -1,0 +1,613 @@
+/* Comparison of algorithms: tune each (if asked for), run each many times, take medians. */
+#include "fedplt/compare.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "lab/tuning/crew.h"
+#include "lab/tuning/scene.h"
+#include "lab/tuning/tuning.h"
+#include "fedplt/job.h"
+#include "base/sorting.h"
+
+/* Tuning: keys that no judged run has, generated data sets, and runs behind a point of a method with
+ * randomness in it. */
+enum { TUNING_SETS = 5, TUNING_RUNS = 20, CURVES = 5 };
+#define TUNING_KEY UINT32_C(0x80000000)
+
+/* A job's costs for one Monte Carlo run. */
+struct stage {
+    fplt_job *job;              /* owned */
+    fplt_curvature *curvatures; /* owned */
+};
+
+struct entry {
+    fplt_compared view;
+    char refusal[1024];
+    fplt__method method;
+    fplt__tuned tuned;
+    fplt__judged *judged;        /* owned; one a run */
+    uint8_t *diverged;           /* owned; one a run */
+    fplt__recording *recordings; /* owned; one a run */
+    double *curve;               /* owned; CURVES x count */
+};
+
+struct fplt_comparison {
+    fplt_compare_settings wanted;
+    fplt_settings *settings; /* owned: those of the job with an algorithm among them */
+    fplt__crew crew;
+    int generated;
+    struct entry *entries; /* owned */
+    size_t count;
+    struct stage shared;              /* data from files, or of run 0 */
+    struct stage tuning[TUNING_SETS]; /* generated data to tune on */
+    size_t done, total;               /* steps */
+    double *targets;                  /* owned; one a run */
+    double target;
+};
+
+/* Settings */
+
+static const fplt_setting parameters_table[] = {
+    {"parameters", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
+     "parameters that are given, others are automatic: fed-plt.rho=1,led.beta=0.4", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+fplt_status fplt_compare_declare(fplt_settings *settings, fplt_error *error)
+{
+    fplt_status status = fplt_settings_add(settings, "algorithms", parameters_table, error);
+    return status ? status
+                  : fplt_job_declare(settings, FPLT_JOB_ALL & ~(unsigned)FPLT_JOB_ALGORITHM, NULL,
+                                     error);
+}
+
+fplt_compare_settings fplt_compare_defaults(const fplt_settings *settings)
+{
+    return (fplt_compare_settings){.settings = settings, .runs = 1, .points = FPLT__SEARCH_POINTS};
+}
+
+/* A job wants an algorithm among its settings; which one does not matter here. */
+static fplt_status copy_settings(fplt_comparison *comparison, fplt_error *error)
+{
+    const fplt_settings *from = comparison->wanted.settings;
+    const fplt_setting *row;
+    fplt_status status;
+    if ((status = fplt_settings_create(&comparison->settings, error)) ||
+        (status = fplt_job_declare(comparison->settings, FPLT_JOB_ALL, NULL, error)))
+        return status;
+    for (size_t i = 0; !status && (row = fplt_settings_row(from, i, NULL)); i++)
+        if (fplt_settings_given(from, row->name) &&
+            fplt_settings_find(comparison->settings, row->name))
+            status = fplt_settings_set(comparison->settings, row->name,
+                                       fplt_settings_text(from, row->name),
+                                       fplt_settings_origin(from, row->name), error);
+    comparison->generated = !fplt_settings_text(comparison->settings, "data");
+    return status;
+}
+
+static const char *algorithm_name(size_t index, const char **help)
+{
+    const fplt_algorithm *algorithm = fplt_algorithm_list(index);
+    if (algorithm && help)
+        *help = algorithm->title;
+    return algorithm ? algorithm->name : NULL;
+}
+
+/* The value is checked by the algorithm's own table. */
+static fplt_status give(struct entry *entry, const char *name, const char *value,
+                        const char *origin, fplt_error *error)
+{
+    const fplt_algorithm *algorithm = entry->view.algorithm;
+    double parameter[FPLT_MOST_PARAMETERS];
+    fplt_settings *settings;
+    fplt_status status = fplt_settings_create(&settings, error);
+    if (status)
+        return status;
+    if (!(status = fplt_settings_add(settings, algorithm->name, algorithm->settings, error)) &&
+        !(status = fplt_settings_set(settings, name, value, origin, error))) {
+        fplt_algorithm_read(algorithm, settings, parameter);
+        fplt__method_fix(&entry->method, name,
+                         parameter[fplt_algorithm_parameter(algorithm, name)]);
+    }
+    fplt_settings_destroy(settings);
+    return status;
+}
+
+static fplt_status give_pair(fplt_comparison *comparison, const char *key, const char *value,
+                             const char *origin, fplt_error *error)
+{
+    const char *dot = strchr(key, '.');
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", dot ? (int)(dot - key) : 60, key);
+    if (!dot)
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE,
+            "%s: '%.60s' is no parameter; write algorithm.name=value, for example "
+            "fed-plt.rho=1",
+            origin, key);
+    if (!fplt_algorithm_find(name))
+        return fplt__unknown_name("algorithm", name, algorithm_name, error);
+    for (size_t i = 0; i < comparison->count; i++)
+        if (strcmp(comparison->entries[i].view.algorithm->name, name) == 0)
+            return give(&comparison->entries[i], dot + 1, value, origin, error);
+    return fplt_error_set(error, FPLT_BAD_VALUE,
+                          "%s: a parameter of %s is given, but %s is not among the algorithms that "
+                          "are compared",
+                          origin, name, name);
+}
+
+static fplt_status give_parameters(fplt_comparison *comparison, fplt_error *error)
+{
+    const fplt_settings *settings = comparison->wanted.settings;
+    const char *pairs = fplt_settings_text(settings, "parameters");
+    char key[128], value[128];
+    while (pairs && *pairs) {
+        pairs = fplt_pairs_next(pairs, key, sizeof key, value, sizeof value);
+        fplt_status status =
+            give_pair(comparison, key, value, fplt_settings_origin(settings, "parameters"), error);
+        if (status)
+            return status;
+    }
+    return FPLT_OK;
+}
+
+/* Stages */
+
+static void clear_stage(struct stage *stage)
+{
+    fplt_job_destroy(stage->job);
+    fplt__free(stage->curvatures);
+    *stage = (struct stage){NULL, NULL};
+}
+
+static fplt_status make_stage(const fplt_comparison *comparison, uint32_t run, struct stage *stage,
+                              fplt_error *error)
+{
+    *stage = (struct stage){NULL, NULL};
+    fplt_status status = fplt_job_create(comparison->settings, run, &stage->job, error);
+    if (!status)
+        status =
+            fplt__curvatures_find(fplt_job_see(stage->job)->objective, &stage->curvatures, error);
+    if (status)
+        clear_stage(stage);
+    return status;
+}
+
+/* `prox` has working memory of its own, so each user makes one. */
+static fplt_status make_case(const fplt_comparison *comparison, const struct stage *stage,
+                             uint32_t run, fplt__case *one, fplt_prox **prox, fplt_error *error)
+{
+    const fplt_job_view *view = fplt_job_see(stage->job);
+    size_t n = fplt_objective_dimension(view->objective);
+    fplt_status status =
+        fplt_job_composite(comparison->settings, n, fplt_objective_intercepts(view->objective),
+                           prox, error);
+    *one = (fplt__case){.objective = view->objective,
+                        .curvatures = stage->curvatures,
+                        .partial = view->participation,
+                        .prox = *prox,
+                        .seed = view->run.seed,
+                        .run = run};
+    return status;
+}
+
+/* Entries */
+
+static fplt_status fill_entry(fplt_comparison *comparison, struct entry *entry,
+                              const fplt_algorithm *algorithm, fplt_error *error)
+{
+    uint32_t runs = comparison->wanted.runs;
+    const char *what = "a comparison";
+    fplt_status status;
+    entry->view.algorithm = algorithm;
+    entry->view.runs = runs;
+    entry->tuned = fplt__tuned_none();
+    fplt__method_defaults(&entry->method, algorithm);
+    if ((status = fplt__alloc_into(&entry->judged, runs, sizeof *entry->judged, what, error)) ||
+        (status = fplt__alloc_into(&entry->diverged, runs, 1, what, error)))
+        return status;
+    return fplt__alloc_into(&entry->recordings, runs, sizeof *entry->recordings, what, error);
+}
+
+static fplt_status fill_entries(fplt_comparison *comparison, fplt_error *error)
+{
+    const fplt_compare_settings *wanted = &comparison->wanted;
+    size_t count = wanted->count;
+    for (count = wanted->algorithms ? count : 0; !wanted->algorithms && fplt_algorithm_list(count);)
+        count++;
+    fplt_status status = fplt__alloc_into(&comparison->entries, count, sizeof *comparison->entries,
+                                          "a comparison", error);
+    for (size_t i = 0; !status && i < count; i++, comparison->count++)
+        status =
+            fill_entry(comparison, &comparison->entries[i],
+                       wanted->algorithms ? wanted->algorithms[i] : fplt_algorithm_list(i), error);
+    return status;
+}
+
+/* The settings of the job with the method's algorithm. */
+static void adopt_run(fplt__method *method, const fplt_run_settings *run, unsigned threads)
+{
+    const fplt_algorithm *algorithm = method->run.algorithm;
+    method->run = *run;
+    method->run.algorithm = algorithm;
+    method->run.parameter = NULL;
+    method->run.threads = threads;
+    method->run.evaluate_every = run->evaluate_every ? run->evaluate_every : 1;
+}
+
+/* Methods that cannot do what is asked for stay in the list, with the reason. */
+static fplt_status admit(fplt_comparison *comparison, fplt_error *error)
+{
+    size_t admitted = 0;
+    fplt_prox *prox = NULL;
+    fplt__case one;
+    fplt_error reason = {FPLT_OK, ""};
+    fplt_status status = make_case(comparison, &comparison->shared, 0, &one, &prox, error);
+    for (size_t i = 0; !status && i < comparison->count; i++) {
+        struct entry *entry = &comparison->entries[i];
+        fplt__automatic automatic;
+        adopt_run(&entry->method, &fplt_job_see(comparison->shared.job)->run, 1);
+        fplt_status verdict = fplt__automatic_find(&one, &entry->method, &automatic, &reason);
+        if (verdict != FPLT_OK && verdict != FPLT_UNSUPPORTED && verdict != FPLT_BAD_VALUE)
+            status = verdict;
+        admitted += !verdict;
+        if (verdict) {
+            memcpy(entry->refusal, reason.text, sizeof entry->refusal);
+            entry->view.refusal = entry->refusal;
+        }
+    }
+    fplt_prox_destroy(prox);
+    if ((status || !admitted) && comparison->count) {
+        if (error)
+            *error = reason;
+        return status ? status : reason.status;
+    }
+    return status;
+}
+
+static struct entry *admitted_entry(const fplt_comparison *comparison, size_t index)
+{
+    for (size_t i = 0; i < comparison->count; i++)
+        if (!comparison->entries[i].view.refusal && index-- == 0)
+            return &comparison->entries[i];
+    return NULL;
+}
+
+static size_t admitted_count(const fplt_comparison *comparison)
+{
+    size_t count = 0;
+    while (admitted_entry(comparison, count))
+        count++;
+    return count;
+}
+
+/* Tuning */
+
+static const struct stage *tuning_stage(const fplt_comparison *comparison, size_t index)
+{
+    return comparison->generated ? &comparison->tuning[index % TUNING_SETS] : &comparison->shared;
+}
+
+/* Whether another key changes anything. */
+static fplt_status is_random(struct entry *entry, const fplt__case *one, int *random,
+                             fplt_error *error)
+{
+    fplt__judged first, second;
+    fplt__case other = *one;
+    other.run ^= UINT32_C(0x40000000);
+    fplt_status status;
+    if ((status = fplt__tuned_judge(&entry->tuned, &entry->method, one, 1, &first, error)) ||
+        (status = fplt__tuned_judge(&entry->tuned, &entry->method, &other, 1, &second, error)))
+        return status;
+    *random = first.rounds != second.rounds || first.gradients != second.gradients ||
+              first.criterion != second.criterion;
+    return FPLT_OK;
+}
+
+static fplt_status tune_on(fplt_comparison *comparison, struct entry *entry,
+                           const fplt__case *cases, fplt_error *error)
+{
+    int random;
+    size_t count = comparison->generated ? TUNING_SETS : 1;
+    fplt_status status = is_random(entry, &cases[0], &random, error);
+    if (status)
+        return status;
+    fplt__tuning tuning = {.method = &entry->method,
+                           .cases = cases,
+                           .count = random ? TUNING_RUNS : count,
+                           .points = comparison->wanted.points,
+                           .by_time = 1};
+    if ((status = fplt__tuning_run(&tuning, &entry->tuned, error)))
+        return status;
+    entry->view.points = entry->tuned.points;
+    entry->view.tuning_runs = (uint32_t)tuning.count;
+    return FPLT_OK;
+}
+
+static fplt_status tune_task(void *context, size_t index, fplt_error *error)
+{
+    fplt_comparison *comparison = context;
+    struct entry *entry = admitted_entry(comparison, index);
+    fplt__case cases[TUNING_RUNS];
+    fplt_prox *proxes[TUNING_RUNS] = {NULL};
+    fplt_status status = FPLT_OK;
+    for (uint32_t i = 0; !status && i < TUNING_RUNS; i++)
+        status = make_case(comparison, tuning_stage(comparison, i), TUNING_KEY + i, &cases[i],
+                           &proxes[i], error);
+    if (!status)
+        status = tune_on(comparison, entry, cases, error);
+    for (size_t i = 0; i < TUNING_RUNS; i++)
+        fplt_prox_destroy(proxes[i]);
+    return status;
+}
+
+static fplt_status tuning_stage_task(void *context, size_t index, fplt_error *error)
+{
+    fplt_comparison *comparison = context;
+    return make_stage(comparison, TUNING_KEY + (uint32_t)index, &comparison->tuning[index], error);
+}
+
+static fplt_status tune_all(fplt_comparison *comparison, fplt_error *error)
+{
+    const fplt__crew quiet = {.threads = comparison->crew.threads};
+    size_t count = admitted_count(comparison);
+    fplt_status status = FPLT_OK;
+    if (!comparison->wanted.tune)
+        return FPLT_OK;
+    if (comparison->generated)
+        status = fplt__crew_run(&quiet, TUNING_SETS, tuning_stage_task, comparison, 0, 0, error);
+    for (size_t i = 0; i < count; i++)
+        admitted_entry(comparison, i)->method.run.threads =
+            fplt__crew_share(&comparison->crew, count);
+    if (!status)
+        status = fplt__crew_run(&comparison->crew, count, tune_task, comparison, 0,
+                                comparison->total, error);
+    comparison->done = count;
+    for (size_t i = 0; i < TUNING_SETS; i++)
+        clear_stage(&comparison->tuning[i]);
+    return status;
+}
+
+/* Judging */
+
+static fplt_status judge_run(fplt_comparison *comparison, struct entry *entry,
+                             const struct stage *stage, uint32_t run, fplt_error *error)
+{
+    fplt__case one;
+    fplt__automatic automatic;
+    fplt_prox *prox = NULL;
+    double parameter[FPLT_MOST_PARAMETERS] = {0};
+    fplt_run_settings settings = entry->method.run;
+    fplt_status status = make_case(comparison, stage, run, &one, &prox, error);
+    if (!status && !(status = fplt__automatic_find(&one, &entry->method, &automatic, error))) {
+        fplt__tuned_apply(&entry->tuned, &entry->method, &automatic, parameter,
+                          &settings.training.step);
+        settings.parameter = parameter;
+        if (run == 0) {
+            memcpy(entry->view.parameter, parameter, sizeof parameter);
+            entry->view.step = settings.training.step;
+        }
+        status = fplt__trial_run(&one, &settings, HUGE_VAL, HUGE_VAL, &entry->recordings[run],
+                                 &entry->judged[run], error);
+    }
+    if (!status)
+        entry->diverged[run] = !entry->judged[run].converged && isinf(entry->judged[run].fine);
+    if (!status && entry == admitted_entry(comparison, 0))
+        comparison->targets[run] =
+            settings.tolerance *
+            (settings.relative ? entry->recordings[run].samples[0].criterion : 1);
+    fplt_prox_destroy(prox);
+    return status;
+}
+
+/* Data from files: a task is one run of one method. */
+static fplt_status judge_shared_task(void *context, size_t index, fplt_error *error)
+{
+    fplt_comparison *comparison = context;
+    size_t count = admitted_count(comparison);
+    return judge_run(comparison, admitted_entry(comparison, index % count), &comparison->shared,
+                     (uint32_t)(index / count), error);
+}
+
+/* Generated data: a task draws the data of one run and runs every method on them. */
+static fplt_status judge_generated_task(void *context, size_t index, fplt_error *error)
+{
+    fplt_comparison *comparison = context;
+    struct stage stage;
+    struct entry *entry;
+    fplt_status status = make_stage(comparison, (uint32_t)index, &stage, error);
+    if (status)
+        return status;
+    for (size_t i = 0; !status && (entry = admitted_entry(comparison, i)); i++)
+        status = judge_run(comparison, entry, &stage, (uint32_t)index, error);
+    clear_stage(&stage);
+    return status;
+}
+
+static size_t judging_tasks(const fplt_comparison *comparison)
+{
+    return comparison->wanted.runs * (comparison->generated ? 1 : admitted_count(comparison));
+}
+
+static fplt_status judge_all(fplt_comparison *comparison, fplt_error *error)
+{
+    size_t tasks = judging_tasks(comparison);
+    for (size_t i = 0; i < comparison->count; i++)
+        comparison->entries[i].method.run.threads = fplt__crew_share(&comparison->crew, tasks);
+    return fplt__crew_run(&comparison->crew, tasks,
+                          comparison->generated ? judge_generated_task : judge_shared_task,
+                          comparison, comparison->done, comparison->total, error);
+}
+
+/* Medians */
+
+static fplt_spread spread_of(const struct entry *entry, double *room, size_t field)
+{
+    for (uint32_t r = 0; r < entry->view.runs; r++) {
+        const fplt__judged *judged = &entry->judged[r];
+        double value;
+        memcpy(&value, (const char *)judged + field, sizeof value);
+        room[r] = judged->converged ? value : HUGE_VAL;
+    }
+    fplt__sort(room, entry->view.runs);
+    return (fplt_spread){fplt__quantile(room, entry->view.runs, 0.25),
+                         fplt__quantile(room, entry->view.runs, 0.5),
+                         fplt__quantile(room, entry->view.runs, 0.75)};
+}
+
+static double median_at(const struct entry *entry, double *room, size_t k, size_t field)
+{
+    for (uint32_t r = 0; r < entry->view.runs; r++) {
+        const fplt__recording *recording = &entry->recordings[r];
+        const fplt__sample *sample =
+            &recording->samples[k < recording->count ? k : recording->count - 1];
+        memcpy(&room[r], (const char *)sample + field, sizeof *room);
+    }
+    fplt__sort(room, entry->view.runs);
+    return fplt__quantile(room, entry->view.runs, 0.5);
+}
+
+/* Up to where the median has reached the target: beyond it fewer and fewer runs go on. */
+static fplt_status draw_curve(struct entry *entry, double target, double *room, fplt_error *error)
+{
+    static const size_t fields[] = {offsetof(fplt__sample, gradients),
+                                    offsetof(fplt__sample, vectors),
+                                    offsetof(fplt__sample, paper_time),
+                                    offsetof(fplt__sample, criterion)};
+    size_t longest = 0, count = 0;
+    for (uint32_t r = 0; r < entry->view.runs; r++)
+        longest = entry->recordings[r].count > longest ? entry->recordings[r].count : longest;
+    while (count < longest && median_at(entry, room, count++, fields[3]) > target)
+        ;
+    fplt_status status =
+        fplt__alloc_into(&entry->curve, CURVES * count, sizeof(double), "a curve", error);
+    if (status)
+        return status;
+    for (size_t k = 0; k < count; k++) {
+        entry->curve[k] = (double)(k * entry->method.run.evaluate_every);
+        for (size_t f = 0; f < 4; f++)
+            entry->curve[(f + 1) * count + k] = median_at(entry, room, k, fields[f]);
+    }
+    double *curve = entry->curve;
+    entry->view.curve = (fplt_curve){
+        count, curve, curve + count, curve + 2 * count, curve + 3 * count, curve + 4 * count};
+    return FPLT_OK;
+}
+
+static fplt_status sum_up(fplt_comparison *comparison, fplt_error *error)
+{
+    uint32_t runs = comparison->wanted.runs;
+    double *room;
+    struct entry *entry;
+    fplt_status status = fplt__alloc_into(&room, runs, sizeof *room, "medians", error);
+    fplt__sort(comparison->targets, runs);
+    comparison->target = fplt__quantile(comparison->targets, runs, 0.5);
+    for (size_t i = 0; !status && (entry = admitted_entry(comparison, i)); i++) {
+        for (uint32_t r = 0; r < runs; r++) {
+            entry->view.failures += !entry->judged[r].converged;
+            entry->view.diverged += entry->diverged[r];
+        }
+        entry->view.rounds = spread_of(entry, room, offsetof(fplt__judged, rounds));
+        entry->view.gradients = spread_of(entry, room, offsetof(fplt__judged, gradients));
+        entry->view.vectors = spread_of(entry, room, offsetof(fplt__judged, vectors));
+        entry->view.time = spread_of(entry, room, offsetof(fplt__judged, time));
+        entry->view.paper_time = spread_of(entry, room, offsetof(fplt__judged, paper_time));
+        status = draw_curve(entry, comparison->target, room, error);
+    }
+    fplt__free(room);
+    return status;
+}
+
+/* The whole */
+
+static fplt_status check(const fplt_compare_settings *wanted, fplt_error *error)
+{
+    if (!wanted->runs)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "runs is 0, but it must be at least 1");
+    if (!(fplt_settings_real(wanted->settings, "tolerance") > 0))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "tolerance is 0, but a comparison needs a common criterion to reach: "
+                              "it must be above 0");
+    if (strcmp(fplt_settings_text(wanted->settings, "start"), "model") == 0)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "start is model, but a comparison begins at zero, random or prior: a "
+                              "trained model would be the answer already");
+    return FPLT_OK;
+}
+
+static fplt_status build(fplt_comparison *comparison, fplt_error *error)
+{
+    fplt_status status;
+    if ((status = check(&comparison->wanted, error)) ||
+        (status = copy_settings(comparison, error)) || (status = fill_entries(comparison, error)) ||
+        (status = give_parameters(comparison, error)) ||
+        (status = fplt__alloc_into(&comparison->targets, comparison->wanted.runs, sizeof(double),
+                                   "a comparison", error)) ||
+        (status = make_stage(comparison, 0, &comparison->shared, error)) ||
+        (status = admit(comparison, error)))
+        return status;
+    comparison->total =
+        judging_tasks(comparison) + (comparison->wanted.tune ? admitted_count(comparison) : 0);
+    if ((status = tune_all(comparison, error)) || (status = judge_all(comparison, error)))
+        return status;
+    return sum_up(comparison, error);
+}
+
+fplt_status fplt_comparison_create(const fplt_compare_settings *settings, fplt_comparison **out,
+                                   fplt_error *error)
+{
+    fplt_comparison *comparison;
+    *out = NULL;
+    fplt_status status =
+        fplt__alloc_into(&comparison, 1, sizeof *comparison, "a comparison", error);
+    if (status)
+        return status;
+    comparison->wanted = *settings;
+    comparison->crew = (fplt__crew){settings->threads, settings->watch, settings->context};
+    if ((status = build(comparison, error))) {
+        fplt_comparison_destroy(comparison);
+        return status;
+    }
+    *out = comparison;
+    return FPLT_OK;
+}
+
+void fplt_comparison_destroy(fplt_comparison *comparison)
+{
+    if (!comparison)
+        return;
+    for (size_t i = 0; i < comparison->count; i++) {
+        struct entry *entry = &comparison->entries[i];
+        for (uint32_t r = 0; entry->recordings && r < comparison->wanted.runs; r++)
+            fplt__free(entry->recordings[r].samples);
+        fplt__free(entry->recordings);
+        fplt__free(entry->judged);
+        fplt__free(entry->diverged);
+        fplt__free(entry->curve);
+    }
+    for (size_t i = 0; i < TUNING_SETS; i++)
+        clear_stage(&comparison->tuning[i]);
+    clear_stage(&comparison->shared);
+    fplt__free(comparison->entries);
+    fplt__free(comparison->targets);
+    fplt_settings_destroy(comparison->settings);
+    fplt__free(comparison);
+}
+
+size_t fplt_comparison_count(const fplt_comparison *comparison)
+{
+    return comparison->count;
+}
+
+const fplt_compared *fplt_comparison_get(const fplt_comparison *comparison, size_t index)
+{
+    return index < comparison->count ? &comparison->entries[index].view : NULL;
+}
+
+double fplt_comparison_target(const fplt_comparison *comparison)
+{
+    return comparison->target;
+}

@@ -1,0 +1,43 @@
+/* Problems for experiments, and order statistics. */
+#include "lab/tuning/scene.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+fplt_status fplt__curvatures_find(const fplt_objective *objective, fplt_curvature **curvatures,
+                                  fplt_error *error)
+{
+    uint32_t agents = fplt_objective_agents(objective);
+    fplt_status status =
+        fplt__alloc_into(curvatures, agents, sizeof **curvatures, "curvatures", error);
+    for (uint32_t i = 0; !status && i < agents; i++)
+        status = fplt_objective_curvature(objective, i, 0, &(*curvatures)[i], error);
+    return status;
+}
+
+fplt_status fplt__scene_make(const fplt_generate_settings *data,
+                             const fplt_objective_settings *cost, fplt__scene *scene,
+                             fplt_error *error)
+{
+    fplt_dataset *dataset;
+    *scene = (fplt__scene){NULL, NULL};
+    fplt_status status = fplt_dataset_generate(data, &dataset, error);
+    if (status)
+        return status;
+    status = fplt_objective_create(cost, dataset, &scene->objective, error);
+    fplt_dataset_destroy(dataset);
+    if (!status)
+        status = fplt__curvatures_find(scene->objective, &scene->curvatures, error);
+    if (status)
+        fplt__scene_clear(scene);
+    return status;
+}
+
+void fplt__scene_clear(fplt__scene *scene)
+{
+    fplt_objective_destroy(scene->objective);
+    fplt__free(scene->curvatures);
+    *scene = (fplt__scene){NULL, NULL};
+}

@@ -1,0 +1,733 @@
+/* Private jobs: what may stand in the settings, and the run that follows from public numbers.
+ *
+ * The plan chooses what is not given. For every candidate of rho, step, epochs and rounds the noise
+ * that the budget asks for is found, and the candidate whose model is expected nearest to the
+ * minimiser wins. What is expected comes from quadratic costs of equal curvature: there the mean
+ * state of all agents follows Fed-PLT's recursion by itself [Fed-PLT Algorithm 1]. */
+#include "fedplt/promise.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "promise/promise.h"
+#include "fedplt/noise.h"
+#include "fedplt/steps.h"
+#include "base/machine.h"
+
+static const char by_privacy[] = "privacy";
+
+const fplt_setting fplt_promise_table[] = {
+    {"privacy.epsilon", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
+     "promise (epsilon, delta)-privacy of every record; the noise follows", 0, 0},
+    {"privacy.delta", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "1e-5", 0, 1, NULL,
+     "the delta of the promise", 0, 0},
+    {"privacy.tau", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
+     "noise scale instead of epsilon: each local step adds N(0, 2 gamma tau^2)", 0, 0},
+    {"privacy.threat", FPLT_CHOICE, 0, "transcript", 0, 0,
+     "transcript|broadcast|secagg|final-y|final-x|paper",
+     "what the adversary sees; transcript: every message", 0, 0},
+    {"privacy.rows", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
+     "bound on the norm of a row, from knowledge and not from the data; longer rows are shortened "
+     "to it; by default radius, or else 1",
+     0, 0},
+    {"privacy.noise", FPLT_CHOICE, 0, "secure", 0, 0, "secure|simulated",
+     "random source; simulated: from the seed, for experiments, not private", 0, 0},
+    {"privacy.diagnose", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "measure and show losses without noise: the output is then not private", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+/* ---- settings ---- */
+
+static int is(const fplt_settings *settings, const char *name, const char *word)
+{
+    const char *text = fplt_settings_text(settings, name);
+    return text && strcmp(text, word) == 0;
+}
+
+/* Given by a person, not by an earlier plan. */
+static int is_given(const fplt_settings *settings, const char *name)
+{
+    const char *origin;
+    if (!fplt_settings_find(settings, name) || !fplt_settings_given(settings, name))
+        return 0;
+    if (fplt_settings_is_auto(settings, name))
+        return 0;
+    origin = fplt_settings_origin(settings, name);
+    return !origin || strcmp(origin, by_privacy) != 0;
+}
+
+int fplt_promise_wanted(const fplt_settings *settings)
+{
+    return fplt_settings_given(settings, "privacy.epsilon") ||
+           fplt_settings_given(settings, "privacy.tau");
+}
+
+static int wants_stop(const fplt_settings *settings, const char *name)
+{
+    return fplt_settings_real(settings, name) > 0;
+}
+
+static int wants_measures(const fplt_settings *settings, const char *name)
+{
+    return fplt_settings_integer(settings, name) > 0 &&
+           !fplt_settings_switch(settings, "privacy.diagnose");
+}
+
+static int wants_scaling(const fplt_settings *settings, const char *name)
+{
+    return !is(settings, name, "no");
+}
+
+static int wants_model(const fplt_settings *settings, const char *name)
+{
+    return is(settings, name, "model");
+}
+
+static int wants_agents(const fplt_settings *settings, const char *name)
+{
+    return fplt_settings_switch(settings, name) && is(settings, "privacy.threat", "final-y");
+}
+
+static const struct conflict {
+    const char *name;
+    int (*holds)(const fplt_settings *settings, const char *name); /* NULL: when given */
+    const char *reason;
+} conflicts[] = {
+    {"tolerance", wants_stop,
+     "a gradient norm without noise would decide when it stops; all rounds are run, leave it out"},
+    {"change", wants_stop, "the run may not stop on the data; all rounds are run, leave it out"},
+    {"eval-every", wants_measures,
+     "a loss without noise may not leave an agent; privacy.diagnose measures, and says that the "
+     "output is then not private"},
+    {"standardise", wants_scaling,
+     "the columns' own statistics tell of the records; scale the columns by known bounds "
+     "beforehand"},
+    {"start", wants_model,
+     "nothing is known of what the starting model was trained on; start from zero"},
+    {"uncoordinated", NULL, "all agents need the same training for one promise"},
+    {"tau", NULL, "the noise belongs to the promise; give privacy.tau instead"},
+    {"checkpoint", NULL,
+     "a run that can go on twice from one state sends rounds that nobody charges"},
+    {"resume", NULL, "a run that can go on twice from one state sends rounds that nobody charges"},
+    {"agents-models", wants_agents, "the promise for final-y covers the coordinator's model only"},
+};
+
+static fplt_status refuse_conflicts(const fplt_settings *settings, fplt_error *error)
+{
+    for (size_t i = 0; i < sizeof conflicts / sizeof *conflicts; i++) {
+        const struct conflict *conflict = &conflicts[i];
+        if (!is_given(settings, conflict->name) ||
+            (conflict->holds && !conflict->holds(settings, conflict->name)))
+            continue;
+        return fplt_error_set(error, FPLT_UNSUPPORTED, "%s: %s cannot be used with privacy: %s",
+                              fplt_settings_origin(settings, conflict->name), conflict->name,
+                              conflict->reason);
+    }
+    return FPLT_OK;
+}
+
+static fplt_status check_section(const fplt_settings *settings, fplt_error *error)
+{
+    int epsilon = fplt_settings_given(settings, "privacy.epsilon");
+    int tau = fplt_settings_given(settings, "privacy.tau");
+    if (epsilon && tau)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: privacy.tau and privacy.epsilon are both given, but one follows "
+                              "from the other; leave one out",
+                              fplt_settings_origin(settings, "privacy.tau"));
+    for (const fplt_setting *row = fplt_promise_table; row->name && !epsilon && !tau; row++)
+        if (fplt_settings_given(settings, row->name))
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "%s: %s is given, but no promise is asked for; add "
+                                  "privacy.epsilon",
+                                  fplt_settings_origin(settings, row->name), row->name);
+    if (tau && !is_given(settings, "rounds"))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: privacy.tau needs rounds: the promise grows with them",
+                              fplt_settings_origin(settings, "privacy.tau"));
+    if (is(settings, "privacy.threat", "paper"))
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "%s: the threat model paper is Prop. 4 as printed, which does not "
+                              "hold; no run can promise it (fedplt privacy epsilon shows it)",
+                              fplt_settings_origin(settings, "privacy.threat"));
+    return FPLT_OK;
+}
+
+static fplt_status check_solver(const fplt_settings *settings, fplt_error *error)
+{
+    if (!is_given(settings, "solver"))
+        return FPLT_OK;
+    const fplt_solver *solver = fplt_solver_find(fplt_settings_text(settings, "solver"));
+    fplt_privacy_facts facts = {.algorithm = solver->name};
+    fplt_privacy_mechanism any = fplt_privacy_defaults();
+    if (solver->traits & FPLT_NOISY)
+        return FPLT_OK;
+    facts.shuffled_batches = (solver->traits & FPLT_STOCHASTIC) != 0;
+    facts.uses_second_order =
+        solver->traits & FPLT_MINIMISER && !(solver->traits & (FPLT_ACCELERATED | FPLT_STOCHASTIC));
+    if (facts.shuffled_batches || facts.uses_second_order)
+        fplt_privacy_check(&any, &facts, error);
+    else
+        fplt_error_set(error, FPLT_UNSUPPORTED,
+                       "the solver %s adds no noise; take noisy or noisy-accelerated, or leave "
+                       "solver out",
+                       solver->name);
+    if (error)
+        fplt_error_prefix(error, "%s", fplt_settings_origin(settings, "solver"));
+    return FPLT_UNSUPPORTED;
+}
+
+static fplt_status set_text(fplt_settings *settings, const char *name, const char *value,
+                            fplt_error *error)
+{
+    return fplt_settings_set(settings, name, value, by_privacy, error);
+}
+
+static fplt_status set_number(fplt_settings *settings, const char *name, double value,
+                              fplt_error *error)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.17g", value);
+    return set_text(settings, name, text, error);
+}
+
+static fplt_status set_rows(fplt_settings *settings, fplt_error *error)
+{
+    double radius = is_given(settings, "radius") ? fplt_settings_real(settings, "radius") : 0;
+    int declared = fplt_settings_given(settings, "privacy.rows");
+    double rows = declared ? fplt_settings_real(settings, "privacy.rows") : radius > 0 ? radius : 1;
+    if (declared && radius > 0 && radius != rows)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: radius is %g and privacy.rows %g, but both are the bound on the "
+                              "norm of a row; leave one out",
+                              fplt_settings_origin(settings, "radius"), radius, rows);
+    return set_number(settings, "radius", rows, error);
+}
+
+/* What an earlier plan wrote is not what a person gave. */
+static fplt_status forget_plan(fplt_settings *settings, fplt_error *error)
+{
+    static const char *const automatic[] = {"gamma", "rho"};
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; !status && i < 2; i++)
+        if (fplt_settings_find(settings, automatic[i]) &&
+            fplt_settings_given(settings, automatic[i]) && !is_given(settings, automatic[i]))
+            status = set_text(settings, automatic[i], "auto", error);
+    return status;
+}
+
+fplt_status fplt_promise_prepare(fplt_settings *settings, fplt_error *error)
+{
+    fplt_status status = check_section(settings, error);
+    if (status || !fplt_promise_wanted(settings))
+        return status;
+    if ((status = refuse_conflicts(settings, error)) || (status = check_solver(settings, error)) ||
+        (status = set_rows(settings, error)) || (status = forget_plan(settings, error)) ||
+        (status = set_text(settings, "tolerance", "0", error)) ||
+        (status = set_text(settings, "change", "0", error)) ||
+        (status = set_text(settings, "tau", "1", error)))
+        return status;
+    if (!is_given(settings, "solver") && (status = set_text(settings, "solver", "noisy", error)))
+        return status;
+    if (!fplt_settings_switch(settings, "privacy.diagnose"))
+        return set_text(settings, "eval-every", "0", error);
+    return FPLT_OK;
+}
+
+fplt_status fplt_promise_job(const fplt_settings *settings, uint32_t run, fplt_job **job,
+                             fplt_error *error)
+{
+    return fplt_promise_wanted(settings) ? fplt_job_create_public(settings, run, job, error)
+                                         : fplt_job_create(settings, run, job, error);
+}
+
+/* ---- noise ---- */
+
+static fplt_status add_secure(void *context, double step, double tau, const double *mean,
+                              double *out, size_t count)
+{
+    return fplt_noise_add(context, step, tau, mean, out, count, NULL);
+}
+
+static fplt_status admit_secure(void *context, double step, double tau, const char *what,
+                                const double *vector, size_t count, fplt_error *error)
+{
+    (void)context;
+    return fplt_noise_admit(step, tau, what, vector, count, error);
+}
+
+fplt_noise_source fplt__secure_source(fplt_noise *noise)
+{
+    return (fplt_noise_source){.add = add_secure, .context = noise, .admit = admit_secure};
+}
+
+/* ---- the plan ---- */
+
+struct fplt_promise {
+    fplt_promise_view view;
+    uint64_t *records;         /* owned */
+    const char **names;        /* owned array of borrowed texts */
+    fplt_noise_source *source; /* owned; one a thread */
+    unsigned sources;
+    double parameter[FPLT_MOST_PARAMETERS];
+    /* As the settings have them, NaN and 0 where they are auto: what the job made of auto may come
+     * from the data's own curvature. */
+    double given[FPLT_MOST_PARAMETERS], given_step;
+    fplt_facts facts;
+    int rho; /* index of the parameter, or -1 */
+};
+
+/* What the error of a model consists of on quadratic costs of curvature `curve`, all agents alike:
+ * x and z are means over the agents, relative to a minimiser at 1; the noise is that of one
+ * coordinate, divided by the number of agents. */
+struct moments {
+    double x, z;       /* mean */
+    double xx, xz, zz; /* covariance */
+};
+
+static double model_error(const fplt_promise_view *view, const fplt_privacy_mechanism *mechanism,
+                          uint64_t epochs, double curve, double distance)
+{
+    double pull = mechanism->inverse_rho, gamma = mechanism->step;
+    double factor = 1 - gamma * (curve + pull);
+    double decay = pow(factor, (double)epochs);
+    double steps = fabs(factor) < 1 ? (1 - decay * decay) / (1 - factor * factor) : (double)epochs;
+    double fresh = 2 * gamma * mechanism->noise_tau * mechanism->noise_tau * steps / view->agents;
+    int reflected = view->algorithm->splits;
+    struct moments now = {0, 0, 0, 0, 0};
+    for (uint64_t round = 0; round < mechanism->rounds; round++) {
+        /* x+ = decay x + (1 - decay) (curve + pull v) / (curve + pull), v = z, the mean of 2y - z */
+        double a = decay, b = (1 - decay) * pull / (curve + pull);
+        double shift = (1 - decay) * curve / (curve + pull);
+        struct moments next;
+        next.x = a * now.x + b * now.z + shift;
+        next.xx = a * a * now.xx + 2 * a * b * now.xz + b * b * now.zz + fresh;
+        if (reflected) {                            /* z+ = 2 x+ - z */
+            double cross = a * now.xz + b * now.zz; /* of x+ and z */
+            next.z = 2 * next.x - now.z;
+            next.xz = 2 * next.xx - cross;
+            next.zz = 4 * next.xx - 4 * cross + now.zz;
+        } else {
+            next.z = next.x;
+            next.xz = next.zz = next.xx;
+        }
+        now = next;
+    }
+    double bias = (1 - now.z) * distance;
+    return bias * bias + (double)mechanism->dimension * now.zz;
+}
+
+/* Typical curvatures: the trace of a Hessian is at most its bound, so a coordinate has about an n-th
+ * of it, and the steepest direction half of it. A quarter of the records' gradients at most adds up
+ * at the start, the rest cancels: so the minimiser is about a quarter of the gradient bound over the
+ * curvature away. */
+double fplt_promise_predict(const fplt_promise_view *view, const fplt_privacy_mechanism *mechanism,
+                            uint64_t epochs)
+{
+    double low = view->curvature.lowest, range = view->curvature.highest - low;
+    double n = (double)mechanism->dimension, sum = 0;
+    double curves[] = {fmax(low, 0) + range / (n + 1), fmax(low, 0) + range / 2};
+    for (size_t i = 0; i < 2; i++) {
+        double distance = view->constants.gradient / 4 / curves[i];
+        sum += model_error(view, mechanism, epochs, curves[i], distance) / (distance * distance);
+    }
+    return sum / 2;
+}
+
+static double share_of(const fplt_promise_view *view, uint32_t agent)
+{
+    double total = 0;
+    if (!view->weigh_rows)
+        return 1;
+    for (uint32_t i = 0; i < view->agents; i++)
+        total += (double)view->records[i];
+    return (double)view->records[agent] * view->agents / total;
+}
+
+static fplt_privacy_mechanism mechanism_of(const fplt_promise_view *view, uint32_t agent)
+{
+    fplt_privacy_mechanism mechanism = view->mechanism;
+    mechanism.records = view->records[agent];
+    mechanism.sensitivity = view->constants.sensitivity * share_of(view, agent);
+    return mechanism;
+}
+
+fplt_status fplt_promise_claim(const fplt_promise_view *view, uint32_t agent, uint64_t rounds,
+                               fplt_privacy_claim *claim, double *epsilon, fplt_error *error)
+{
+    fplt_privacy_mechanism mechanism = mechanism_of(view, agent);
+    mechanism.rounds = rounds;
+    fplt_status status = fplt_privacy_claim_make(&mechanism, view->threat->name, claim, error);
+    return status ? status
+                  : fplt_privacy_epsilon(claim, FPLT_CONVERT_BEST, view->delta, epsilon, error);
+}
+
+/* The regulariser's least and largest curvature; an intercept is not regularised. */
+static fplt_curvature regulariser_curvature(const char *name, double weight, int intercept)
+{
+    fplt_curvature curvature = {0, 0};
+    if (strcmp(name, "ridge") == 0)
+        curvature = (fplt_curvature){weight, weight};
+    else if (strcmp(name, "nonconvex") == 0)
+        curvature = (fplt_curvature){-weight / 2, 2 * weight};
+    if (intercept)
+        curvature.lowest = fmin(curvature.lowest, 0);
+    return curvature;
+}
+
+fplt_status fplt__promise_bounds(fplt_promise_view *view, fplt_error *error)
+{
+    fplt_status status = fplt_privacy_loss_constants(&view->loss, &view->constants, error);
+    if (status)
+        return status;
+    fplt_curvature curvature =
+        regulariser_curvature(view->regulariser, view->regulariser_weight, view->loss.intercept);
+    curvature.highest += view->constants.curvature;
+    double least = HUGE_VAL, most = 0;
+    view->worst = 0;
+    for (uint32_t i = 0; i < view->agents; i++) {
+        double share = share_of(view, i);
+        least = fmin(least, share);
+        most = fmax(most, share);
+        if (share / (double)view->records[i] >
+            share_of(view, view->worst) / (double)view->records[view->worst])
+            view->worst = i;
+    }
+    view->curvature.lowest = curvature.lowest * (curvature.lowest > 0 ? least : most);
+    view->curvature.highest = curvature.highest * most;
+    return FPLT_OK;
+}
+
+static fplt_status read_problem(fplt_promise *plan, const fplt_settings *settings,
+                                const fplt_job_view *job, fplt_error *error)
+{
+    fplt_promise_view *view = &plan->view;
+    fplt_status status;
+    view->agents = fplt_objective_agents(job->objective);
+    if ((status = fplt__alloc_into(&plan->records, view->agents, sizeof *plan->records,
+                                   "the private plan", error)) ||
+        (status = fplt__alloc_into(&plan->names, view->agents, sizeof *plan->names,
+                                   "the private plan", error)))
+        return status;
+    view->records = plan->records;
+    view->names = plan->names;
+    for (uint32_t i = 0; i < view->agents; i++) {
+        plan->records[i] = fplt_objective_records(job->objective, i);
+        plan->names[i] = fplt_dataset_agent_name(job->training, i);
+    }
+    view->epsilon = fplt_settings_given(settings, "privacy.epsilon")
+                        ? fplt_settings_real(settings, "privacy.epsilon")
+                        : NAN;
+    view->delta = fplt_settings_real(settings, "privacy.delta");
+    view->secure = is(settings, "privacy.noise", "secure");
+    view->diagnosed = fplt_settings_switch(settings, "privacy.diagnose");
+    view->loss = (fplt_privacy_loss){.name = job->cost.loss,
+                                     .row_norm = job->transform->radius,
+                                     .intercept = job->cost.intercept,
+                                     .huber_delta = job->cost.huber_delta,
+                                     .clip = job->cost.clip};
+    view->regulariser = job->cost.regulariser;
+    view->regulariser_weight = job->cost.weight;
+    view->weigh_rows = job->cost.weigh_rows;
+    view->algorithm = job->run.algorithm;
+    view->solver = job->run.training.solver;
+    view->rho = NAN;
+    view->predicted = NAN;
+    fplt_algorithm_read(view->algorithm, settings, plan->given);
+    plan->given_step =
+        fplt_settings_is_auto(settings, "gamma") ? 0 : fplt_settings_real(settings, "gamma");
+    if ((status = fplt_privacy_threat_find(fplt_settings_text(settings, "privacy.threat"),
+                                           &view->threat, error)))
+        return status;
+    return fplt__promise_bounds(view, error);
+}
+
+static uint32_t expected_cohort(const fplt_job_view *job, uint32_t agents)
+{
+    double cohort = 0;
+    for (uint32_t i = 0; i < agents; i++)
+        cohort += fplt_participation_rate(job->participation, i);
+    return cohort < 1 ? 1 : (uint32_t)lround(cohort);
+}
+
+/* Whether the coordinator draws the number of local steps of each round. */
+static fplt_status draws_epochs(const fplt_promise *plan, int *draws, fplt_error *error)
+{
+    fplt_plan trial = {.algorithm = plan->view.algorithm,
+                       .agents = plan->view.agents,
+                       .dimension = plan->facts.dimension};
+    fplt_hub *hub;
+    fplt_round round;
+    memcpy(trial.parameter, plan->parameter, sizeof trial.parameter);
+    fplt_status status = fplt_hub_create(&trial, NULL, NULL, &hub, error);
+    if (status)
+        return status;
+    fplt_hub_plan(hub, 0, plan->view.agents, &round);
+    *draws = round.epochs > 0;
+    fplt_hub_destroy(hub);
+    return FPLT_OK;
+}
+
+static fplt_status start_mechanism(fplt_promise *plan, const fplt_settings *settings,
+                                   const fplt_job_view *job, fplt_error *error)
+{
+    fplt_promise_view *view = &plan->view;
+    fplt_privacy_mechanism *mechanism = &view->mechanism;
+    int full = fplt_participation_is_full(job->participation);
+    int accelerated = (view->solver->traits & FPLT_ACCELERATED) != 0;
+    fplt_status status = fplt_algorithm_allow(view->algorithm, view->solver, !full,
+                                              !fplt_prox_is_zero(job->prox), 1, error);
+    if (status)
+        return status;
+    plan->facts =
+        (fplt_facts){.curvature = view->curvature,
+                     .agents = view->agents,
+                     .cohort = expected_cohort(job, view->agents),
+                     .epochs = is_given(settings, "epochs") ? job->run.training.epochs
+                                                            : fplt_training_defaults().epochs,
+                     .dimension = fplt_objective_dimension(job->objective),
+                     .claim = 1};
+    plan->rho = fplt_algorithm_parameter(view->algorithm, "rho");
+    *mechanism = fplt_privacy_defaults();
+    mechanism->strong_convexity = view->curvature.lowest;
+    mechanism->smoothness = view->curvature.highest;
+    mechanism->contraction = view->constants.contraction && !accelerated;
+    /* Theorem F is about Fed-PLT's own recursion */
+    mechanism->full_participation = full && view->algorithm->splits;
+    mechanism->lattice = 1;
+    mechanism->dimension = plan->facts.dimension;
+    mechanism->agents = view->agents;
+    mechanism->rounds = job->run.rounds;
+    mechanism->noise_tau = 1;
+    return FPLT_OK;
+}
+
+/* A candidate: what is not given is NaN or 0. */
+struct candidate {
+    double rho_factor, step_factor; /* of the automatic values */
+    uint64_t epochs, rounds;
+};
+
+/* The mechanism of the worst agent for a candidate, without its noise. */
+static fplt_status resolve(const fplt_promise *plan, const struct candidate *candidate,
+                           double *parameter, fplt_privacy_mechanism *mechanism, fplt_error *error)
+{
+    const fplt_promise_view *view = &plan->view;
+    const fplt_algorithm *algorithm = view->algorithm;
+    fplt_facts facts = plan->facts;
+    facts.epochs = (uint32_t)candidate->epochs;
+    memcpy(parameter, plan->given, sizeof plan->given);
+    fplt_status status = fplt_algorithm_resolve(algorithm, &facts, parameter, error);
+    if (status)
+        return status;
+    if (plan->rho >= 0 && view->planned_rho)
+        parameter[plan->rho] *= candidate->rho_factor;
+    *mechanism = mechanism_of(view, view->worst);
+    mechanism->inverse_rho = algorithm->inverse_rho ? algorithm->inverse_rho(&facts, parameter) : 0;
+    mechanism->epochs = view->drawn_epochs ? FPLT_EPOCHS_UNBOUNDED : candidate->epochs;
+    mechanism->rounds = candidate->rounds;
+    mechanism->step = plan->given_step;
+    if (mechanism->step == 0 && view->solver->traits & FPLT_ACCELERATED)
+        mechanism->step = 1 / (view->curvature.highest + mechanism->inverse_rho);
+    else if (mechanism->step == 0)
+        mechanism->step = algorithm->step(&facts, parameter) * candidate->step_factor;
+    /* without a curvature that holds a round together, steps are charged one by one */
+    if (view->curvature.lowest + mechanism->inverse_rho <= 0)
+        mechanism->contraction = 0;
+    return FPLT_OK;
+}
+
+static fplt_status calibrate(const fplt_promise *plan, double tau,
+                             fplt_privacy_mechanism *mechanism, fplt_error *error)
+{
+    const fplt_promise_view *view = &plan->view;
+    fplt_privacy_budget budget = {view->epsilon, view->delta, FPLT_CONVERT_BEST};
+    mechanism->noise_tau = tau;
+    if (tau > 0)
+        return FPLT_OK;
+    return fplt_privacy_calibrate_noise(mechanism, view->threat->name, &budget,
+                                        &mechanism->noise_tau, error);
+}
+
+static uint64_t next_on_grid(uint64_t value)
+{
+    return value + (value < 5 ? 1 : value / 4);
+}
+
+enum { MOST_EPOCHS = 64, MOST_ROUNDS = 400 };
+
+/* The search over what is not given. */
+struct search {
+    const fplt_promise *plan;
+    double tau; /* 0: whatever the budget asks for */
+    struct candidate best;
+    double least;
+};
+
+/* Over the rounds of a candidate: first the bias falls, then the noise grows, and once the error is
+ * far above the best of the row nothing better follows. */
+static void search_rounds(struct search *search, struct candidate trial)
+{
+    const fplt_promise_view *view = &search->plan->view;
+    double row = INFINITY;
+    for (;; trial.rounds = next_on_grid(trial.rounds)) {
+        double parameter[FPLT_MOST_PARAMETERS];
+        fplt_privacy_mechanism mechanism;
+        if (resolve(search->plan, &trial, parameter, &mechanism, NULL) ||
+            calibrate(search->plan, search->tau, &mechanism, NULL))
+            return;
+        double error = fplt_promise_predict(view, &mechanism, trial.epochs);
+        if (error < search->least * (1 - 1e-3)) {
+            search->least = error;
+            search->best = trial;
+        }
+        row = fmin(row, error);
+        if (!view->planned_rounds || trial.rounds > MOST_ROUNDS || error > 3 * row)
+            return;
+    }
+}
+
+/* The candidate with the least predicted error; those that fail are passed over. */
+static void search_all(struct search *search)
+{
+    const fplt_promise_view *view = &search->plan->view;
+    struct candidate trial = search->best;
+    int rhos = view->planned_rho ? 7 : 1, steps = view->planned_step ? 6 : 1;
+    for (int i = 0; i < rhos * steps; i++) {
+        trial.rho_factor = view->planned_rho ? ldexp(1, i % rhos - 3) : 1;
+        trial.step_factor = ldexp(1, -(i / rhos));
+        if (view->planned_rounds)
+            trial.rounds = 1;
+        if (!view->planned_epochs) {
+            search_rounds(search, trial);
+            continue;
+        }
+        for (trial.epochs = 1; trial.epochs <= MOST_EPOCHS;
+             trial.epochs = next_on_grid(trial.epochs))
+            search_rounds(search, trial);
+    }
+}
+
+static fplt_status decide(fplt_promise *plan, const fplt_settings *settings,
+                          const fplt_job_view *job, fplt_error *error)
+{
+    fplt_promise_view *view = &plan->view;
+    double tau = fplt_settings_given(settings, "privacy.tau")
+                     ? fplt_settings_real(settings, "privacy.tau")
+                     : 0;
+    struct candidate chosen = {1, 1, plan->facts.epochs, job->run.rounds};
+    fplt_status status;
+    fplt_privacy_mechanism mechanism;
+    if ((status = resolve(plan, &chosen, plan->parameter, &mechanism, error)) ||
+        (status = draws_epochs(plan, &view->drawn_epochs, error)))
+        return status;
+    view->planned_epochs = !is_given(settings, "epochs");
+    view->planned_rounds = !tau && !is_given(settings, "rounds");
+    view->planned_step = plan->given_step == 0 && !(view->solver->traits & FPLT_ACCELERATED);
+    view->planned_rho = plan->rho >= 0 && !is_given(settings, "rho");
+    if (view->planned_epochs || view->planned_rounds || view->planned_step || view->planned_rho) {
+        struct search search = {plan, tau, chosen, INFINITY};
+        search_all(&search);
+        chosen = search.best;
+        view->predicted = search.least;
+    }
+    if ((status = resolve(plan, &chosen, plan->parameter, &view->mechanism, error)))
+        return status;
+    view->epochs = (uint32_t)chosen.epochs;
+    if (plan->rho >= 0)
+        view->rho = plan->parameter[plan->rho];
+    fplt_privacy_facts facts = {.algorithm = view->algorithm->name};
+    view->mechanism.noise_tau = 1;
+    if ((status = fplt_privacy_check(&view->mechanism, &facts, error)) ||
+        (status = calibrate(plan, tau, &view->mechanism, error)))
+        return status;
+    return fplt_promise_claim(view, view->worst, view->mechanism.rounds, &view->claim,
+                              &view->promised, error);
+}
+
+static fplt_status make_sources(fplt_promise *plan, unsigned threads, fplt_error *error)
+{
+    unsigned count = fplt__cores(threads);
+    if (!plan->view.secure)
+        return FPLT_OK;
+    fplt_status status =
+        fplt__alloc_into(&plan->source, count, sizeof *plan->source, "the noise", error);
+    for (unsigned i = 0; !status && i < count; i++) {
+        fplt_noise *noise;
+        if (!(status = fplt_noise_create(&noise, error)))
+            plan->source[plan->sources++] = fplt__secure_source(noise);
+    }
+    return status;
+}
+
+/* Into the job, and into the settings for the record of the run. */
+static fplt_status apply(fplt_promise *plan, fplt_settings *settings, fplt_job *job,
+                         fplt_error *error)
+{
+    const fplt_promise_view *view = &plan->view;
+    fplt_job_view *edited = fplt_job_edit(job);
+    fplt_run_settings *run = &edited->run;
+    fplt_status status;
+    run->parameter = plan->parameter;
+    run->training.step = view->mechanism.step;
+    run->training.epochs = view->epochs;
+    run->training.noise_tau = view->mechanism.noise_tau;
+    run->rounds = view->mechanism.rounds;
+    run->curvature = view->curvature;
+    run->curvatures = NULL;
+    edited->automatic = NULL; /* its sentences tell of the data */
+    run->blind = !view->diagnosed;
+    run->noise = plan->source;
+    edited->releases_mean = strcmp(view->threat->name, "final-x") == 0;
+    if ((status = set_number(settings, "tau", view->mechanism.noise_tau, error)) ||
+        (view->planned_step &&
+         (status = set_number(settings, "gamma", view->mechanism.step, error))) ||
+        (view->planned_epochs && (status = set_number(settings, "epochs", view->epochs, error))) ||
+        (view->planned_rounds &&
+         (status = set_number(settings, "rounds", (double)run->rounds, error))) ||
+        (view->planned_rho && (status = set_number(settings, "rho", view->rho, error))))
+        return status;
+    return FPLT_OK;
+}
+
+fplt_status fplt_promise_create(fplt_settings *settings, fplt_job *job, fplt_promise **out,
+                                fplt_error *error)
+{
+    fplt_promise *plan;
+    const fplt_job_view *view = fplt_job_see(job);
+    *out = NULL;
+    fplt_status status = fplt__alloc_into(&plan, 1, sizeof *plan, "the private plan", error);
+    if (status)
+        return status;
+    if ((status = read_problem(plan, settings, view, error)) ||
+        (status = start_mechanism(plan, settings, view, error)) ||
+        (status = decide(plan, settings, view, error)) ||
+        (status = make_sources(plan, view->run.threads, error)) ||
+        (status = apply(plan, settings, job, error))) {
+        fplt_promise_destroy(plan);
+        return status;
+    }
+    *out = plan;
+    return FPLT_OK;
+}
+
+void fplt_promise_destroy(fplt_promise *plan)
+{
+    if (!plan)
+        return;
+    for (unsigned i = 0; i < plan->sources; i++)
+        fplt_noise_destroy(plan->source[i].context);
+    fplt__free(plan->source);
+    fplt__free(plan->records);
+    fplt__free(plan->names);
+    fplt__free(plan);
+}
+
+const fplt_promise_view *fplt_promise_see(const fplt_promise *plan)
+{
+    return &plan->view;
+}

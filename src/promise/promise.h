@@ -1,0 +1,15 @@
+/* Shared by the private plan, its certificate and the audit. */
+#ifndef FPLT_PROMISE_PROMISE_H
+#define FPLT_PROMISE_PROMISE_H
+
+#include "fedplt/noise.h"
+#include "fedplt/promise.h"
+
+/* The discrete Gaussian as a solver's noise source; `noise` is borrowed. */
+fplt_noise_source fplt__secure_source(fplt_noise *noise);
+
+/* Constants, curvature and worst agent of a view from its loss, regulariser, weights and records:
+ * the part of a plan that anyone can compute again. */
+fplt_status fplt__promise_bounds(fplt_promise_view *view, fplt_error *error);
+
+#endif

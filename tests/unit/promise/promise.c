@@ -1,0 +1,650 @@
+/* Private jobs: refusals, calibration against the formula written out, parameters that do not
+ * depend on the records, noise, bounds, certificates. */
+#include "testing.h"
+
+#include <jansson.h>
+
+#include "failing.h"
+#include "fedplt/certificate.h"
+#include "fedplt/noise.h"
+#include "fedplt/promise.h"
+
+typedef const char *const pairs[][2];
+
+static fplt_settings *settings_for(const char *algorithm)
+{
+    fplt_error error;
+    fplt_settings *settings;
+    assert_ok(fplt_settings_create(&settings, &error), error);
+    assert_ok(fplt_job_declare(settings, FPLT_JOB_ALL, algorithm, &error), error);
+    assert_ok(fplt_settings_add(settings, "privacy", fplt_promise_table, &error), error);
+    return settings;
+}
+
+static void set(fplt_settings *settings, const char *name, const char *value)
+{
+    fplt_error error;
+    assert_ok(fplt_settings_set(settings, name, value, "test", &error), error);
+}
+
+/* A small private job: 4 agents, 3 features, 40 rows. */
+struct fixture {
+    fplt_settings *settings;
+    fplt_job *job;
+    fplt_promise *plan;
+    const fplt_promise_view *view;
+};
+
+static void set_small(fplt_settings *settings)
+{
+    set(settings, "agents", "4");
+    set(settings, "features", "3");
+    set(settings, "rows", "40");
+}
+
+static fplt_status try_plan(fplt_settings *settings, struct fixture *fixture, fplt_error *error)
+{
+    fplt_status status;
+    *fixture = (struct fixture){.settings = settings};
+    if ((status = fplt_promise_prepare(settings, error)) ||
+        (status = fplt_promise_job(settings, 0, &fixture->job, error)) ||
+        (status = fplt_promise_create(settings, fixture->job, &fixture->plan, error)))
+        return status;
+    fixture->view = fplt_promise_see(fixture->plan);
+    return FPLT_OK;
+}
+
+static void release(struct fixture *fixture)
+{
+    fplt_job_destroy(fixture->job);
+    fplt_promise_destroy(fixture->plan);
+    fplt_settings_destroy(fixture->settings);
+}
+
+static struct fixture make(const char *algorithm, const char *const (*given)[2], size_t count)
+{
+    fplt_error error;
+    struct fixture fixture;
+    fplt_settings *settings = settings_for(algorithm);
+    set_small(settings);
+    for (size_t i = 0; i < count; i++)
+        set(settings, given[i][0], given[i][1]);
+    assert_ok(try_plan(settings, &fixture, &error), error);
+    return fixture;
+}
+
+#define MAKE(algorithm, ...)                               \
+    make(algorithm, (const char *const[][2]){__VA_ARGS__}, \
+         sizeof((const char *const[][2]){__VA_ARGS__}) / (2 * sizeof(char *)))
+
+static const struct refusal {
+    const char *algorithm, *name, *value, *says;
+} refusals[] = {
+    {NULL, "tolerance", "1e-6", "tolerance cannot be used with privacy: a gradient norm"},
+    {NULL, "change", "1e-6", "change cannot be used with privacy: the run may not stop"},
+    {NULL, "eval-every", "10", "eval-every cannot be used with privacy: a loss without noise"},
+    {NULL, "standardise", "yes", "standardise cannot be used with privacy: the columns' own"},
+    {NULL, "start", "model", "start cannot be used with privacy: nothing is known"},
+    {NULL, "uncoordinated", "x.csv", "uncoordinated cannot be used with privacy"},
+    {NULL, "tau", "0.1", "tau cannot be used with privacy: the noise belongs to the promise"},
+    {NULL, "solver", "lbfgs", "neither gradient nor accelerated gradient descent"},
+    {NULL, "solver", "newton", "neither gradient nor accelerated gradient descent"},
+    {NULL, "solver", "sgd", "shuffled epochs and not Poisson samples"},
+    {NULL, "solver", "gradient", "the solver gradient adds no noise"},
+    {NULL, "privacy.threat", "paper", "does not hold; no run can promise it"},
+    {NULL, "privacy.tau", "0.1", "privacy.tau and privacy.epsilon are both given"},
+    {NULL, "gamma", "100", "step is 100, but the claim that rounds contract needs a step"},
+    {NULL, "loss", "squared-hinge", "has no bound: one record could change it without limit"},
+    {"fedlin", "rounds", "5", "fedlin cannot carry a privacy claim: it sends the bare gradient"},
+    {"5gcs", "rounds", "5", "5gcs cannot carry a privacy claim"},
+    {"scaffold", "option", "I", "scaffold with option I cannot carry a privacy claim"},
+    {"fed-plt-anderson", "rounds", "5", "fed-plt-anderson does not take the solver noisy"},
+};
+
+static void refuses_with_the_reason(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        const struct refusal *refusal = &refusals[i];
+        struct fixture fixture;
+        fplt_error error;
+        fplt_settings *settings = settings_for(refusal->algorithm);
+        set_small(settings);
+        if (refusal->algorithm)
+            set(settings, "algorithm", refusal->algorithm);
+        set(settings, "privacy.epsilon", "2");
+        if (fplt_settings_find(settings, refusal->name))
+            set(settings, refusal->name, refusal->value);
+        else
+            fail_msg("there is no setting %s", refusal->name);
+        fplt_status status = try_plan(settings, &fixture, &error);
+        if (!status)
+            fail_msg("%s %s is not refused", refusal->name, refusal->value);
+        assert_contains(error.text, refusal->says);
+        release(&fixture);
+    }
+}
+
+static void section_without_promise_is_refused(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt_settings *settings = settings_for(NULL);
+    assert_ok(fplt_promise_prepare(settings, &error), error);
+    assert_false(fplt_promise_wanted(settings));
+    set(settings, "privacy.rows", "1");
+    assert_int_equal(fplt_promise_prepare(settings, &error), FPLT_BAD_VALUE);
+    assert_contains(error.text, "no promise is asked for");
+    fplt_settings_destroy(settings);
+    settings = settings_for(NULL);
+    set(settings, "privacy.tau", "1");
+    assert_int_equal(fplt_promise_prepare(settings, &error), FPLT_BAD_VALUE);
+    assert_contains(error.text, "privacy.tau needs rounds");
+    fplt_settings_destroy(settings);
+}
+
+/* [Theorem T] on the lattice, written out from its definition. */
+static double mu_of(const fplt_promise_view *view, double sensitivity_share)
+{
+    const fplt_privacy_mechanism *m = &view->mechanism;
+    double low = m->strong_convexity + m->inverse_rho, high = m->smoothness + m->inverse_rho;
+    double c = fmax(fabs(1 - m->step * low), fabs(1 - m->step * high));
+    double power = pow(c, (double)m->epochs);
+    double kappa = (1 - power) * (1 + c) / ((1 + power) * (1 - c));
+    double step = sqrt(m->step / 2) * sensitivity_share / m->noise_tau +
+                  3 * sqrt((double)m->dimension) / 1048576;
+    return step * sqrt(kappa * (double)m->rounds);
+}
+
+static void calibrated_noise_gives_epsilon_back(void **state)
+{
+    (void)state;
+    static const char *const epsilons[] = {"0.3", "2", "9"};
+    for (size_t i = 0; i < 3; i++) {
+        double asked = strtod(epsilons[i], NULL);
+        struct fixture fixture = MAKE(NULL, {"privacy.epsilon", epsilons[i]}, {"rounds", "20"},
+                                      {"epochs", "3"}, {"privacy.rows", "1.5"}, {"eps", "0.1"});
+        const fplt_promise_view *view = fixture.view;
+        assert_true(view->promised <= asked && view->promised > asked * (1 - 1e-6));
+        assert_near(view->constants.sensitivity, 3, 1e-12);
+        assert_near(view->curvature.lowest, 0.1, 1e-12);
+        assert_near(view->curvature.highest, 0.1 + 1.5 * 1.5 / 4, 1e-12);
+        assert_int_equal(view->mechanism.rounds, 20);
+        assert_int_equal(view->epochs, 3);
+        assert_close(view->claim.gdp_mu, mu_of(view, 3.0 / 40), 1e-9);
+        release(&fixture);
+    }
+}
+
+/* Rows that count alike: f_i is scaled by q_i over the mean, so every record has the same gap. */
+static void weighted_rows_share_one_gap(void **state)
+{
+    (void)state;
+    struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"weights", "rows"},
+                                  {"unequal", "0.8"}, {"rounds", "3"}, {"epochs", "2"});
+    const fplt_promise_view *view = fixture.view;
+    double total = 0, first = 0, epsilon;
+    for (uint32_t i = 0; i < 4; i++)
+        total += (double)view->records[i];
+    assert_true(view->records[0] != view->records[1]);
+    for (uint32_t i = 0; i < 4; i++) {
+        fplt_privacy_claim claim;
+        fplt_error error;
+        assert_ok(fplt_promise_claim(view, i, 3, &claim, &epsilon, &error), error);
+        first = i ? first : claim.gdp_mu;
+        assert_close(claim.gdp_mu, first, 1e-12);
+        assert_close(claim.gdp_mu, mu_of(view, 2 * 4 / total), 1e-9);
+    }
+    release(&fixture);
+}
+
+static void parameters_are_public(void **state)
+{
+    (void)state;
+    fplt_promise_view views[2];
+    double scales[] = {1, 1};
+    for (int k = 0; k < 2; k++) {
+        struct fixture fixture =
+            MAKE(NULL, {"privacy.epsilon", "2"}, {"seed", k ? "17" : "3"},
+                 {"spread", k ? "9" : "0.1"}, {"intercept", "yes"}, {"epochs", "auto"});
+        views[k] = *fixture.view;
+        const fplt_run_settings *run = &fplt_job_see(fixture.job)->run;
+        fplt_engine *engine;
+        fplt_error error;
+        assert_ok(fplt_engine_create(fplt_job_see(fixture.job)->objective, run, &engine, &error),
+                  error);
+        scales[k] = fplt_engine_step(engine, 2);
+        fplt_curvature curvature = fplt_engine_facts(engine).curvature;
+        assert_true(curvature.lowest == views[k].curvature.lowest);
+        assert_true(curvature.highest == views[k].curvature.highest);
+        assert_null(fplt_job_see(fixture.job)->automatic);
+        assert_true(fplt_engine_parameters(engine)[0] == views[k].rho);
+        fplt_engine_destroy(engine);
+        release(&fixture);
+    }
+    assert_true(views[0].mechanism.step == views[1].mechanism.step);
+    assert_true(views[0].mechanism.noise_tau == views[1].mechanism.noise_tau);
+    assert_true(views[0].rho == views[1].rho);
+    assert_true(views[0].epochs == views[1].epochs);
+    assert_true(views[0].mechanism.rounds == views[1].mechanism.rounds);
+    assert_true(scales[0] == scales[1] && scales[0] == views[0].mechanism.step);
+}
+
+static int sees_nothing(void *context, const fplt_progress *progress)
+{
+    assert_false(progress->measured);
+    assert_true(isnan(progress->measure.criterion));
+    ++*(int *)context;
+    return 0;
+}
+
+static void nothing_is_measured(void **state)
+{
+    (void)state;
+    struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "7"});
+    const fplt_job_view *view = fplt_job_see(fixture.job);
+    fplt_engine *engine;
+    fplt_result result;
+    fplt_error error;
+    int calls = 0;
+    assert_ok(fplt_engine_create(view->objective, &view->run, &engine, &error), error);
+    assert_ok(fplt_engine_run(engine, sees_nothing, &calls, &result, &error), error);
+    assert_int_equal(calls, 8);
+    assert_int_equal(result.outcome, FPLT_ROUNDS_DONE);
+    assert_true(isnan(result.start.criterion) && isnan(result.end.objective));
+    assert_string_equal(result.sentence, "all rounds done after 7 rounds");
+    fplt_engine_destroy(engine);
+    fplt_run_settings stopping = view->run;
+    stopping.tolerance = 1e-3;
+    assert_int_equal(fplt_engine_create(view->objective, &stopping, &engine, &error),
+                     FPLT_BAD_VALUE);
+    release(&fixture);
+}
+
+/* Mean and deviation of an agent's first coordinate after a round, over many runs. */
+static void sample(const fplt_job_view *view, int runs, double spacing, double *mean,
+                   double *deviation)
+{
+    double sum = 0, squares = 0;
+    for (int i = 0; i < runs; i++) {
+        fplt_engine *engine;
+        fplt_error error;
+        fplt_run_settings run = view->run;
+        run.run = (uint32_t)i;
+        run.threads = 1;
+        assert_ok(fplt_engine_create(view->objective, &run, &engine, &error), error);
+        assert_ok(fplt_engine_round(engine, &error), error);
+        size_t n = fplt_objective_dimension(view->objective);
+        double x = fplt_engine_kept(engine, 1)[n];
+        if (spacing > 0)
+            assert_near(x / spacing, nearbyint(x / spacing), 1e-6);
+        sum += x;
+        squares += x * x;
+        fplt_engine_destroy(engine);
+    }
+    *mean = sum / runs;
+    *deviation = sqrt(squares / runs - *mean * *mean);
+}
+
+static void secure_and_simulated_noise_agree(void **state)
+{
+    (void)state;
+    enum { RUNS = 3000 };
+    double mean[2], deviation[2];
+    for (int k = 0; k < 2; k++) {
+        struct fixture fixture =
+            MAKE(NULL, {"privacy.epsilon", "2"}, {"epochs", "3"}, {"rounds", "4"},
+                 {"privacy.noise", k ? "simulated" : "secure"});
+        double spacing =
+            fplt_noise_spacing(fixture.view->mechanism.step, fixture.view->mechanism.noise_tau);
+        sample(fplt_job_see(fixture.job), RUNS, k ? 0 : spacing, &mean[k], &deviation[k]);
+        assert_int_equal(fixture.view->secure, !k);
+        release(&fixture);
+    }
+    /* five standard errors */
+    assert_near(mean[0], mean[1], 5 * deviation[0] * sqrt(2.0 / RUNS));
+    assert_near(deviation[0] / deviation[1], 1, 5 * sqrt(1.0 / RUNS));
+}
+
+static void far_points_are_refused_before_computing(void **state)
+{
+    (void)state;
+    struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "2"});
+    fplt_run_settings run = fplt_job_see(fixture.job)->run;
+    double far[3] = {0, 1e12, 0};
+    fplt_engine *engine;
+    fplt_error error;
+    run.start = FPLT_START_GIVEN;
+    run.given = far;
+    assert_ok(fplt_engine_create(fplt_job_see(fixture.job)->objective, &run, &engine, &error),
+              error);
+    assert_int_equal(fplt_engine_round(engine, &error), FPLT_DIVERGED);
+    assert_contains(error.text, "refuses the round: coordinate 1 of the centre");
+    fplt_engine_destroy(engine);
+    release(&fixture);
+}
+
+/* The bounds are bounds: curvature, and the change of a gradient when a record is replaced. */
+static void bounds_hold(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *generator, *task, *loss, *clip, *intercept;
+    } cases[] = {{"paper", "auto", "logistic", "0", "no"},
+                 {"paper", "auto", "logistic", "0.4", "yes"},
+                 {"planted", "classes", "softmax", "0", "no"},
+                 {"planted", "regression", "huber", "0", "no"},
+                 {"planted", "regression", "least-squares", "0.7", "no"},
+                 {"paper", "auto", "squared-hinge", "0.7", "yes"}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct fixture two[2];
+        for (int k = 0; k < 2; k++)
+            two[k] = MAKE(NULL, {"generator", cases[c].generator}, {"task", cases[c].task},
+                          {"loss", cases[c].loss}, {"clip", cases[c].clip},
+                          {"intercept", cases[c].intercept}, {"privacy.epsilon", "2"},
+                          {"rounds", "3"}, {"epochs", "2"}, {"rows", "1"}, {"privacy.rows", "2"},
+                          {"seed", k ? "5" : "4"});
+        const fplt_objective *objective[2] = {fplt_job_see(two[0].job)->objective,
+                                              fplt_job_see(two[1].job)->objective};
+        size_t n = fplt_objective_dimension(objective[0]);
+        double x[16], g[2][16], scratch[4096], largest = 0;
+        assert_true(n <= 16 && fplt_objective_scratch(objective[0]) <= 4096);
+        fplt_stream stream = fplt_stream_make(9, (uint32_t)c, FPLT_FOR_TEST, 0, 0, 0);
+        for (int trial = 0; trial < 400; trial++) {
+            fplt_stream_normals(&stream, trial % 2 ? 0.3 : 5, x, n);
+            double sum = 0;
+            for (int k = 0; k < 2; k++)
+                assert_int_equal(fplt_objective_gradient(objective[k], (uint32_t)trial % 4, x, g[k],
+                                                         scratch),
+                                 FPLT_OK);
+            for (size_t j = 0; j < n; j++)
+                sum += (g[0][j] - g[1][j]) * (g[0][j] - g[1][j]);
+            largest = fmax(largest, sqrt(sum)); /* one record each, so all of it is replaced */
+        }
+        double bound = two[0].view->constants.sensitivity;
+        assert_true(largest <= bound * (1 + 1e-12));
+        assert_true(largest > bound / 20);
+        for (uint32_t i = 0; i < 4; i++) {
+            fplt_curvature curvature;
+            fplt_error error;
+            assert_ok(fplt_objective_curvature(objective[0], i, 1, &curvature, &error), error);
+            assert_true(curvature.lowest >= two[0].view->curvature.lowest - 1e-12);
+            assert_true(curvature.highest <= two[0].view->curvature.highest * (1 + 1e-12));
+        }
+        release(&two[0]);
+        release(&two[1]);
+    }
+}
+
+/* Whoever may carry a claim does, with the factor that its local steps allow. */
+static void every_algorithm_that_may(void **state)
+{
+    (void)state;
+    const fplt_algorithm *algorithm;
+    int ran = 0;
+    for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++) {
+        if (!(algorithm->allows & FPLT_ALLOWS_PRIVACY))
+            continue;
+        struct fixture fixture = MAKE(algorithm->name, {"algorithm", algorithm->name},
+                                      {"privacy.epsilon", "4"}, {"rounds", "5"}, {"epochs", "3"});
+        const fplt_job_view *view = fplt_job_see(fixture.job);
+        fplt_engine *engine;
+        fplt_result result;
+        fplt_error error;
+        assert_ok(fplt_engine_create(view->objective, &view->run, &engine, &error), error);
+        assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
+        assert_int_equal(result.outcome, FPLT_ROUNDS_DONE);
+        int drawn =
+            strcmp(algorithm->name, "tamuna") == 0 || strcmp(algorithm->name, "scaffnew") == 0;
+        assert_int_equal(fixture.view->drawn_epochs, drawn);
+        if (drawn) { /* (1 + c)/(1 - c): any length */
+            double c = fixture.view->claim.contraction;
+            assert_close(fixture.view->claim.round_factor, (1 + c) / (1 - c), 1e-9);
+        }
+        assert_near(fplt_engine_step(engine, 1), fixture.view->mechanism.step, 0);
+        fplt_engine_destroy(engine);
+        release(&fixture);
+        ran++;
+    }
+    assert_true(ran >= 8);
+}
+
+static void accelerated_steps_are_charged_one_by_one(void **state)
+{
+    (void)state;
+    struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "4"}, {"rounds", "5"}, {"epochs", "6"},
+                                  {"solver", "noisy-accelerated"});
+    assert_near(fixture.view->claim.round_factor, 6, 0);
+    release(&fixture);
+}
+
+/* Against a final model less noise is needed, and the model is then the mean of the agents'. */
+static void final_model_needs_less_noise(void **state)
+{
+    (void)state;
+    double tau[2];
+    static const char *const threats[] = {"transcript", "final-x"};
+    for (int k = 0; k < 2; k++) {
+        struct fixture fixture =
+            MAKE(NULL, {"privacy.epsilon", "1"}, {"rounds", "200"}, {"epochs", "5"},
+                 {"privacy.threat", threats[k]}, {"rho", "1"}, {"gamma", "0.3"});
+        tau[k] = fixture.view->mechanism.noise_tau;
+        assert_int_equal(fplt_job_see(fixture.job)->releases_mean, k);
+        release(&fixture);
+    }
+    assert_true(tau[1] < tau[0] / 2);
+}
+
+/* ---- certificates ---- */
+
+static char *certify(struct fixture *fixture)
+{
+    const fplt_job_view *view = fplt_job_see(fixture->job);
+    size_t n = fplt_objective_dimension(view->objective);
+    double weights[16];
+    char *text;
+    fplt_engine *engine;
+    fplt_result result;
+    fplt_error error;
+    assert_ok(fplt_engine_create(view->objective, &view->run, &engine, &error), error);
+    assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
+    assert_ok(fplt_engine_model(engine, weights), error);
+    assert_ok(fplt_certificate_make(fixture->plan, engine, weights, n, &text, &error), error);
+    fplt_engine_destroy(engine);
+    return text;
+}
+
+static void remember(void *context, int holds, const char *sentence)
+{
+    if (!holds)
+        snprintf(context, 512, "%s", sentence);
+}
+
+/* FPLT_OK and whether it holds. */
+static fplt_status holds(json_t *document, int *good, char *failure)
+{
+    char *text = json_dumps(document, JSON_REAL_PRECISION(17));
+    fplt_certificate_summary summary;
+    fplt_error error = {FPLT_OK, ""};
+    *failure = 0;
+    fplt_status status =
+        fplt_certificate_verify(text, strlen(text), "test", remember, failure, &summary, &error);
+    *good = !status && summary.holds;
+    if (status)
+        snprintf(failure, 512, "%s", error.text);
+    free(text);
+    return status;
+}
+
+static void change_each(json_t *root, json_t *inside, const char *where, int *changed)
+{
+    static const char *const free_to_change[] = {"huber_delta", "version"};
+    const char *name;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(inside, next, name, value)
+    {
+        int good, skipped = 0;
+        char failure[512];
+        for (size_t i = 0; i < 2; i++)
+            skipped |= strcmp(name, free_to_change[i]) == 0;
+        if (json_is_object(value))
+            change_each(root, value, name, changed);
+        if (skipped || !json_is_number(value))
+            continue;
+        json_t *before = json_copy(value);
+        double number = json_number_value(value);
+        json_object_set_new(inside, name,
+                            json_is_integer(value) ? json_integer((json_int_t)number + 1)
+                            : number == 0          ? json_real(0.1)
+                                                   : json_real(number * 1.001));
+        holds(root, &good, failure);
+        if (good)
+            fail_msg("%s.%s may be changed from %g without notice", where, name, number);
+        json_object_set_new(inside, name, before);
+        ++*changed;
+    }
+}
+
+static void certificate_holds_until_touched(void **state)
+{
+    (void)state;
+    struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "6"}, {"epochs", "3"},
+                                  {"unequal", "0.5"}, {"participation", "bernoulli"});
+    char *text = certify(&fixture), failure[512];
+    json_t *root = json_loads(text, 0, NULL);
+    int good, changed = 0;
+    assert_non_null(root);
+    assert_int_equal(holds(root, &good, failure), FPLT_OK);
+    if (!good)
+        fail_msg("the certificate does not hold: %s", failure);
+    change_each(root, root, "certificate", &changed);
+    assert_true(changed > 25);
+    json_t *agents = json_object_get(root, "agents"), *entry;
+    size_t i;
+    json_array_foreach(agents, i, entry) change_each(root, entry, "agents", &changed);
+    assert_true(changed > 40);
+    assert_int_equal(holds(root, &good, failure), FPLT_OK);
+    assert_true(good);
+    json_decref(root);
+    fplt_free(text);
+    release(&fixture);
+}
+
+static void certificate_words_matter(void **state)
+{
+    (void)state;
+    static const char *const words[][4] = {
+        {"noise", NULL, "seeded: not private", "seeded: not private"},
+        {"mechanism", "algorithm", "fedlin", "fedlin cannot carry a privacy claim"},
+        {"mechanism", "solver", "gradient", "adds no noise"},
+        {"threat", "name", "paper", NULL},
+        {"threat", "name", "nobody", "there is no threat model"},
+        {"problem", "loss", "softmax", NULL},
+        {"promise", "method", "Theorem F: one final release", NULL},
+        {"unit", NULL, "one agent", NULL},
+        {"certificate", NULL, "something else", "this is no fedplt privacy certificate"}};
+    struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "6"}, {"epochs", "3"});
+    char *text = certify(&fixture), failure[512];
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        json_t *root = json_loads(text, 0, NULL);
+        json_t *where = words[i][1] ? json_object_get(root, words[i][0]) : root;
+        int good;
+        json_object_set_new(where, words[i][1] ? words[i][1] : words[i][0],
+                            json_string(words[i][2]));
+        holds(root, &good, failure);
+        if (good)
+            fail_msg("%s may be '%s' without notice", words[i][0], words[i][2]);
+        json_decref(root);
+    }
+    json_t *root = json_loads(text, 0, NULL);
+    int good;
+    json_object_del(json_object_get(root, "mechanism"), "tau");
+    assert_int_equal(holds(root, &good, failure), FPLT_BAD_DATA);
+    assert_contains(failure, "mechanism.tau is missing");
+    json_decref(root);
+    fplt_free(text);
+    release(&fixture);
+}
+
+static void seeded_certificate_says_so(void **state)
+{
+    (void)state;
+    static const char *const which[][3] = {{"privacy.noise", "simulated", "seeded: not private"},
+                                           {"privacy.diagnose", "yes",
+                                            "the run itself says that it is not private"}};
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture fixture =
+            MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "6"}, {which[i][0], which[i][1]});
+        char *text = certify(&fixture), failure[512];
+        int good;
+        assert_contains(text, "not private");
+        json_t *root = json_loads(text, 0, NULL);
+        assert_true(json_is_false(json_object_get(root, "private")));
+        assert_int_equal(holds(root, &good, failure), FPLT_OK);
+        assert_false(good);
+        json_decref(root);
+        fplt_free(text);
+        release(&fixture);
+    }
+}
+
+static void survives_without_memory(void **state)
+{
+    (void)state;
+    fplt_settings *settings = NULL;
+    fplt_job *job = NULL;
+    fplt_promise *plan;
+    survives_failing_allocations(
+        {
+            status = fplt_settings_create(&settings, NULL);
+            if (!status)
+                status = fplt_job_declare(settings, FPLT_JOB_ALL, NULL, NULL);
+            if (!status)
+                status = fplt_settings_add(settings, "privacy", fplt_promise_table, NULL);
+            if (!status)
+                status = fplt_settings_set(settings, "privacy.epsilon", "2", "t", NULL);
+            if (!status)
+                status = fplt_settings_set(settings, "agents", "3", "t", NULL);
+            if (!status)
+                status = fplt_settings_set(settings, "rounds", "3", "t", NULL);
+            if (!status)
+                status = fplt_settings_set(settings, "epochs", "3", "t", NULL);
+            if (!status)
+                status = fplt_promise_prepare(settings, NULL);
+            job = NULL;
+            plan = NULL;
+            if (!status)
+                status = fplt_promise_job(settings, 0, &job, NULL);
+            if (!status)
+                status = fplt_promise_create(settings, job, &plan, NULL);
+            fplt_job_destroy(job);
+            fplt_promise_destroy(plan);
+            fplt_settings_destroy(settings);
+            settings = NULL;
+        },
+        10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_with_the_reason),
+        cmocka_unit_test(section_without_promise_is_refused),
+        cmocka_unit_test(calibrated_noise_gives_epsilon_back),
+        cmocka_unit_test(weighted_rows_share_one_gap),
+        cmocka_unit_test(parameters_are_public),
+        cmocka_unit_test(nothing_is_measured),
+        cmocka_unit_test(secure_and_simulated_noise_agree),
+        cmocka_unit_test(far_points_are_refused_before_computing),
+        cmocka_unit_test(bounds_hold),
+        cmocka_unit_test(every_algorithm_that_may),
+        cmocka_unit_test(accelerated_steps_are_charged_one_by_one),
+        cmocka_unit_test(final_model_needs_less_noise),
+        cmocka_unit_test(certificate_holds_until_touched),
+        cmocka_unit_test(certificate_words_matter),
+        cmocka_unit_test(seeded_certificate_says_so),
+        cmocka_unit_test(survives_without_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
