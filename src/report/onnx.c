@@ -16,49 +16,49 @@ enum { MOST_NODES = 8, MOST_TENSORS = 4, MOST_OUTPUTS = 2, MOST_ATTRIBUTES = 5 }
 static char machine_learning[] = "ai.onnx.ml", rows_name[] = "rows";
 
 struct node {
-    FpltOnnx__Node node;
-    FpltOnnx__Attribute attribute[MOST_ATTRIBUTES], *attributes[MOST_ATTRIBUTES];
+    Onnx__Node node;
+    Onnx__Attribute attribute[MOST_ATTRIBUTES], *attributes[MOST_ATTRIBUTES];
     char *input[2], *output[2];
     int64_t axis;
 };
 
 struct value {
-    FpltOnnx__ValueInfo info;
-    FpltOnnx__Type type;
-    FpltOnnx__TensorType tensor;
-    FpltOnnx__Shape shape;
-    FpltOnnx__Dimension dimension[2], *dimensions[2];
+    Onnx__ValueInfo info;
+    Onnx__Type type;
+    Onnx__TensorType tensor;
+    Onnx__Shape shape;
+    Onnx__Dimension dimension[2], *dimensions[2];
 };
 
 struct tensor {
-    FpltOnnx__Tensor tensor;
+    Onnx__Tensor tensor;
     int64_t length;
 };
 
 struct draft {
     const fplt_model *model;
-    FpltOnnx__Graph graph;
+    Onnx__Graph graph;
     struct node node[MOST_NODES];
-    FpltOnnx__Node *nodes[MOST_NODES];
+    Onnx__Node *nodes[MOST_NODES];
     struct tensor tensor[MOST_TENSORS];
-    FpltOnnx__Tensor *tensors[MOST_TENSORS];
+    Onnx__Tensor *tensors[MOST_TENSORS];
     struct value input, output[MOST_OUTPUTS], between;
-    FpltOnnx__ValueInfo *inputs[1], *outputs[MOST_OUTPUTS], *betweens[1];
+    Onnx__ValueInfo *inputs[1], *outputs[MOST_OUTPUTS], *betweens[1];
     char *last;                 /* name of the rows so far */
     double radius, one;         /* constants */
     float *coefficients;        /* owned; then the intercepts */
     ProtobufCBinaryData *names; /* owned; of the classes */
 };
 
-static FpltOnnx__ValueInfo *describe(struct value *value, char *name, int kind, size_t columns)
+static Onnx__ValueInfo *describe(struct value *value, char *name, int kind, size_t columns)
 {
     static char count[] = "N";
-    fplt_onnx__value_info__init(&value->info);
-    fplt_onnx__type__init(&value->type);
-    fplt_onnx__tensor_type__init(&value->tensor);
-    fplt_onnx__shape__init(&value->shape);
+    onnx__value_info__init(&value->info);
+    onnx__type__init(&value->type);
+    onnx__tensor_type__init(&value->tensor);
+    onnx__shape__init(&value->shape);
     for (size_t i = 0; i < 2; i++) {
-        fplt_onnx__dimension__init(&value->dimension[i]);
+        onnx__dimension__init(&value->dimension[i]);
         value->dimensions[i] = &value->dimension[i];
     }
     value->dimension[0].dim_param = count;
@@ -78,7 +78,7 @@ static FpltOnnx__ValueInfo *describe(struct value *value, char *name, int kind, 
 static void add_tensor(struct draft *draft, char *name, const double *numbers, size_t count)
 {
     struct tensor *made = &draft->tensor[draft->graph.n_initializer];
-    fplt_onnx__tensor__init(&made->tensor);
+    onnx__tensor__init(&made->tensor);
     made->length = (int64_t)count;
     made->tensor.n_dims = 1;
     made->tensor.dims = &made->length;
@@ -95,7 +95,7 @@ static struct node *add_node(struct draft *draft, char *operation, char *first, 
                              char *name)
 {
     struct node *made = &draft->node[draft->graph.n_node];
-    fplt_onnx__node__init(&made->node);
+    onnx__node__init(&made->node);
     made->input[0] = first;
     made->input[1] = second;
     made->output[0] = name;
@@ -110,10 +110,10 @@ static struct node *add_node(struct draft *draft, char *operation, char *first, 
     return made;
 }
 
-static FpltOnnx__Attribute *add_attribute(struct node *node, char *name, int type)
+static Onnx__Attribute *add_attribute(struct node *node, char *name, int type)
 {
-    FpltOnnx__Attribute *made = &node->attribute[node->node.n_attribute];
-    fplt_onnx__attribute__init(made);
+    Onnx__Attribute *made = &node->attribute[node->node.n_attribute];
+    onnx__attribute__init(made);
     made->name = name;
     made->has_type = 1;
     made->type = type;
@@ -123,21 +123,21 @@ static FpltOnnx__Attribute *add_attribute(struct node *node, char *name, int typ
 
 static void add_integer(struct node *node, char *name, int64_t value)
 {
-    FpltOnnx__Attribute *made = add_attribute(node, name, IS_INT);
+    Onnx__Attribute *made = add_attribute(node, name, IS_INT);
     made->has_i = 1;
     made->i = value;
 }
 
 static void add_word(struct node *node, char *name, char *word)
 {
-    FpltOnnx__Attribute *made = add_attribute(node, name, IS_STRING);
+    Onnx__Attribute *made = add_attribute(node, name, IS_STRING);
     made->has_s = 1;
     made->s = (ProtobufCBinaryData){strlen(word), (uint8_t *)word};
 }
 
 static void add_floats(struct node *node, char *name, float *numbers, size_t count)
 {
-    FpltOnnx__Attribute *made = add_attribute(node, name, IS_FLOATS);
+    Onnx__Attribute *made = add_attribute(node, name, IS_FLOATS);
     made->n_floats = count;
     made->floats = numbers;
 }
@@ -172,7 +172,7 @@ static void transform(struct draft *draft)
     add_tensor(draft, radius, &draft->radius, 1);
     add_tensor(draft, one, &draft->one, 1);
     struct node *longest = add_node(draft, norm, draft->last, NULL, length);
-    FpltOnnx__Attribute *along = add_attribute(longest, axes, IS_INTS);
+    Onnx__Attribute *along = add_attribute(longest, axes, IS_INTS);
     longest->axis = 1;
     along->n_ints = 1;
     along->ints = &longest->axis;
@@ -233,7 +233,7 @@ static fplt_status classify(struct draft *draft, fplt_error *error)
     node->node.n_output = 2;
     add_floats(node, coefficients, draft->coefficients, outputs * n);
     add_floats(node, intercepts, draft->coefficients + outputs * n, outputs);
-    FpltOnnx__Attribute *names = add_attribute(node, classes, IS_STRINGS);
+    Onnx__Attribute *names = add_attribute(node, classes, IS_STRINGS);
     names->n_strings = outputs;
     names->strings = draft->names;
     add_integer(node, multi, draft->model->outputs > 1);
@@ -271,7 +271,7 @@ static fplt_status regress(struct draft *draft, fplt_error *error)
 static fplt_status build(struct draft *draft, fplt_error *error)
 {
     static char name[] = "fedplt";
-    fplt_onnx__graph__init(&draft->graph);
+    onnx__graph__init(&draft->graph);
     draft->graph.name = name;
     draft->graph.node = draft->nodes;
     draft->graph.initializer = draft->tensors;
@@ -291,10 +291,10 @@ static fplt_status pack(struct draft *draft, char *features, void **bytes, size_
 {
     static char producer[] = "fedplt", version[] = FPLT_VERSION, no_domain[] = "",
                 key[] = "features";
-    FpltOnnx__Model model = FPLT_ONNX__MODEL__INIT;
-    FpltOnnx__OperatorSet set[2] = {FPLT_ONNX__OPERATOR_SET__INIT, FPLT_ONNX__OPERATOR_SET__INIT};
-    FpltOnnx__OperatorSet *sets[] = {&set[0], &set[1]};
-    FpltOnnx__Entry entry = FPLT_ONNX__ENTRY__INIT, *entries[] = {&entry};
+    Onnx__Model model = ONNX__MODEL__INIT;
+    Onnx__OperatorSet set[2] = {ONNX__OPERATOR_SET__INIT, ONNX__OPERATOR_SET__INIT};
+    Onnx__OperatorSet *sets[] = {&set[0], &set[1]};
+    Onnx__Entry entry = ONNX__ENTRY__INIT, *entries[] = {&entry};
     model.has_ir_version = 1;
     model.ir_version = 7;
     model.producer_name = producer;
@@ -311,12 +311,12 @@ static fplt_status pack(struct draft *draft, char *features, void **bytes, size_
     entry.value = features;
     model.n_metadata_props = 1;
     model.metadata_props = entries;
-    *size = fplt_onnx__model__get_packed_size(&model);
+    *size = onnx__model__get_packed_size(&model);
     uint8_t *packed;
     fplt_status status = fplt__alloc_into(&packed, *size, 1, "the ONNX model", error);
     if (status)
         return status;
-    fplt_onnx__model__pack(&model, packed);
+    onnx__model__pack(&model, packed);
     *bytes = packed;
     return FPLT_OK;
 }
