@@ -4,11 +4,13 @@
 #include <jansson.h>
 
 #include "fedplt/model.h"
+#include "fedplt/schema.h"
 
 struct fplt_model {
     fplt_model_info info; /* all it points at is owned */
     uint32_t outputs;
     fplt_transform transform;
+    fplt_schema *schema;
     char *loss, *label, *site, *labels, *program, *training;
     char **feature_names, **class_names;
     double *weights;
