@@ -15,8 +15,10 @@
  *               feature a level, `name=level`, but none for the level that `base` names
  *     label     classes (a list or mapping as levels; of two the first is -1), or bounds
  *     site      names: which agent has the row; without names, those of the file
- *     weight, offset, time   bounds; event: classes; person: most, the most rows of one person
- *     ignore, id             not looked at
+ *     weight, offset  bounds, those of weight above 0
+ *     time, event     instead of a label: bounds above 0; classes, of which the second happened
+ *     person          most: the most rows that one person has
+ *     ignore, id      not looked at
  *
  * missing: what an empty field, ? or NA becomes, and what is no finite number where one is wanted:
  * a constant, `neutral-row`, or `refused` (the default). other: the same for a value that is no

@@ -169,9 +169,8 @@ fplt_status fplt__builder_row(fplt__builder *builder, double label, uint32_t age
 fplt_status fplt__builder_extra(fplt__builder *builder, fplt__extra kind, double value,
                                 fplt_error *error)
 {
-    fplt_status status =
-        fplt__grow(&builder->extra[kind], &builder->extra_capacity[kind], builder->rows + 1,
-                   sizeof *builder->extra[kind], "rows", error);
+    fplt_status status = fplt__grow(&builder->extra[kind], &builder->extra_capacity[kind],
+                                    builder->rows + 1, sizeof *builder->extra[kind], "rows", error);
     if (!status)
         builder->extra[kind][builder->rows] = value;
     return status;
@@ -389,8 +388,7 @@ static size_t copy_entries(const fplt__builder *builder, size_t row, uint32_t *c
 static fplt_status fill_extras(const fplt__builder *builder, const size_t *order,
                                fplt_dataset *dataset, fplt_error *error)
 {
-    static const fplt__extra kinds[] = {FPLT__EXTRA_WEIGHT, FPLT__EXTRA_OFFSET,
-                                        FPLT__EXTRA_PERSON};
+    static const fplt__extra kinds[] = {FPLT__EXTRA_WEIGHT, FPLT__EXTRA_OFFSET, FPLT__EXTRA_PERSON};
     double **places[] = {&dataset->weight, &dataset->offset, &dataset->person};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const double *from = builder->extra[kinds[i]];

@@ -77,8 +77,8 @@ typedef struct fplt__builder {
 
     size_t dropped; /* rows with missing values */
 
-    const fplt_schema *schema; /* of the settings, or NULL */
-    int neutral;               /* the row being read becomes the schema's neutral row */
+    const fplt_schema *schema;   /* of the settings, or NULL */
+    int neutral;                 /* the row being read becomes the schema's neutral row */
     double *extra[FPLT__EXTRAS]; /* one a row, or NULL */
     size_t extra_capacity[FPLT__EXTRAS];
     fplt__lookup persons;

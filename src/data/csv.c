@@ -551,7 +551,8 @@ static fplt_status scan_csv(const fplt__source *source, fplt__builder *builder, 
         for (size_t i = 0; i < reader.fields && !status; i++) {
             double value;
             uint32_t number;
-            if (reader.role[i] == LABEL || reader.role[i] == SITE || fplt__field_missing(&reader.field[i]) ||
+            if (reader.role[i] == LABEL || reader.role[i] == SITE ||
+                fplt__field_missing(&reader.field[i]) ||
                 fplt__number_parse(fplt__span_trim(reader.field[i].span), &value) !=
                     FPLT__NOT_A_NUMBER)
                 continue;

@@ -31,8 +31,8 @@ static fplt_status bad_value(const fplt__builder *builder, const fplt__source *s
                           "column '%s': %s%s%s %s; the schema can say what it becomes (missing, "
                           "other)",
                           fplt__show(fplt__span_of(column->name)).text, text.length ? "'" : "",
-                          text.length ? fplt__show(text).text : "the value",
-                          text.length ? "'" : "", what);
+                          text.length ? fplt__show(text).text : "the value", text.length ? "'" : "",
+                          what);
 }
 
 /* Text that is no finite number counts as missing. */
@@ -101,9 +101,7 @@ double fplt__declared_neutral_label(const fplt_schema *schema)
     const fplt__declared *column = fplt__schema_column(schema, FPLT__LABEL);
     if (!column)
         return 0;
-    if (column->bounded)
-        return column->missing == FPLT__CONSTANT ? column->missing_value : column->centre;
-    return class_value(column, 0);
+    return column->bounded ? column->centre : class_value(column, 0);
 }
 
 fplt_status fplt__declared_entry(fplt__builder *builder, const fplt__source *source, size_t line,
@@ -150,7 +148,7 @@ static fplt_status take_extra(struct reading *reading, size_t line, const fplt__
                               const fplt__field *field, fplt_error *error)
 {
     fplt__builder *builder = reading->builder;
-    fplt_extra kind = (fplt_extra)(column->type - FPLT__WEIGHT);
+    fplt__extra kind = (fplt__extra)(column->type - FPLT__WEIGHT);
     int missing = fplt__field_missing(field);
     uint32_t number = 0;
     double value = 0;
@@ -272,14 +270,24 @@ static int is_optional(const fplt__builder *builder, const fplt__declared *colum
            (column->type == FPLT__SITE && builder->settings->leave_out);
 }
 
-static const char *nearest_name(const fplt__lookup *names, const char *wanted)
+static int is_declared(const fplt_schema *schema, const char *name)
+{
+    for (size_t i = 0; i < schema->columns; i++)
+        if (strcmp(schema->column[i].name, name) == 0)
+            return 1;
+    return 0;
+}
+
+/* Of the columns that mean nothing else; NULL: none is near. */
+static const char *nearest_name(const fplt_schema *schema, const fplt__lookup *names,
+                                const char *wanted)
 {
     const char *nearest = NULL;
     size_t closest = strlen(wanted) / 3 + 2;
     for (uint32_t i = 0; i < names->count; i++) {
         const char *name = fplt__lookup_word(names, i).text;
         size_t distance = fplt__edit_distance(wanted, name);
-        if (distance < closest) {
+        if (distance < closest && !is_declared(schema, name)) {
             closest = distance;
             nearest = name;
         }
@@ -297,11 +305,10 @@ static fplt_status find_column(struct reading *reading, const fplt__lookup *name
     }
     if (is_optional(reading->builder, column))
         return FPLT_OK;
-    const char *nearest = nearest_name(names, column->name);
+    const char *nearest = nearest_name(reading->builder->schema, names, column->name);
     return fplt__bad_data(error, reading->source->name, line,
                           "there is no column '%s', which the schema declares%s%s%s",
-                          fplt__show(fplt__span_of(column->name)).text,
-                          nearest ? " (is it '" : "",
+                          fplt__show(fplt__span_of(column->name)).text, nearest ? " (is it '" : "",
                           nearest ? fplt__show(fplt__span_of(nearest)).text : "",
                           nearest ? "'?)" : "");
 }
@@ -390,14 +397,16 @@ fplt_status fplt__declared_init(fplt__builder *builder, fplt_error *error)
     uint32_t number;
     int labelled = !word_is(builder->settings->label, "none");
     builder->label_mode = labelled ? FPLT__LABEL_NUMBER : FPLT__LABEL_NONE;
-    if (labelled && !fplt__schema_column(schema, FPLT__LABEL))
-        return fplt_error_set(error, FPLT_BAD_DATA, "the schema has no column of type label");
+    if (labelled && !fplt__schema_column(schema, FPLT__LABEL) &&
+        !fplt__schema_column(schema, FPLT__TIME))
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the schema has no column of type label, nor time and event");
     builder->features = builder->width = schema->features;
     builder->sparse =
         schema->libsvm || schema->features / DENSE_FEATURES > schema->columns + DENSE_FEATURES;
     for (uint32_t i = 0; i < schema->feature_names.count && !status; i++)
-        status = fplt__lookup_add(&builder->expected,
-                                  fplt__lookup_word(&schema->feature_names, i), &number, error);
+        status = fplt__lookup_add(&builder->expected, fplt__lookup_word(&schema->feature_names, i),
+                                  &number, error);
     for (uint32_t i = 0; site && i < site->levels.names.count && !status; i++)
         if (!builder->settings->leave_out && !word_is(builder->settings->site, "none"))
             status = fplt__lookup_add(&builder->agents, fplt__lookup_word(&site->levels.names, i),
@@ -415,7 +424,9 @@ fplt_status fplt__declared_finish(const fplt__builder *builder, fplt_dataset *da
             return fplt__bad_data(error, builder->first_source, 0,
                                   "the site '%s', which the schema declares, has no rows",
                                   fplt__show(fplt__lookup_word(&builder->agents, i)).text);
-    if (builder->label_mode == FPLT__LABEL_NONE || label->bounded)
+    if (builder->extra[FPLT__EXTRA_TIME])
+        dataset->task = FPLT_TASK_SURVIVAL;
+    if (builder->label_mode == FPLT__LABEL_NONE || !label || label->bounded)
         return FPLT_OK;
     dataset->outputs = label->levels.names.count;
     dataset->task = dataset->outputs == 2 ? FPLT_TASK_BINARY : FPLT_TASK_CLASSES;

@@ -51,8 +51,8 @@ static fplt_status see_columns(void *context, const fplt__lookup *names, size_t 
         status = fplt__grow(&draft->seen, &draft->capacity, (size_t)draft->names.count + 1,
                             sizeof *draft->seen, "columns", error);
         if (!status)
-            status = fplt__lookup_add(&draft->names, fplt__lookup_word(names, i),
-                                      &draft->column[i], error);
+            status = fplt__lookup_add(&draft->names, fplt__lookup_word(names, i), &draft->column[i],
+                                      error);
     }
     return status;
 }
@@ -132,8 +132,9 @@ static fplt_status write_values(fplt__buffer *out, const char *key, const fplt__
     return FPLT_OK;
 }
 
-/* Bounds rounded outwards to about two digits of their width. */
-static void write_bounds(fplt__buffer *out, double low, double high)
+/* Bounds rounded outwards to about two digits of their width; what is missing becomes their middle,
+ * or 0 where zeros are not written. */
+static void write_bounds(fplt__buffer *out, double low, double high, int sparse)
 {
     double width = high > low ? high - low : fmax(fabs(high), 1);
     double unit = pow(10, floor(log10(width)) - 1);
@@ -143,7 +144,7 @@ static void write_bounds(fplt__buffer *out, double low, double high)
         most = least + width;
     snprintf(from, sizeof from, "%.10g", least);
     snprintf(to, sizeof to, "%.10g", most);
-    snprintf(middle, sizeof middle, "%.10g", least + (most - least) / 2);
+    snprintf(middle, sizeof middle, "%.10g", sparse ? 0 : least + (most - least) / 2);
     fplt__buffer_format(out, "bounds: %s..%s, missing: %s", from, to, middle);
 }
 
@@ -162,7 +163,7 @@ static fplt_status write_label(fplt__buffer *out, const struct seen *seen, fplt_
 {
     fplt__buffer_add(out, "{type: label, ");
     if (!seen->words && seen->values.count > MOST_CLASSES) {
-        write_bounds(out, seen->low, seen->high);
+        write_bounds(out, seen->low, seen->high, 0);
         fplt__buffer_add(out, "}\n");
         return FPLT_OK;
     }
@@ -190,7 +191,7 @@ static fplt_status write_column(const struct draft *draft, uint32_t i, fplt__buf
         fplt__buffer_add(out, "}\n");
     } else if (!seen->words && seen->numbers) {
         fplt__buffer_add(out, "{type: number, ");
-        write_bounds(out, seen->low, seen->high);
+        write_bounds(out, seen->low, seen->high, 0);
         fplt__buffer_add(out, "}\n");
     } else if (seen->values.count && seen->values.count <= MOST_LEVELS) {
         fplt__buffer_add(out, "{type: category, ");
@@ -279,12 +280,12 @@ static fplt_status draft_libsvm(const char *const *paths, size_t count,
     write_head(out);
     fplt__buffer_format(out, "format: libsvm\nfeatures: %zu\nentries: {other: neutral-row, ",
                         dataset->features);
-    write_bounds(out, low, high);
+    write_bounds(out, low, high, 1);
     fplt__buffer_add(out, "}\n");
     fplt_description about = fplt_dataset_describe(dataset);
     if (dataset->task == FPLT_TASK_REGRESSION) {
         fplt__buffer_add(out, "label: {");
-        write_bounds(out, about.lowest_label, about.highest_label);
+        write_bounds(out, about.lowest_label, about.highest_label, 0);
         fplt__buffer_add(out, "}\n");
     } else
         write_classes(out, dataset);

@@ -84,7 +84,8 @@ static fplt_status read_entries(struct line *line, fplt__builder *builder, fplt_
         fplt__span number = {token.text + digits + 1, token.length - digits - 1};
         before = index;
         if (builder->schema) {
-            status = fplt__declared_entry(builder, line->source, line->number, index, number, error);
+            status =
+                fplt__declared_entry(builder, line->source, line->number, index, number, error);
             if (status)
                 return status;
             continue;

@@ -266,8 +266,9 @@ static fplt_status take_answer(const struct parser *parser, const fplt__yaml_nod
         return status;
     }
     if (!scalar || fplt_parse_real(node->value, value))
-        return refuse(parser, node, "is '%.40s', but it must be a number, " FPLT__ANSWER_NEUTRAL
-                                    " or " FPLT__ANSWER_REFUSED,
+        return refuse(parser, node,
+                      "is '%.40s', but it must be a number, " FPLT__ANSWER_NEUTRAL
+                      " or " FPLT__ANSWER_REFUSED,
                       node->value ? node->value : "");
     if (!(*value >= column->low && *value <= column->high))
         return refuse(parser, node, "is %g, which is not within the bounds %g..%g", *value,
@@ -282,8 +283,9 @@ static fplt_status take_other(const struct parser *parser, const fplt__yaml_node
     if (column->bounded && node->kind == FPLT__YAML_SCALAR &&
         strcmp(node->value, FPLT__ANSWER_REFUSED) != 0 &&
         strcmp(node->value, FPLT__ANSWER_NEUTRAL) != 0)
-        return refuse(parser, node, "is '%.40s', but it must be " FPLT__ANSWER_NEUTRAL
-                                    " or " FPLT__ANSWER_REFUSED,
+        return refuse(parser, node,
+                      "is '%.40s', but it must be " FPLT__ANSWER_NEUTRAL
+                      " or " FPLT__ANSWER_REFUSED,
                       node->value);
     fplt_status status = take_answer(parser, node, column, &column->other, &level);
     column->other_level = (uint32_t)level;
@@ -295,8 +297,9 @@ static fplt_status take_most(const struct parser *parser, const fplt__yaml_node 
 {
     long long most;
     if (node->kind != FPLT__YAML_SCALAR || fplt_parse_integer(node->value, &most) || most < 1)
-        return refuse(parser, node, "must be a whole number of at least 1: the most rows that one "
-                                    "person has");
+        return refuse(parser, node,
+                      "must be a whole number of at least 1: the most rows that one "
+                      "person has");
     column->most = (uint64_t)most;
     return FPLT_OK;
 }
@@ -384,8 +387,9 @@ static fplt_status check_keys(const struct parser *parser, const fplt__yaml_node
     if (legal & BOUNDS && legal & CLASSES && !(given & BOUNDS) == !(given & CLASSES))
         return refuse(parser, node, "needs either classes or bounds");
     if (given & BOUNDS && given & OTHER && legal & CLASSES)
-        return refuse(parser, node, "has bounds, so other has no meaning: values beyond them are "
-                                    "clipped");
+        return refuse(parser, node,
+                      "has bounds, so other has no meaning: values beyond them are "
+                      "clipped");
     for (size_t k = 0; k < KEYS; k++)
         if (keys[k].bit & needed & ~given)
             return refuse(parser, node, "is of type %s and needs %s", what, keys[k].name);
@@ -434,8 +438,9 @@ static fplt_status take_column(const struct parser *parser, size_t index, const 
     if (!status && node.kind == FPLT__YAML_MAPPING)
         status = find_keys(parser, index, where);
     else if (!status && (fixed || node.kind != FPLT__YAML_SCALAR))
-        status = refuse(parser, &node, "must be a type, or a mapping such as {type: number, "
-                                       "bounds: 0..1}");
+        status = refuse(parser, &node,
+                        "must be a type, or a mapping such as {type: number, "
+                        "bounds: 0..1}");
     if (status)
         return status;
     const char *word = where[0] ? fplt__config_node(parser->config, where[0]).value : NULL;
@@ -443,8 +448,7 @@ static fplt_status take_column(const struct parser *parser, size_t index, const 
         return refuse(parser, &node, "has a type, but which it is is known here");
     if (fixed)
         column->type = *fixed;
-    else if ((status = find_type(parser, &node,
-                                 node.kind == FPLT__YAML_SCALAR ? node.value : word,
+    else if ((status = find_type(parser, &node, node.kind == FPLT__YAML_SCALAR ? node.value : word,
                                  &column->type)))
         return status;
     const struct type *type = &types[column->type];
@@ -452,9 +456,8 @@ static fplt_status take_column(const struct parser *parser, size_t index, const 
     for (size_t k = 0; k < KEYS && !status; k++)
         if (where[k])
             status = take_key(parser, keys[k].bit, where[k], column);
-    if (!status && (column->type == FPLT__WEIGHT || column->type == FPLT__TIME) && column->low < 0)
-        status = refuse(parser, &node, "is of type %s: its bounds must not begin below 0",
-                        type->name);
+    if (!status && (column->type == FPLT__WEIGHT || column->type == FPLT__TIME) && column->low <= 0)
+        status = refuse(parser, &node, "is of type %s: its bounds must begin above 0", type->name);
     return status;
 }
 
@@ -570,6 +573,24 @@ const fplt__declared *fplt__schema_column(const fplt_schema *schema, fplt__type 
     return NULL;
 }
 
+/* A time needs its event, an event its time, and both stand for the label. */
+static fplt_status check_survival(const struct parser *parser)
+{
+    const fplt_schema *schema = parser->schema;
+    int time = fplt__schema_column(schema, FPLT__TIME) != NULL;
+    int event = fplt__schema_column(schema, FPLT__EVENT) != NULL;
+    int label = fplt__schema_column(schema, FPLT__LABEL) != NULL;
+    if (time != event)
+        return fplt_error_set(parser->error, FPLT_BAD_DATA,
+                              "%s: there is a column of type %s but none of type %s", parser->path,
+                              time ? "time" : "event", time ? "event" : "time");
+    if (time && label)
+        return fplt_error_set(parser->error, FPLT_BAD_DATA,
+                              "%s: time and event are what is learned, so a label has no place",
+                              parser->path);
+    return FPLT_OK;
+}
+
 /* Everything but features and what is ignored is there at most once. */
 static fplt_status check_single(const struct parser *parser)
 {
@@ -595,6 +616,8 @@ static fplt_status parse_all(const struct parser *parser)
         status = take_top(parser, i);
     if (!status)
         status = check_single(parser);
+    if (!status)
+        status = check_survival(parser);
     if (!status && (status = fplt__schema_complete(parser->schema, parser->error)))
         fplt_error_prefix(parser->error, "%s", parser->path);
     return status;
@@ -735,9 +758,9 @@ static json_t *column_json(const fplt__declared *column, int libsvm)
         json_object_set_new(object, "scale", number_text(column->scale));
     }
     if (column->base != FPLT__NOWHERE)
-        json_object_set_new(
-            object, "base",
-            json_string(fplt__lookup_word(&column->levels.names, column->base).text));
+        json_object_set_new(object, "base",
+                            json_string(
+                                fplt__lookup_word(&column->levels.names, column->base).text));
     if (legal & MISSING)
         json_object_set_new(object, "missing",
                             answer_json(column, column->missing, column->missing_value));
@@ -758,8 +781,8 @@ static json_t *schema_json(const fplt_schema *schema)
     if (!schema->libsvm)
         return json_pack("{s:s, s:b, s:o}", "format", "csv", "header", schema->header, "columns",
                          columns);
-    json_t *whole = json_pack("{s:s, s:I}", "format", "libsvm", "features",
-                              (json_int_t)schema->features);
+    json_t *whole =
+        json_pack("{s:s, s:I}", "format", "libsvm", "features", (json_int_t)schema->features);
     json_object_set(whole, "entries", json_object_get(columns, "entries"));
     json_object_set(whole, "label", json_object_get(columns, "label"));
     json_decref(columns);
@@ -832,8 +855,8 @@ fplt_status fplt__schema_complete(fplt_schema *schema, fplt_error *error)
 {
     fplt_status status = FPLT_OK;
     if (schema->libsvm) { /* zeros stay zeros */
-        fplt__declared *entries = (fplt__declared *)(uintptr_t)fplt__schema_column(schema,
-                                                                                   FPLT__NUMBERS);
+        fplt__declared *entries =
+            (fplt__declared *)(uintptr_t)fplt__schema_column(schema, FPLT__NUMBERS);
         entries->centre = 0;
         entries->scale = fmax(fabs(entries->low), fabs(entries->high));
         entries->features = schema->features;
@@ -908,8 +931,7 @@ fplt_status fplt_schema_accepts_all(const fplt_schema *schema, fplt_error *error
         const char *key = NULL;
         if (legal & MISSING && column->missing == FPLT__REFUSED)
             key = "missing";
-        else if (((legal & OTHER && !column->bounded) || entries) &&
-                 column->other == FPLT__REFUSED)
+        else if (((legal & OTHER && !column->bounded) || entries) && column->other == FPLT__REFUSED)
             key = "other";
         if (key)
             return fplt_error_set(error, FPLT_UNSUPPORTED,

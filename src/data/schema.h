@@ -38,13 +38,13 @@ typedef struct fplt__declared {
     int bounded; /* low and high are set */
     double low, high, centre, scale;
     fplt__levels levels;
-    uint32_t base;                    /* level without a feature, or FPLT__NOWHERE */
-    fplt__answer missing, other;      /* CONSTANT: one of the next */
-    double missing_value;             /* a number, or the number of a level */
+    uint32_t base;               /* level without a feature, or FPLT__NOWHERE */
+    fplt__answer missing, other; /* CONSTANT: one of the next */
+    double missing_value;        /* a number, or the number of a level */
     uint32_t other_level;
-    uint64_t most;    /* person: rows of one */
-    size_t first;     /* number of its first feature */
-    size_t features;  /* how many it has */
+    uint64_t most;   /* person: rows of one */
+    size_t first;    /* number of its first feature */
+    size_t features; /* how many it has */
 } fplt__declared;
 
 struct fplt_schema {

@@ -193,8 +193,8 @@ static fplt_status split(const char *list, char ***items, size_t *count, fplt_er
 /* A schema says all of this by itself. */
 static fplt_status refuse_beside_schema(const fplt_settings *settings, fplt_error *error)
 {
-    static const char *const said[] = {"format",     "label",  "site",       "labels",
-                                       "features",   "header", "missing",    "categories",
+    static const char *const said[] = {"format",           "label",  "site",    "labels",
+                                       "features",         "header", "missing", "categories",
                                        "drop-first-level", "task"};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
         if (fplt_settings_given(settings, said[i]))

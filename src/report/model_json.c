@@ -69,9 +69,8 @@ json_t *fplt__model_json(const fplt_model *model)
         texts(info->feature_names, info->features), "classes",
         texts(info->class_names, info->classes), "reading", "drop_first_level",
         info->drop_first_level, "label", text_or_null(info->label), "site",
-        text_or_null(info->site), "labels", text_or_null(info->labels), "schema",
-        schema_of(info), "transform", "mean",
-        numbers(info->transform->mean, info->features), "scale",
+        text_or_null(info->site), "labels", text_or_null(info->labels), "schema", schema_of(info),
+        "transform", "mean", numbers(info->transform->mean, info->features), "scale",
         numbers(info->transform->scale, info->features), "radius", info->transform->radius,
         "weights", numbers(info->weights, info->dimension), "training", training_of(info));
 }
@@ -294,8 +293,7 @@ static fplt_status take_schema(struct draft *draft, const json_t *root, fplt_err
     if (!text)
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "%s: the field schema must be an object or null", draft->path);
-    fplt_status status =
-        fplt_schema_parse(text, strlen(text), draft->path, &draft->schema, error);
+    fplt_status status = fplt_schema_parse(text, strlen(text), draft->path, &draft->schema, error);
     draft->info.schema = draft->schema;
     free(text);
     return status;
@@ -323,8 +321,7 @@ static fplt_status take_all(struct draft *draft, const json_t *root, fplt_error 
         (status = take_real(draft, root, "huber_delta", &info->huber_delta, error)) ||
         (status = take_truth(draft, root, "intercept", &info->intercept, error)) ||
         (status = take_features(draft, root, error)) ||
-        (status = take_reading(draft, root, error)) ||
-        (status = take_schema(draft, root, error)) ||
+        (status = take_reading(draft, root, error)) || (status = take_schema(draft, root, error)) ||
         (status = take_transform(draft, root, error)) ||
         (status =
              take_numbers(draft, root, "weights", ARRAY, &draft->weights, &info->dimension, error)))

@@ -9,8 +9,8 @@
 #include "report/model.h"
 
 /* A schema of one's own must say of the model's features and classes what the model knows. */
-static fplt_status check_fit(const fplt_model_info *info, const fplt_dataset *dataset,
-                             int labelled, fplt_error *error)
+static fplt_status check_fit(const fplt_model_info *info, const fplt_dataset *dataset, int labelled,
+                             fplt_error *error)
 {
     if (fplt_dataset_features(dataset) != info->features)
         return fplt_error_set(error, FPLT_BAD_DATA,
@@ -77,10 +77,9 @@ fplt_status fplt_model_dataset(const fplt_model *model, const char *const *paths
     const fplt_model_info *info = &model->info;
     fplt_read_settings read = settings ? *settings : fplt_read_defaults();
     *dataset = NULL;
-    fplt_status status =
-        info->schema || read.schema
-            ? read_declared(info, paths, count, read, labelled, dataset, error)
-            : read_named(info, paths, count, read, labelled, dataset, error);
+    fplt_status status = info->schema || read.schema
+                             ? read_declared(info, paths, count, read, labelled, dataset, error)
+                             : read_named(info, paths, count, read, labelled, dataset, error);
     if (!status)
         status = fplt_transform_apply(&model->transform, *dataset, error);
     if (status) {
