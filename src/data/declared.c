@@ -59,7 +59,7 @@ static fplt_status take_level(fplt__builder *builder, const fplt__source *source
     *level = missing ? FPLT__NOWHERE : fplt__levels_find(&column->levels, text);
     if (*level != FPLT__NOWHERE)
         return FPLT_OK;
-    fplt__answer answer = missing ? column->missing : column->other;
+    fplt__becomes answer = missing ? column->missing : column->other;
     *level = 0;
     if (answer == FPLT__CONSTANT)
         *level = missing ? (uint32_t)column->missing_value : column->other_level;

@@ -285,12 +285,12 @@ fplt_status fplt_dataset_write(const fplt_dataset *dataset, const char *path, co
                                 "format",
                                 path);
     if (!status && (dataset->weight || dataset->offset || dataset->person))
-        status = fplt_error_set(error, FPLT_UNSUPPORTED,
-                                "%s: rows with a %s cannot be written: the file would not hold it",
-                                path,
-                                dataset->weight   ? "weight"
-                                : dataset->offset ? "offset"
-                                                  : "person");
+        status =
+            fplt_error_set(error, FPLT_UNSUPPORTED,
+                           "%s: rows with a %s cannot be written: the file would not hold it", path,
+                           dataset->weight   ? "weight"
+                           : dataset->offset ? "offset"
+                                             : "person");
     if (!status)
         status = fplt__file_open(path, 0666, &file, error);
     if (status)

@@ -1,13 +1,12 @@
 /* Schemas: from YAML to columns, and back to the canonical text. */
 #include "data/schema.h"
 
-#include <jansson.h>
 #include <math.h>
-#include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "base/buffer.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -103,6 +102,13 @@ const char *fplt__type_name(size_t type, const char **help)
     if (help)
         *help = types[type].help;
     return types[type].name;
+}
+
+/* Whether a value may be none of the declared ones: bounds take all numbers, but not all indices. */
+static int answers_other(const fplt__declared *column, int libsvm)
+{
+    return (types[column->type].keys & OTHER && !column->bounded) ||
+           (libsvm && column->type == FPLT__NUMBERS);
 }
 
 struct parser {
@@ -247,7 +253,7 @@ static fplt_status find_level(const struct parser *parser, const fplt__yaml_node
 }
 
 static fplt_status take_answer(const struct parser *parser, const fplt__yaml_node *node,
-                               const fplt__declared *column, fplt__answer *answer, double *value)
+                               const fplt__declared *column, fplt__becomes *answer, double *value)
 {
     uint32_t level;
     int scalar = node->kind == FPLT__YAML_SCALAR;
@@ -699,34 +705,71 @@ void fplt_schema_destroy(fplt_schema *schema)
 
 /* ---- the canonical text ---- */
 
-static json_t *number_text(double value)
+/* A JSON string. */
+static void add_text(fplt__buffer *out, const char *text)
+{
+    fplt__buffer_add(out, "\"");
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            fplt__buffer_format(out, "\\%c", c);
+        else if (c < 0x20)
+            fplt__buffer_format(out, "\\u%04x", c);
+        else
+            fplt__buffer_add_bytes(out, text, 1);
+    }
+    fplt__buffer_add(out, "\"");
+}
+
+/* A comma unless the object or list has just begun, then "key": */
+static void add_key(fplt__buffer *out, const char *key)
+{
+    if (!strchr("{[", out->text[out->length - 1]))
+        fplt__buffer_add(out, ",");
+    add_text(out, key);
+    fplt__buffer_add(out, ":");
+}
+
+static void add_number(fplt__buffer *out, const char *key, double value)
 {
     char text[32];
     fplt__number_name(value, text);
-    return json_string(text);
+    add_key(out, key);
+    add_text(out, text);
 }
 
-static json_t *levels_json(const fplt__levels *levels)
+static void add_levels(fplt__buffer *out, const char *key, const fplt__levels *levels)
 {
-    json_t *object = json_object();
-    for (uint32_t i = 0; i < levels->names.count; i++)
-        json_object_set_new(object, fplt__lookup_word(&levels->names, i).text, json_array());
-    for (uint32_t i = 0; i < levels->values.count; i++)
-        json_array_append_new(
-            json_object_get(object, fplt__lookup_word(&levels->names, levels->meaning[i]).text),
-            json_string(fplt__lookup_word(&levels->values, i).text));
-    return object;
+    add_key(out, key);
+    fplt__buffer_add(out, "{");
+    for (uint32_t i = 0; i < levels->names.count; i++) {
+        int first = 1;
+        add_key(out, fplt__lookup_word(&levels->names, i).text);
+        fplt__buffer_add(out, "[");
+        for (uint32_t k = 0; k < levels->values.count; k++) {
+            if (levels->meaning[k] != i)
+                continue;
+            fplt__buffer_add(out, first ? "" : ",");
+            add_text(out, fplt__lookup_word(&levels->values, k).text);
+            first = 0;
+        }
+        fplt__buffer_add(out, "]");
+    }
+    fplt__buffer_add(out, "}");
 }
 
-static json_t *answer_json(const fplt__declared *column, fplt__answer answer, double value)
+static void add_answer(fplt__buffer *out, const char *key, const fplt__declared *column,
+                       fplt__becomes answer, double value)
 {
-    if (answer == FPLT__REFUSED)
-        return json_string(FPLT__ANSWER_REFUSED);
-    if (answer == FPLT__NEUTRAL_ROW)
-        return json_string(FPLT__ANSWER_NEUTRAL);
-    return column->bounded
-               ? number_text(value)
-               : json_string(fplt__lookup_word(&column->levels.names, (uint32_t)value).text);
+    if (answer == FPLT__CONSTANT && column->bounded) {
+        add_number(out, key, value);
+        return;
+    }
+    add_key(out, key);
+    add_text(out, answer == FPLT__REFUSED ? FPLT__ANSWER_REFUSED
+                  : answer == FPLT__NEUTRAL_ROW
+                      ? FPLT__ANSWER_NEUTRAL
+                      : fplt__lookup_word(&column->levels.names, (uint32_t)value).text);
 }
 
 static const char *levels_key(fplt__type type)
@@ -734,75 +777,63 @@ static const char *levels_key(fplt__type type)
     return type == FPLT__CATEGORY ? "levels" : type == FPLT__SITE ? "names" : "classes";
 }
 
-static json_t *bounds_text(const fplt__declared *column)
+static void add_bounds(fplt__buffer *out, const fplt__declared *column)
 {
     char low[32], high[32], text[80];
     fplt__number_name(column->low, low);
     fplt__number_name(column->high, high);
     snprintf(text, sizeof text, "%s..%s", low, high);
-    return json_string(text);
+    add_key(out, "bounds");
+    add_text(out, text);
 }
 
-static json_t *column_json(const fplt__declared *column, int libsvm)
+/* The keys in the order of the table, defaults written out. */
+static void write_column(fplt__buffer *out, const fplt__declared *column, int libsvm)
 {
-    json_t *object = json_object();
     unsigned legal = types[column->type].keys;
-    if (!libsvm)
-        json_object_set_new(object, "type", json_string(types[column->type].name));
-    if (column->bounded)
-        json_object_set_new(object, "bounds", bounds_text(column));
-    if (column->levels.names.count)
-        json_object_set_new(object, levels_key(column->type), levels_json(&column->levels));
-    if (legal & CENTRE && column->bounded) {
-        json_object_set_new(object, "centre", number_text(column->centre));
-        json_object_set_new(object, "scale", number_text(column->scale));
+    add_key(out, column->name);
+    fplt__buffer_add(out, "{");
+    if (!libsvm) {
+        add_key(out, "type");
+        add_text(out, types[column->type].name);
     }
-    if (column->base != FPLT__NOWHERE)
-        json_object_set_new(object, "base",
-                            json_string(
-                                fplt__lookup_word(&column->levels.names, column->base).text));
+    if (column->bounded)
+        add_bounds(out, column);
+    if (column->levels.names.count)
+        add_levels(out, levels_key(column->type), &column->levels);
+    if (legal & CENTRE) {
+        add_number(out, "centre", column->centre);
+        add_number(out, "scale", column->scale);
+    }
+    if (column->base != FPLT__NOWHERE) {
+        add_key(out, "base");
+        add_text(out, fplt__lookup_word(&column->levels.names, column->base).text);
+    }
     if (legal & MISSING)
-        json_object_set_new(object, "missing",
-                            answer_json(column, column->missing, column->missing_value));
-    if ((legal & OTHER && !column->bounded) || (libsvm && column->type == FPLT__NUMBERS))
-        json_object_set_new(object, "other",
-                            answer_json(column, column->other, column->other_level));
+        add_answer(out, "missing", column, column->missing, column->missing_value);
+    if (answers_other(column, libsvm))
+        add_answer(out, "other", column, column->other, column->other_level);
     if (legal & MOST)
-        json_object_set_new(object, "most", json_integer((json_int_t)column->most));
-    return object;
-}
-
-static json_t *schema_json(const fplt_schema *schema)
-{
-    json_t *columns = json_object();
-    for (size_t i = 0; i < schema->columns; i++)
-        json_object_set_new(columns, schema->column[i].name,
-                            column_json(&schema->column[i], schema->libsvm));
-    if (!schema->libsvm)
-        return json_pack("{s:s, s:b, s:o}", "format", "csv", "header", schema->header, "columns",
-                         columns);
-    json_t *whole =
-        json_pack("{s:s, s:I}", "format", "libsvm", "features", (json_int_t)schema->features);
-    json_object_set(whole, "entries", json_object_get(columns, "entries"));
-    json_object_set(whole, "label", json_object_get(columns, "label"));
-    json_decref(columns);
-    return whole;
+        fplt__buffer_format(out, ",\"most\":%llu", (unsigned long long)column->most);
+    fplt__buffer_add(out, "}");
 }
 
 static fplt_status write_text(fplt_schema *schema, fplt_error *error)
 {
-    unsigned char digest[32];
-    json_t *json = schema_json(schema);
-    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    json_decref(json);
-    schema->text = text ? fplt__strdup(text) : NULL;
-    free(text);
-    if (!schema->text)
-        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a schema");
-    crypto_generichash(digest, sizeof digest, (const unsigned char *)schema->text,
-                       strlen(schema->text), NULL, 0);
-    sodium_bin2hex(schema->digest, sizeof schema->digest, digest, sizeof digest);
-    return FPLT_OK;
+    fplt__buffer out = {NULL, 0, 0, FPLT_OK};
+    if (schema->libsvm)
+        fplt__buffer_format(&out, "{\"format\":\"libsvm\",\"features\":%zu", schema->features);
+    else
+        fplt__buffer_format(&out, "{\"format\":\"csv\",\"header\":%s,\"columns\":{",
+                            schema->header ? "true" : "false");
+    for (size_t i = 0; i < schema->columns && !out.status; i++)
+        write_column(&out, &schema->column[i], schema->libsvm);
+    fplt__buffer_add(&out, schema->libsvm ? "}" : "}}");
+    fplt_status status = fplt__buffer_take(&out, &schema->text, error);
+    if (!status)
+        fplt__fingerprint(schema->text, strlen(schema->text), schema->digest);
+    fplt__buffer_clear(&out);
+    return status;
 }
 
 /* ---- features ---- */
@@ -854,10 +885,14 @@ static fplt_status place_features(fplt_schema *schema, fplt_error *error)
 fplt_status fplt__schema_complete(fplt_schema *schema, fplt_error *error)
 {
     fplt_status status = FPLT_OK;
-    if (schema->libsvm) { /* zeros stay zeros */
-        fplt__declared *entries =
-            (fplt__declared *)(uintptr_t)fplt__schema_column(schema, FPLT__NUMBERS);
-        entries->centre = 0;
+    if (schema->libsvm) {
+        if (schema->column[0].type == FPLT__LABEL) { /* one order, whatever that of the file */
+            fplt__declared label = schema->column[0];
+            schema->column[0] = schema->column[1];
+            schema->column[1] = label;
+        }
+        fplt__declared *entries = &schema->column[0];
+        entries->centre = 0; /* zeros stay zeros */
         entries->scale = fmax(fabs(entries->low), fabs(entries->high));
         entries->features = schema->features;
     } else
@@ -927,11 +962,10 @@ fplt_status fplt_schema_accepts_all(const fplt_schema *schema, fplt_error *error
     for (size_t i = 0; i < schema->columns; i++) {
         const fplt__declared *column = &schema->column[i];
         unsigned legal = types[column->type].keys;
-        int entries = schema->libsvm && column->type == FPLT__NUMBERS;
         const char *key = NULL;
         if (legal & MISSING && column->missing == FPLT__REFUSED)
             key = "missing";
-        else if (((legal & OTHER && !column->bounded) || entries) && column->other == FPLT__REFUSED)
+        else if (answers_other(column, schema->libsvm) && column->other == FPLT__REFUSED)
             key = "other";
         if (key)
             return fplt_error_set(error, FPLT_UNSUPPORTED,

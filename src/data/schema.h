@@ -21,7 +21,7 @@ typedef enum fplt__type {
 } fplt__type;
 
 /* What a value becomes that is missing, or none of those declared. */
-typedef enum fplt__answer { FPLT__REFUSED, FPLT__NEUTRAL_ROW, FPLT__CONSTANT } fplt__answer;
+typedef enum fplt__becomes { FPLT__REFUSED, FPLT__NEUTRAL_ROW, FPLT__CONSTANT } fplt__becomes;
 
 /* Levels of a category, classes of a label, names of sites, and the texts that mean them. */
 typedef struct fplt__levels {
@@ -38,9 +38,9 @@ typedef struct fplt__declared {
     int bounded; /* low and high are set */
     double low, high, centre, scale;
     fplt__levels levels;
-    uint32_t base;               /* level without a feature, or FPLT__NOWHERE */
-    fplt__answer missing, other; /* CONSTANT: one of the next */
-    double missing_value;        /* a number, or the number of a level */
+    uint32_t base;                /* level without a feature, or FPLT__NOWHERE */
+    fplt__becomes missing, other; /* CONSTANT: one of the next */
+    double missing_value;         /* a number, or the number of a level */
     uint32_t other_level;
     uint64_t most;   /* person: rows of one */
     size_t first;    /* number of its first feature */
