@@ -241,6 +241,7 @@ void fplt_model_destroy(fplt_model *model)
     fplt__free(model->labels);
     fplt__free(model->program);
     fplt__free(model->training);
+    json_decref(model->record);
     fplt__free(model);
 }
 
