@@ -286,14 +286,12 @@ static fplt_status assess(cli_call *cli, const fplt_model *model, struct evaluat
 
 static fplt_status run(cli_call *cli, fplt_error *error)
 {
-    fplt_read_settings read = cli_reading(cli->settings);
     struct evaluation evaluation = {.each = NULL};
     fplt_model *model = NULL;
     fplt_dataset *dataset = NULL;
     fplt_status status;
     if (!(status = fplt_model_read(cli->arguments[0], &model, error)) &&
-        !(status = fplt_model_dataset(model, cli->arguments + 1, cli->argument_count - 1, &read, 1,
-                                      &dataset, error))) {
+        !(status = cli_model_data(cli, model, 1, &dataset, error))) {
         evaluation.dataset = dataset;
         evaluation.info = fplt_model_see(model);
         status = assess(cli, model, &evaluation, error);
