@@ -114,7 +114,10 @@ static void write_choices(const json_t *record, fplt__buffer *out)
         line(out, name, "%-22s %s", value, because(why));
     }
     double least = number(gamma, "least", NULL), most = number(gamma, "most", NULL);
-    snprintf(value, sizeof value, least < most ? "%.6g .. %.6g" : "%.6g", least, most);
+    if (isnan(least))
+        snprintf(value, sizeof value, "none");
+    else
+        snprintf(value, sizeof value, least < most ? "%.6g .. %.6g" : "%.6g", least, most);
     line(out, "gamma", "%-22s %s", value, json_string_value(json_object_get(gamma, "why")));
     snprintf(value, sizeof value, "%.6g .. %.6g", number(record, "curvature", "lmin"),
              number(record, "curvature", "lmax"));

@@ -60,14 +60,17 @@ static json_t *parameters_json(const fplt_job_view *view, const fplt_engine *eng
 static json_t *local_json(const fplt_job_view *view, const fplt_engine *engine)
 {
     const fplt_training *training = &view->run.training;
-    double least = HUGE_VAL, most = 0;
+    double least = HUGE_VAL, most = -HUGE_VAL; /* where no agent takes a step they stay so */
     char why[400], why_epochs[400];
     for (uint32_t i = 0; i < fplt_objective_agents(view->objective); i++) {
         double step = fplt_engine_step(engine, i);
         least = fmin(least, step);
         most = fmax(most, step);
     }
-    reason(view, "gamma", why, sizeof why);
+    if (least > most)
+        snprintf(why, sizeof why, "the solver %s takes no step size", training->solver->name);
+    else
+        reason(view, "gamma", why, sizeof why);
     reason(view, "epochs", why_epochs, sizeof why_epochs);
     const char *file = fplt_settings_text(view->settings, "uncoordinated");
     return json_pack("{s:s, s:I, s:s, s:{s:o, s:o, s:s}, s:I, s:o, s:o, s:s}", "solver",
