@@ -322,7 +322,8 @@ fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task t
 {
     static const char *const by_task[] = {[FPLT_TASK_BINARY] = "logistic",
                                           [FPLT_TASK_CLASSES] = "softmax",
-                                          [FPLT_TASK_REGRESSION] = "least-squares"};
+                                          [FPLT_TASK_REGRESSION] = "least-squares",
+                                          [FPLT_TASK_SURVIVAL] = "cox"};
     fplt_objective_settings cost = fplt_objective_defaults();
     cost.loss = fplt_settings_text(settings, "loss");
     if (strcmp(cost.loss, "auto") == 0)
@@ -330,6 +331,9 @@ fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task t
     cost.regulariser = fplt_settings_text(settings, "regulariser");
     cost.weight = fplt_settings_real(settings, "eps");
     cost.huber_delta = fplt_settings_real(settings, "huber-delta");
+    cost.predictor_bound = fplt_settings_is_auto(settings, "predictor-bound")
+                               ? 0
+                               : fplt_settings_real(settings, "predictor-bound");
     cost.intercept = fplt_settings_switch(settings, "intercept");
     cost.weigh_rows = is(settings, "weights", "rows");
     cost.clip = fplt_settings_real(settings, "clip");
