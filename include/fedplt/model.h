@@ -8,6 +8,7 @@
 #include "fedplt/data.h"
 #include "fedplt/engine.h"
 #include "fedplt/job.h"
+#include "fedplt/report.h"
 #include "fedplt/status.h"
 
 #ifdef __cplusplus
@@ -39,6 +40,14 @@ typedef struct fplt_model fplt_model;
 /* Refuses, with a sentence, what does not fit together. */
 FPLT_API fplt_status fplt_model_create(const fplt_model_info *info, fplt_model **model,
                                        fplt_error *error);
+/* What was chosen for a run, or given, and why. */
+typedef struct fplt_choice {
+    const char *name;
+    double value;     /* NaN where it is a word */
+    const char *word; /* NULL where it is a number */
+    char why[400];
+} fplt_choice;
+
 /* The model of an engine that ran a job, with the whole record of its training: problem, algorithm,
  * parameters and why, seed, kernel, outcome, measures and counters. `result` may be NULL. */
 FPLT_API fplt_status fplt_model_from_run(const fplt_job *job, fplt_engine *engine,
@@ -67,11 +76,24 @@ FPLT_API fplt_status fplt_model_dataset(const fplt_model *model, const char *con
 
 /* On rows that were transformed. Each array may be NULL: `scores` has count x outputs, and
  * `probabilities` count x classes (FPLT_UNSUPPORTED unless fplt_model_has_probabilities);
- * `predicted` has count: the number of the class, or the score itself in regression. */
+ * `predicted` has count: the number of the class, or the score itself in regression; the expected
+ * count with the loss poisson, the hazard relative to a row of zeros with cox. */
 FPLT_API fplt_status fplt_model_predict(const fplt_model *model, const fplt_rows *rows,
                                         double *scores, double *probabilities, double *predicted,
                                         fplt_error *error);
 FPLT_API int fplt_model_has_probabilities(const fplt_model *model);
+
+/* Other programs' forms: `form` is onnx (a graph on the columns as the file has them, categories as
+ * columns of 0 and 1, named in its metadata; its coefficients are single precision) or csv (the table
+ * below). The file appears whole or not at all. */
+FPLT_API fplt_status fplt_model_export(const fplt_model *model, const char *form, const char *path,
+                                       fplt_error *error);
+/* What exists: form number `index` and one line of help; NULL past the last. */
+FPLT_API const char *fplt_export_list(size_t index, const char **help);
+/* Coefficients by name, as the model has them and in the units of the file, before columns were
+ * standardised (missing where rows were shortened, which no coefficient can undo). */
+FPLT_API fplt_status fplt_model_coefficients(const fplt_model *model, fplt_table **table,
+                                             fplt_error *error);
 
 /* How well; NaN where a measure has no meaning (AUC with one class only, accuracy in regression). */
 typedef struct fplt_quality {
@@ -82,6 +104,19 @@ typedef struct fplt_quality {
     double f1;       /* two classes: of the second class; more: mean over the classes */
     double rmse;     /* regression */
 } fplt_quality;
+
+/* How a run was done and what came of it, beside its fplt_result. May grow at its end. */
+typedef struct fplt_record {
+    size_t parameters; /* the algorithm's */
+    fplt_choice parameter[FPLT_MOST_PARAMETERS];
+    fplt_choice epochs, step; /* step: the least of all agents */
+    double largest_step;      /* of all agents; NaN: nobody takes one */
+    const char *advice;       /* borrowed from the job: what would help more; empty: nothing */
+    fplt_facts facts;         /* curvature and cohort */
+    int measured, judged;     /* whether the next two are known; never with privacy */
+    fplt_measure model;       /* of the weights that are handed out */
+    fplt_quality held_out;    /* of the rows that were held out */
+} fplt_record;
 
 /* On a transformed data set with labels. `each` (or NULL) has one entry an agent, `all` is over all
  * rows. */
