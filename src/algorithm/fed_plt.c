@@ -19,7 +19,7 @@ enum { Z, X };
 
 static const fplt_setting settings[] = {
     {"rho", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
-     "penalty of Peaceman-Rachford splitting; auto: 1/sqrt(lmin lmax)", 0.1, 10},
+     "penalty of Peaceman-Rachford splitting", 0.1, 10, .rule = "1/sqrt(lmin lmax)"},
     FPLT_SETTINGS_END,
 };
 
@@ -78,8 +78,8 @@ const fplt_algorithm fplt__fed_plt = {
               .exchanges = 1,
               .exchange = {{.down = 1}},
               .local_model = X},
-    .allows =
-        FPLT_ALLOWS_MINIMISER | FPLT_ALLOWS_PARTIAL | FPLT_ALLOWS_COMPOSITE | FPLT_ALLOWS_PRIVACY,
+    .allows = FPLT_ALLOWS_MINIMISER | FPLT_ALLOWS_PARTIAL | FPLT_ALLOWS_COMPOSITE |
+              FPLT_ALLOWS_PRIVACY | FPLT_ALLOWS_ANY_START,
     .paper.agent = 2,
     .paper.coordinator = 1,
     .paper.epochs = ">= 1",

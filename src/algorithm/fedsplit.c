@@ -19,7 +19,7 @@ enum { RHO };
 
 static const fplt_setting settings[] = {
     {"rho", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
-     "penalty of Peaceman-Rachford splitting; auto: 1/sqrt(lmin lmax)", 0.1, 10},
+     "penalty of Peaceman-Rachford splitting", 0.1, 10, .rule = "1/sqrt(lmin lmax)"},
     FPLT_SETTINGS_END,
 };
 
@@ -75,7 +75,7 @@ const fplt_algorithm fplt__fedsplit = {
               .exchanges = 1,
               .exchange = {{.down = 1}},
               .local_model = -1},
-    .allows = FPLT_ALLOWS_MINIMISER | FPLT_ALLOWS_PRIVACY,
+    .allows = FPLT_ALLOWS_MINIMISER | FPLT_ALLOWS_PRIVACY | FPLT_ALLOWS_ANY_START,
     .no_partial =
         "it was stated and analysed with all agents active; fed-plt is the same splitting "
         "with partial participation",

@@ -16,9 +16,8 @@ enum { P };
 
 static const fplt_setting settings[] = {
     {"p", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, 1, NULL,
-     "probability that a local step ends the round; auto: 1/Ne, so that Ne is the mean length (in "
-     "theory best: sqrt(lmin/lmax))",
-     0.2, 5},
+     "probability that a local step ends the round", 0.2, 5,
+     .rule = "1/Ne, so that Ne is the mean length (in theory best: sqrt(lmin/lmax))"},
     FPLT_SETTINGS_END,
 };
 
@@ -34,10 +33,9 @@ static double step(const fplt_facts *facts, const double *parameter)
     return 1 / facts->curvature.highest;
 }
 
-static void plan(const fplt_coordinator *coordinator, fplt_round *round)
+static uint32_t length(const double *parameter, fplt_stream *shared)
 {
-    fplt_stream shared = round->shared;
-    round->epochs = fplt__random_length(&shared, coordinator->parameter[P]);
+    return fplt__random_length(shared, parameter[P]);
 }
 
 static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned exchange,
@@ -81,7 +79,7 @@ const fplt_algorithm fplt__scaffnew = {
     .choose = choose,
     .step = step,
     .begin_coordinator = fplt__begin_model,
-    .plan = plan,
+    .length = length,
     .broadcast = fplt__broadcast_model,
     .local = local,
     .absorb = fplt__absorb_mean,
