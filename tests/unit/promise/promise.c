@@ -467,6 +467,65 @@ static void certificate_holds_until_touched(void **state)
     release(&fixture);
 }
 
+static void put(json_t *object, const char *name, double value)
+{
+    json_object_set_new(object, name, isfinite(value) ? json_real(value) : json_null());
+}
+
+/* The document with every loss as `view` and `rounds` an agent give it: consistent in itself. */
+static void restate(json_t *root, const fplt_promise_view *view, uint64_t rounds)
+{
+    json_t *promise = json_object_get(root, "promise"), *entry;
+    fplt_privacy_claim claim;
+    fplt_error error;
+    double epsilon;
+    size_t i;
+    json_array_foreach(json_object_get(root, "agents"), i, entry)
+    {
+        assert_ok(fplt_promise_claim(view, (uint32_t)i, rounds, &claim, &epsilon, &error), error);
+        json_object_set_new(entry, "rounds_charged", json_integer((json_int_t)rounds));
+        put(entry, "gdp_mu", claim.gdp_mu);
+        put(entry, "epsilon", epsilon);
+    }
+    uint64_t promised = view->mechanism.rounds;
+    assert_ok(fplt_promise_claim(view, view->worst, promised, &claim, &epsilon, &error), error);
+    put(promise, "gdp_mu", claim.gdp_mu);
+    put(promise, "epsilon", epsilon);
+    put(promise, "renyi_rate", claim.renyi_rate);
+    put(promise, "mu_step", claim.mu_step);
+    put(promise, "mu_round", claim.mu_round);
+    put(promise, "order", fplt_privacy_order(&claim, FPLT_CONVERT_BEST, view->delta));
+    json_object_set_new(promise, "conversion", json_string(claim.is_gaussian ? "exact" : "tight"));
+    json_object_set_new(json_object_get(root, "mechanism"), "lattice_noise",
+                        json_boolean(view->mechanism.lattice));
+}
+
+/* Whose numbers all follow from each other, and yet promise too little. */
+static void consistent_forgeries_are_found(void **state)
+{
+    (void)state;
+    struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "6"}, {"epochs", "3"});
+    char *text = certify(&fixture), failure[512];
+    static const struct {
+        uint64_t rounds;
+        int lattice, holds;
+    } cases[] = {{6, 1, 1}, {5, 1, 1}, {7, 1, 0}, {6, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fplt_promise_view view = *fixture.view;
+        json_t *root = json_loads(text, 0, NULL);
+        int good;
+        view.mechanism.lattice = cases[i].lattice;
+        restate(root, &view, cases[i].rounds);
+        holds(root, &good, failure);
+        if (good != cases[i].holds)
+            fail_msg("%llu rounds charged, lattice %d: %s", (unsigned long long)cases[i].rounds,
+                     cases[i].lattice, good ? "nothing is found" : failure);
+        json_decref(root);
+    }
+    fplt_free(text);
+    release(&fixture);
+}
+
 static void certificate_words_matter(void **state)
 {
     (void)state;
@@ -580,6 +639,7 @@ int main(void)
         cmocka_unit_test(accelerated_steps_are_charged_one_by_one),
         cmocka_unit_test(final_model_needs_less_noise),
         cmocka_unit_test(certificate_holds_until_touched),
+        cmocka_unit_test(consistent_forgeries_are_found),
         cmocka_unit_test(certificate_words_matter),
         cmocka_unit_test(seeded_certificate_says_so),
         cmocka_unit_test(survives_without_memory),
