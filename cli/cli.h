@@ -84,6 +84,10 @@ fplt_status cli_print_json(json_t *json, fplt_error *error); /* takes the refere
 fplt_status cli_flush(fplt_error *error);
 void cli_warn(const char *format, ...) FPLT_PRINTF(1, 2);
 
+/* Refuses to write over a file that this call reads: arguments, configuration, data, schema, models.
+ * `path` itself may be one of the arguments. */
+fplt_status cli_protect(const cli_call *cli, const char *path, fplt_error *error);
+
 /* A word as a shell would need it. */
 void cli_quote(fplt__buffer *out, const char *word);
 /* 1234567 -> "1.2 MB" */
