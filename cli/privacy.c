@@ -19,16 +19,16 @@ const fplt_setting privacy_mechanism_table[] = {
      "records of an agent; several: one row each", 0, 0},
     {"tau", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
      "noise: each local step adds N(0, 2 gamma tau^2) to every coordinate", 0, 0},
-    {"gamma", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
-     "local step size; auto: 2/(lmin + lmax + 2/rho)", 0, 0},
+    {"gamma", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL, "local step size", 0, 0,
+     .rule = "2/(lmin + lmax + 2/rho)"},
     {"epochs", FPLT_INTEGER, 0, "5", 1, 1e9, NULL, "local steps a round", 0, 0},
     {"rounds", FPLT_INTEGER, 0, "50", 1, 9007199254740992.0, NULL, "rounds charged", 0, 0},
     {"lmin", FPLT_REAL, 0, "0.5", -HUGE_VAL, HUGE_VAL, NULL,
      "strong convexity of every cost: the weight of the ridge", 0, 0},
     {"lmax", FPLT_REAL, FPLT_ABOVE, "0.75", 0, HUGE_VAL, NULL,
      "smoothness of every cost; logistic: ridge + (norm of a row)^2/4", 0, 0},
-    {"rho", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
-     "penalty of Fed-PLT; auto: 1/sqrt(lmin lmax)", 0, 0},
+    {"rho", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL, "penalty of Fed-PLT", 0,
+     0, .rule = "1/sqrt(lmin lmax)"},
     {"proximal", FPLT_SWITCH, 0, "yes", 0, 0, NULL,
      "the local cost has the term ||w - v||^2/(2 rho), as in Fed-PLT", 0, 0},
     {"step-wise", FPLT_SWITCH, 0, "no", 0, 0, NULL,
@@ -90,16 +90,19 @@ fplt_status privacy_mechanism(const fplt_settings *settings, uint64_t records,
 {
     double low = fplt_settings_real(settings, "lmin"), high = fplt_settings_real(settings, "lmax");
     int proximal = fplt_settings_switch(settings, "proximal");
-    double rho = fplt_settings_is_auto(settings, "rho") ? 1 / sqrt(fmax(low, high * 1e-3) * high)
-                                                        : fplt_settings_real(settings, "rho");
+    const fplt_algorithm *algorithm = fplt_algorithm_find("fed-plt");
+    const fplt_solver *solver = fplt_solver_find("noisy");
+    fplt_facts facts = {.curvature = {low, high}};
+    double rho = proximal ? fplt_settings_real(settings, "rho") : HUGE_VAL;
+    algorithm->choose(&facts, &rho);
     *mechanism = fplt_privacy_defaults();
     mechanism->sensitivity = fplt_settings_real(settings, "sensitivity");
     mechanism->records = records;
     mechanism->strong_convexity = low;
     mechanism->smoothness = high;
-    mechanism->inverse_rho = proximal ? 1 / rho : 0;
+    mechanism->inverse_rho = fplt_algorithm_pull(algorithm, &facts, &rho);
     mechanism->step = fplt_settings_is_auto(settings, "gamma")
-                          ? 2 / (low + high + 2 * mechanism->inverse_rho)
+                          ? fplt_algorithm_step(algorithm, solver, &facts, &rho).automatic
                           : fplt_settings_real(settings, "gamma");
     mechanism->noise_tau =
         fplt_settings_given(settings, "tau") ? fplt_settings_real(settings, "tau") : 1;
@@ -110,8 +113,8 @@ fplt_status privacy_mechanism(const fplt_settings *settings, uint64_t records,
     mechanism->lattice = fplt_settings_switch(settings, "lattice");
     mechanism->dimension = (size_t)fplt_settings_integer(settings, "dimension");
     mechanism->agents = (uint32_t)fplt_settings_integer(settings, "agents");
-    fplt_privacy_facts facts = {.algorithm = "these numbers"};
-    return fplt_privacy_check(mechanism, &facts, error);
+    fplt_privacy_facts known = {.algorithm = "these numbers"};
+    return fplt_privacy_check(mechanism, &known, error);
 }
 
 fplt_status privacy_draw(const fplt_plot *plot, const char *path, fplt_error *error)
@@ -494,7 +497,8 @@ const cli_command cli_privacy[] = {
               "holds with the stated confidence; a claim below it is refuted, and the exit status "
               "is then 1. Not to refute proves nothing.",
      .examples =
-         "fedplt privacy audit --data hospitals.csv --label b --privacy.epsilon 2\n"
+         "fedplt privacy audit --data hospitals.csv --schema hospitals.schema.yaml "
+         "--privacy.epsilon 2\n"
          "fedplt privacy audit --privacy.epsilon 4 --rounds 30 --epochs 5 --canary features",
      .most = 1,
      .config = 1,

@@ -28,6 +28,7 @@ typedef struct fplt_model_info {
     const char *const *class_names;    /* `classes` texts; NULL in regression */
     int drop_first_level;              /* how categories were read */
     const char *label, *site, *labels; /* how the data were read, or NULL */
+    const fplt_schema *schema;         /* what the columns mean, or NULL; kept by the model */
     const fplt_transform *transform;   /* what was done to the rows */
     const double *weights;             /* as fplt_objective has them */
     size_t dimension;                  /* outputs x (features + intercept) */
@@ -40,6 +41,14 @@ typedef struct fplt_model fplt_model;
 /* Refuses, with a sentence, what does not fit together. */
 FPLT_API fplt_status fplt_model_create(const fplt_model_info *info, fplt_model **model,
                                        fplt_error *error);
+/* What was chosen for a run, or given, and why. */
+typedef struct fplt_choice {
+    const char *name;
+    double value;     /* NaN where it is a word */
+    const char *word; /* NULL where it is a number */
+    char why[400];
+} fplt_choice;
+
 /* The model of an engine that ran a job, with the whole record of its training: problem, algorithm,
  * parameters and why, seed, kernel, outcome, measures and counters. `result` may be NULL. */
 FPLT_API fplt_status fplt_model_from_run(const fplt_job *job, fplt_engine *engine,
@@ -59,9 +68,9 @@ FPLT_API fplt_status fplt_model_text(const fplt_model *model, char **text, fplt_
 FPLT_API fplt_status fplt_model_parse(const char *text, size_t length, const char *path,
                                       fplt_model **model, fplt_error *error);
 
-/* Reads files as the model's own data were read, features and classes found by their names, and does
- * to the rows what was done in training. `read` has what else there is to say (format, label, site,
- * task none); `labelled` 0: the files have no labels. */
+/* Reads files as the model's own data were read, by its schema or with features and classes found by
+ * their names, and does to the rows what was done in training. `read` has what else there is to say
+ * (format, label, site, another schema); `labelled` 0: the files have no labels. */
 FPLT_API fplt_status fplt_model_dataset(const fplt_model *model, const char *const *paths,
                                         size_t count, const fplt_read_settings *read, int labelled,
                                         fplt_dataset **dataset, fplt_error *error);
@@ -96,6 +105,19 @@ typedef struct fplt_quality {
     double f1;       /* two classes: of the second class; more: mean over the classes */
     double rmse;     /* regression */
 } fplt_quality;
+
+/* How a run was done and what came of it, beside its fplt_result. May grow at its end. */
+typedef struct fplt_record {
+    size_t parameters; /* the algorithm's */
+    fplt_choice parameter[FPLT_MOST_PARAMETERS];
+    fplt_choice epochs, step; /* step: the least of all agents */
+    double largest_step;      /* of all agents; NaN: nobody takes one */
+    const char *advice;       /* borrowed from the job: what would help more; empty: nothing */
+    fplt_facts facts;         /* curvature and cohort */
+    int measured, judged;     /* whether the next two are known; never with privacy */
+    fplt_measure model;       /* of the weights that are handed out */
+    fplt_quality held_out;    /* of the rows that were held out */
+} fplt_record;
 
 /* On a transformed data set with labels. `each` (or NULL) has one entry an agent, `all` is over all
  * rows. */

@@ -29,6 +29,7 @@ enum fplt_setting_flags {
     FPLT_REQUIRED = 32 /* no default, must be given where the table is used */
 };
 
+/* May grow at its end: what a table leaves out there is zero. */
 typedef struct fplt_setting {
     const char *name; /* "rho", "privacy.epsilon": a dot is a YAML section */
     fplt_setting_kind kind;
@@ -40,12 +41,14 @@ typedef struct fplt_setting {
     /* Tuning: factors of the automatic value between which to search, 0 and 0 where it is not
      * searched. */
     double search_low, search_high;
+    const char
+        *rule; /* what the word auto stands for; NULL: the word is not legal, or says it all */
 } fplt_setting;
 
 /* Ends a table. */
-#define FPLT_SETTINGS_END                                \
-    {                                                    \
-        NULL, FPLT_TEXT, 0, NULL, 0, 0, NULL, NULL, 0, 0 \
+#define FPLT_SETTINGS_END                                      \
+    {                                                          \
+        NULL, FPLT_TEXT, 0, NULL, 0, 0, NULL, NULL, 0, 0, NULL \
     }
 
 typedef struct fplt_settings fplt_settings;
@@ -67,7 +70,8 @@ FPLT_API fplt_status fplt_settings_set(fplt_settings *settings, const char *name
 FPLT_API const fplt_setting *fplt_settings_find(const fplt_settings *settings, const char *name);
 FPLT_API const char *fplt_settings_nearest(const fplt_settings *settings, const char *name);
 
-/* Values. A name that no table has is a programming error and reads as NaN, 0 or NULL. */
+/* Values. A name that no table has is a programming error: it reads as NaN, 0 or NULL, and is logged
+ * as an error and counted. */
 FPLT_API int fplt_settings_given(const fplt_settings *settings, const char *name);
 FPLT_API int fplt_settings_is_auto(const fplt_settings *settings, const char *name);
 FPLT_API double fplt_settings_real(const fplt_settings *settings, const char *name);
@@ -75,6 +79,10 @@ FPLT_API long long fplt_settings_integer(const fplt_settings *settings, const ch
 FPLT_API int fplt_settings_switch(const fplt_settings *settings, const char *name);
 FPLT_API const char *fplt_settings_text(const fplt_settings *settings, const char *name);
 FPLT_API const char *fplt_settings_origin(const fplt_settings *settings, const char *name);
+
+/* How often a name that no table has was read, in all settings of the process: 0 in a sound
+ * program. */
+FPLT_API unsigned long fplt_settings_misread(void);
 
 /* All rows in order of the tables: number `index`, or NULL past the last. */
 FPLT_API const fplt_setting *fplt_settings_row(const fplt_settings *settings, size_t index,
@@ -97,6 +105,8 @@ FPLT_API const char *fplt_pairs_next(const char *pairs, char *key, size_t key_si
 
 /* Writes what is legal for a row, "a number above 0" or "one of a, b, c". */
 FPLT_API void fplt_setting_legal(const fplt_setting *setting, char *text, size_t size);
+/* Writes the help of a row with its rule: "local step size; auto: 1/lmax". */
+FPLT_API void fplt_setting_help(const fplt_setting *setting, char *text, size_t size);
 
 #ifdef __cplusplus
 }

@@ -52,7 +52,7 @@ enum {
 
 static const fplt_setting settings[] = {
     {"rho", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
-     "penalty of Peaceman-Rachford splitting; auto: 1/sqrt(lmin lmax)", 0.1, 10},
+     "penalty of Peaceman-Rachford splitting", 0.1, 10, .rule = "1/sqrt(lmin lmax)"},
     {"anderson-memory", FPLT_INTEGER, 0, "10", 1, MOST, NULL,
      "earlier rounds that the acceleration combines", 0, 0},
     FPLT_SETTINGS_END,
@@ -320,6 +320,7 @@ const fplt_algorithm fplt__fed_plt_anderson = {
     .settings = settings,
     .reshape = reshape,
     .choose = fplt__choose_rho,
+    .step_rule = "2/(lmin + lmax + 2/rho)",
     .step = fplt__rho_step,
     .inverse_rho = fplt__rho_inverse,
     .begin = begin,

@@ -14,10 +14,9 @@
 #include "base/memory.h"
 #include "promise/promise.h"
 #include "fedplt/noise.h"
+#include "fedplt/schema.h"
 #include "fedplt/steps.h"
 #include "base/machine.h"
-
-static const char by_privacy[] = "privacy";
 
 const fplt_setting fplt_promise_table[] = {
     {"privacy.epsilon", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
@@ -48,16 +47,12 @@ static int is(const fplt_settings *settings, const char *name, const char *word)
     return text && strcmp(text, word) == 0;
 }
 
-/* Given by a person, not by an earlier plan. */
+/* Given, and not left to the program by the word auto. */
 static int is_given(const fplt_settings *settings, const char *name)
 {
-    const char *origin;
-    if (!fplt_settings_find(settings, name) || !fplt_settings_given(settings, name))
-        return 0;
-    if (fplt_settings_is_auto(settings, name))
-        return 0;
-    origin = fplt_settings_origin(settings, name);
-    return !origin || strcmp(origin, by_privacy) != 0;
+    const fplt_setting *row = fplt_settings_find(settings, name);
+    return row && fplt_settings_given(settings, name) &&
+           !(row->flags & FPLT_AUTO && fplt_settings_is_auto(settings, name));
 }
 
 int fplt_promise_wanted(const fplt_settings *settings)
@@ -79,7 +74,28 @@ static int wants_measures(const fplt_settings *settings, const char *name)
 
 static int wants_scaling(const fplt_settings *settings, const char *name)
 {
-    return !is(settings, name, "no");
+    return !is(settings, name, "no") && !is(settings, name, "schema");
+}
+
+static int wants_skew(const fplt_settings *settings, const char *name)
+{
+    return is(settings, name, "skewed");
+}
+
+static int wants_dropping(const fplt_settings *settings, const char *name)
+{
+    return is(settings, name, "drop");
+}
+
+static int wants_guessing(const fplt_settings *settings, const char *name)
+{
+    return is(settings, name, "auto");
+}
+
+static int wants_holdout(const fplt_settings *settings, const char *name)
+{
+    return fplt_settings_real(settings, name) > 0 &&
+           !fplt_settings_switch(settings, "privacy.diagnose");
 }
 
 static int wants_model(const fplt_settings *settings, const char *name)
@@ -104,8 +120,18 @@ static const struct conflict {
      "a loss without noise may not leave an agent; privacy.diagnose measures, and says that the "
      "output is then not private"},
     {"standardise", wants_scaling,
-     "the columns' own statistics tell of the records; scale the columns by known bounds "
-     "beforehand"},
+     "the columns' own statistics tell of the records; scale by declared bounds: standardise "
+     "schema"},
+    {"partition", wants_skew,
+     "it looks at the labels, so that one record would move others between agents; divide "
+     "contiguous or shuffled"},
+    {"missing", wants_dropping,
+     "how many rows there are would tell of a record; declare a constant in a schema"},
+    {"categories", wants_guessing,
+     "which levels there are would be read from the records; declare them in a schema"},
+    {"holdout", wants_holdout,
+     "a measure of the rows held out would be without noise; privacy.diagnose shows it, and says "
+     "that the output is then not private"},
     {"start", wants_model,
      "nothing is known of what the starting model was trained on; start from zero"},
     {"uncoordinated", NULL, "all agents need the same training for one promise"},
@@ -181,68 +207,81 @@ static fplt_status check_solver(const fplt_settings *settings, fplt_error *error
     return FPLT_UNSUPPORTED;
 }
 
-static fplt_status set_text(fplt_settings *settings, const char *name, const char *value,
-                            fplt_error *error)
+/* With given data everything that shapes the model is declared. */
+static fplt_status check_declared(const fplt_settings *settings, const fplt_schema *schema,
+                                  fplt_error *error)
 {
-    return fplt_settings_set(settings, name, value, by_privacy, error);
+    const char *data = fplt_settings_text(settings, "data");
+    char first[200];
+    if (schema)
+        return fplt_schema_accepts_all(schema, error);
+    if (!data)
+        return FPLT_OK;
+    fplt_list_next(data, first, sizeof first);
+    return fplt_error_set(error, FPLT_UNSUPPORTED,
+                          "%s: with privacy, columns, bounds and classes are declared and not read "
+                          "from the records; give schema (fedplt data schema %s drafts one), or "
+                          "bounds and labels where all columns are numbers",
+                          fplt_settings_origin(settings, "data"), first);
 }
 
-static fplt_status set_number(fplt_settings *settings, const char *name, double value,
-                              fplt_error *error)
-{
-    char text[64];
-    snprintf(text, sizeof text, "%.17g", value);
-    return set_text(settings, name, text, error);
-}
-
-static fplt_status set_rows(fplt_settings *settings, fplt_error *error)
+/* The bound on the norm of a row. */
+static fplt_status find_rows(const fplt_settings *settings, double *rows, fplt_error *error)
 {
     double radius = is_given(settings, "radius") ? fplt_settings_real(settings, "radius") : 0;
     int declared = fplt_settings_given(settings, "privacy.rows");
-    double rows = declared ? fplt_settings_real(settings, "privacy.rows") : radius > 0 ? radius : 1;
-    if (declared && radius > 0 && radius != rows)
+    *rows = declared ? fplt_settings_real(settings, "privacy.rows") : radius > 0 ? radius : *rows;
+    if (declared && radius > 0 && radius != *rows)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: radius is %g and privacy.rows %g, but both are the bound on the "
                               "norm of a row; leave one out",
-                              fplt_settings_origin(settings, "radius"), radius, rows);
-    return set_number(settings, "radius", rows, error);
-}
-
-/* What an earlier plan wrote is not what a person gave. */
-static fplt_status forget_plan(fplt_settings *settings, fplt_error *error)
-{
-    static const char *const automatic[] = {"gamma", "rho"};
-    fplt_status status = FPLT_OK;
-    for (size_t i = 0; !status && i < 2; i++)
-        if (fplt_settings_find(settings, automatic[i]) &&
-            fplt_settings_given(settings, automatic[i]) && !is_given(settings, automatic[i]))
-            status = set_text(settings, automatic[i], "auto", error);
-    return status;
-}
-
-fplt_status fplt_promise_prepare(fplt_settings *settings, fplt_error *error)
-{
-    fplt_status status = check_section(settings, error);
-    if (status || !fplt_promise_wanted(settings))
-        return status;
-    if ((status = refuse_conflicts(settings, error)) || (status = check_solver(settings, error)) ||
-        (status = set_rows(settings, error)) || (status = forget_plan(settings, error)) ||
-        (status = set_text(settings, "tolerance", "0", error)) ||
-        (status = set_text(settings, "change", "0", error)) ||
-        (status = set_text(settings, "tau", "1", error)))
-        return status;
-    if (!is_given(settings, "solver") && (status = set_text(settings, "solver", "noisy", error)))
-        return status;
-    if (!fplt_settings_switch(settings, "privacy.diagnose"))
-        return set_text(settings, "eval-every", "0", error);
+                              fplt_settings_origin(settings, "radius"), radius, *rows);
     return FPLT_OK;
 }
 
-fplt_status fplt_promise_job(const fplt_settings *settings, uint32_t run, fplt_job **job,
-                             fplt_error *error)
+static fplt_status check_source(const fplt_job_source *source, fplt_error *error)
 {
-    return fplt_promise_wanted(settings) ? fplt_job_create_public(settings, run, job, error)
-                                         : fplt_job_create(settings, run, job, error);
+    const char *what = source->objective ? "own costs"
+                       : source->solver  ? "a solver of one's own"
+                       : source->start   ? "a starting point of one's own"
+                                         : NULL;
+    const char *reason = source->objective ? "nothing is known of what a record can change in them"
+                         : source->solver  ? "its noise cannot be vouched for"
+                                           : "nothing is known of what it was computed from";
+    return what ? fplt_error_set(error, FPLT_UNSUPPORTED, "%s cannot be used with privacy: %s",
+                                 what, reason)
+                : FPLT_OK;
+}
+
+/* What a promise sets where the settings do not say. */
+static fplt_status prepare(const fplt_settings *settings, const fplt_schema *schema,
+                           fplt_job_source *source, fplt_error *error)
+{
+    fplt_status status;
+    if ((status = check_source(source, error)) || (status = refuse_conflicts(settings, error)) ||
+        (status = check_solver(settings, error)) ||
+        (status = check_declared(settings, schema, error)))
+        return status;
+    source->public_only = 1;
+    source->by_schema = schema && !is_given(settings, "standardise");
+    source->weigh_rows = !is_given(settings, "weights");
+    if (!is_given(settings, "solver"))
+        source->solver = fplt_solver_find("noisy");
+    source->radius = 1;
+    return find_rows(settings, &source->radius, error);
+}
+
+fplt_status fplt_promise_prepare(const fplt_settings *settings, fplt_job_source *source,
+                                 fplt_error *error)
+{
+    fplt_schema *schema = NULL;
+    fplt_status status = check_section(settings, error);
+    if (status || !fplt_promise_wanted(settings))
+        return status;
+    if (!(status = fplt_job_schema(settings, &schema, error)))
+        status = prepare(settings, schema, source, error);
+    fplt_schema_destroy(schema);
+    return status;
 }
 
 /* ---- noise ---- */
@@ -527,14 +566,14 @@ static fplt_status resolve(const fplt_promise *plan, const struct candidate *can
     if (plan->rho >= 0 && view->planned_rho)
         parameter[plan->rho] *= candidate->rho_factor;
     *mechanism = mechanism_of(view, view->worst);
-    mechanism->inverse_rho = algorithm->inverse_rho ? algorithm->inverse_rho(&facts, parameter) : 0;
+    mechanism->inverse_rho = fplt_algorithm_pull(algorithm, &facts, parameter);
     mechanism->epochs = view->drawn_epochs ? FPLT_EPOCHS_UNBOUNDED : candidate->epochs;
     mechanism->rounds = candidate->rounds;
     mechanism->step = plan->given_step;
-    if (mechanism->step == 0 && view->solver->traits & FPLT_ACCELERATED)
-        mechanism->step = 1 / (view->curvature.highest + mechanism->inverse_rho);
-    else if (mechanism->step == 0)
-        mechanism->step = algorithm->step(&facts, parameter) * candidate->step_factor;
+    if (mechanism->step == 0)
+        mechanism->step =
+            fplt_algorithm_step(algorithm, view->solver, &facts, parameter).automatic *
+            candidate->step_factor;
     /* without a curvature that holds a round together, steps are charged one by one */
     if (view->curvature.lowest + mechanism->inverse_rho <= 0)
         mechanism->contraction = 0;
@@ -664,37 +703,32 @@ static fplt_status make_sources(fplt_promise *plan, unsigned threads, fplt_error
     return status;
 }
 
-/* Into the job, and into the settings for the record of the run. */
-static fplt_status apply(fplt_promise *plan, fplt_settings *settings, fplt_job *job,
-                         fplt_error *error)
+static void apply(fplt_promise *plan, fplt_job *job)
 {
     const fplt_promise_view *view = &plan->view;
     fplt_job_view *edited = fplt_job_edit(job);
     fplt_run_settings *run = &edited->run;
-    fplt_status status;
     run->parameter = plan->parameter;
     run->training.step = view->mechanism.step;
     run->training.epochs = view->epochs;
     run->training.noise_tau = view->mechanism.noise_tau;
     run->rounds = view->mechanism.rounds;
+    run->tolerance = run->change = 0;
+    if (!view->diagnosed)
+        run->evaluate_every = 0;
     run->curvature = view->curvature;
     run->curvatures = NULL;
     edited->automatic = NULL; /* its sentences tell of the data */
     run->blind = !view->diagnosed;
     run->noise = plan->source;
     edited->releases_mean = strcmp(view->threat->name, "final-x") == 0;
-    if ((status = set_number(settings, "tau", view->mechanism.noise_tau, error)) ||
-        (view->planned_step &&
-         (status = set_number(settings, "gamma", view->mechanism.step, error))) ||
-        (view->planned_epochs && (status = set_number(settings, "epochs", view->epochs, error))) ||
-        (view->planned_rounds &&
-         (status = set_number(settings, "rounds", (double)run->rounds, error))) ||
-        (view->planned_rho && (status = set_number(settings, "rho", view->rho, error))))
-        return status;
-    return FPLT_OK;
+    edited->planned = (view->planned_rho ? FPLT_PLANNED_RHO : 0) |
+                      (view->planned_step ? FPLT_PLANNED_STEP : 0) |
+                      (view->planned_epochs ? FPLT_PLANNED_EPOCHS : 0) |
+                      (view->planned_rounds ? FPLT_PLANNED_ROUNDS : 0);
 }
 
-fplt_status fplt_promise_create(fplt_settings *settings, fplt_job *job, fplt_promise **out,
+fplt_status fplt_promise_create(const fplt_settings *settings, fplt_job *job, fplt_promise **out,
                                 fplt_error *error)
 {
     fplt_promise *plan;
@@ -706,11 +740,11 @@ fplt_status fplt_promise_create(fplt_settings *settings, fplt_job *job, fplt_pro
     if ((status = read_problem(plan, settings, view, error)) ||
         (status = start_mechanism(plan, settings, view, error)) ||
         (status = decide(plan, settings, view, error)) ||
-        (status = make_sources(plan, view->run.threads, error)) ||
-        (status = apply(plan, settings, job, error))) {
+        (status = make_sources(plan, view->run.threads, error))) {
         fplt_promise_destroy(plan);
         return status;
     }
+    apply(plan, job);
     *out = plan;
     return FPLT_OK;
 }
