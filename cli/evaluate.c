@@ -1,7 +1,6 @@
 /* fedplt evaluate: how good a model is, site by site. */
 #include <math.h>
 
-#include "base/memory.h"
 #include "cli.h"
 #include "fedplt/model.h"
 
@@ -64,11 +63,11 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     if (!(status = fplt_model_read(cli->arguments[0], &model, error)) &&
         !(status = fplt_model_dataset(model, cli->arguments + 1, cli->argument_count - 1, &read, 1,
                                       &dataset, error)) &&
-        !(status = fplt__alloc_into(&each, fplt_dataset_agents(dataset), sizeof *each,
-                                    "the measures", error)) &&
+        !(status = cli_alloc(&each, fplt_dataset_agents(dataset), sizeof *each, "the measures",
+                             error)) &&
         !(status = fplt_model_evaluate(model, dataset, each, &all, error)))
         status = report(dataset, each, &all, fplt_settings_switch(cli->settings, "json"), error);
-    fplt__free(each);
+    free(each);
     fplt_dataset_destroy(dataset);
     fplt_model_destroy(model);
     return status;

@@ -29,7 +29,7 @@ fplt_status fplt_model_dataset(const fplt_model *model, const char *const *paths
         read.labels = read.labels ? read.labels : info->labels;
         read.class_names = info->class_names;
         read.class_count = info->classes;
-        read.task = fplt__task_name(info->task);
+        read.task = fplt_task_name(info->task);
     } else {
         read.labels = NULL;
         read.task = NULL;
@@ -282,8 +282,8 @@ fplt_status fplt_model_evaluate(const fplt_model *model, const fplt_dataset *dat
     struct answers answers = {NULL, NULL, NULL, NULL};
     if (fplt_dataset_task(dataset) != model->info.task)
         return fplt_error_set(error, FPLT_BAD_VALUE, "the data are for %s, but the model is for %s",
-                              fplt__task_name(fplt_dataset_task(dataset)),
-                              fplt__task_name(model->info.task));
+                              fplt_task_name(fplt_dataset_task(dataset)),
+                              fplt_task_name(model->info.task));
     fplt_status status = answer(model, dataset, &answers, error);
     if (!status)
         status = measure_costs(model, dataset, each, all, error);
