@@ -55,14 +55,12 @@ static fplt_status report(const fplt_dataset *dataset, const fplt_quality *each,
 
 static fplt_status run(cli_call *cli, fplt_error *error)
 {
-    fplt_read_settings read = cli_reading(cli->settings);
     fplt_model *model = NULL;
     fplt_dataset *dataset = NULL;
     fplt_quality *each = NULL, all;
     fplt_status status;
     if (!(status = fplt_model_read(cli->arguments[0], &model, error)) &&
-        !(status = fplt_model_dataset(model, cli->arguments + 1, cli->argument_count - 1, &read, 1,
-                                      &dataset, error)) &&
+        !(status = cli_model_data(cli, model, 1, &dataset, error)) &&
         !(status = cli_alloc(&each, fplt_dataset_agents(dataset), sizeof *each, "the measures",
                              error)) &&
         !(status = fplt_model_evaluate(model, dataset, each, &all, error)))

@@ -28,6 +28,7 @@ typedef struct fplt_model_info {
     const char *const *class_names;    /* `classes` texts; NULL in regression */
     int drop_first_level;              /* how categories were read */
     const char *label, *site, *labels; /* how the data were read, or NULL */
+    const fplt_schema *schema;         /* what the columns mean, or NULL; kept by the model */
     const fplt_transform *transform;   /* what was done to the rows */
     const double *weights;             /* as fplt_objective has them */
     size_t dimension;                  /* outputs x (features + intercept) */
@@ -67,9 +68,9 @@ FPLT_API fplt_status fplt_model_text(const fplt_model *model, char **text, fplt_
 FPLT_API fplt_status fplt_model_parse(const char *text, size_t length, const char *path,
                                       fplt_model **model, fplt_error *error);
 
-/* Reads files as the model's own data were read, features and classes found by their names, and does
- * to the rows what was done in training. `read` has what else there is to say (format, label, site,
- * task none); `labelled` 0: the files have no labels. */
+/* Reads files as the model's own data were read, by its schema or with features and classes found by
+ * their names, and does to the rows what was done in training. `read` has what else there is to say
+ * (format, label, site, another schema); `labelled` 0: the files have no labels. */
 FPLT_API fplt_status fplt_model_dataset(const fplt_model *model, const char *const *paths,
                                         size_t count, const fplt_read_settings *read, int labelled,
                                         fplt_dataset **dataset, fplt_error *error);
@@ -110,7 +111,7 @@ typedef struct fplt_record {
     size_t parameters; /* the algorithm's */
     fplt_choice parameter[FPLT_MOST_PARAMETERS];
     fplt_choice epochs, step; /* step: the least of all agents */
-    double largest_step;      /* of all agents */
+    double largest_step;      /* of all agents; NaN: nobody takes one */
     const char *advice;       /* borrowed from the job: what would help more; empty: nothing */
     fplt_facts facts;         /* curvature and cohort */
     int measured, judged;     /* whether the next two are known; never with privacy */

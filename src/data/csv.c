@@ -11,22 +11,19 @@ enum { LONGEST_NAME = 255 };
 /* What a column of the file is; 0 and above: feature column of the builder. */
 enum { LABEL = -1, SITE = -2, LEFT_OUT = -3 };
 
-struct field {
-    fplt__span span;
-    int quoted;
-};
-
 /* The place in the text, and the row that was read last. */
 struct reader {
     const fplt__source *source;
     const char *at, *end;
     size_t line, row_line; /* of `at`; where the row began */
-    struct field *field;
+    fplt__field *field;
     size_t fields, field_capacity;
     char *unquoted; /* fields with doubled quotes; as large as the text, made when first needed */
     size_t unquoted_used;
     fplt__lookup names; /* of all columns of the file */
     int *role;
+    int reserved; /* room was made for all rows */
+    int quick;    /* there are no categories: rows of numbers can be read in one pass */
 };
 
 static void reader_clear(struct reader *reader)
@@ -42,7 +39,7 @@ static fplt_status add_field(struct reader *reader, fplt__span span, int quoted,
     fplt_status status = fplt__grow(&reader->field, &reader->field_capacity, reader->fields + 1,
                                     sizeof *reader->field, "fields", error);
     if (!status)
-        reader->field[reader->fields++] = (struct field){span, quoted};
+        reader->field[reader->fields++] = (fplt__field){span, quoted};
     return status;
 }
 
@@ -322,9 +319,9 @@ static fplt_status match_columns(struct reader *reader, const fplt__builder *bui
     return FPLT_OK;
 }
 
-/* Reads the header and settles what each column is. */
-static fplt_status begin(struct reader *reader, const fplt__source *source, fplt__builder *builder,
-                         fplt_error *error)
+/* Reads the names of the columns. */
+static fplt_status begin_names(struct reader *reader, const fplt__source *source, int no_header,
+                               fplt_error *error)
 {
     size_t mark = source->size >= 3 && memcmp(source->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     *reader = (struct reader){.source = source, .at = source->text + mark, .line = 1};
@@ -335,20 +332,28 @@ static fplt_status begin(struct reader *reader, const fplt__source *source, fplt
     if (!status && !reader->fields)
         status = fplt__bad_data(error, source->name, 0, "the file is empty");
     if (!status)
-        status = name_columns(reader, builder->settings->no_header, error);
-    if (!status)
-        status =
-            fplt__alloc_into(&reader->role, reader->fields, sizeof *reader->role, "columns", error);
-    if (!status)
-        status = find_special(reader, builder, error);
-    if (!status && builder->settings->no_header) { /* the row is read again, as data */
+        status = name_columns(reader, no_header, error);
+    if (!status && no_header) { /* the row is read again, as data */
         reader->at = source->text + mark;
         reader->line = 1;
     }
     return status;
 }
 
-static int is_missing(const struct field *field)
+/* Reads the header and settles what each column is. */
+static fplt_status begin(struct reader *reader, const fplt__source *source, fplt__builder *builder,
+                         fplt_error *error)
+{
+    fplt_status status = begin_names(reader, source, builder->settings->no_header, error);
+    if (!status)
+        status =
+            fplt__alloc_into(&reader->role, reader->fields, sizeof *reader->role, "columns", error);
+    if (!status)
+        status = find_special(reader, builder, error);
+    return status;
+}
+
+int fplt__field_missing(const fplt__field *field)
 {
     return field->span.length == 0 || (!field->quoted && (fplt__span_is(field->span, "?") ||
                                                           fplt__span_is(field->span, "NA")));
@@ -364,12 +369,29 @@ static fplt_status next_row(struct reader *reader, fplt_error *error)
     return status;
 }
 
+fplt_status fplt__csv_visit(const fplt__source *source, int no_header,
+                            const fplt__csv_visitor *visitor, fplt_error *error)
+{
+    struct reader reader;
+    fplt_status status = begin_names(&reader, source, no_header, error);
+    if (!status)
+        status = visitor->columns(visitor->context, &reader.names, reader.row_line, error);
+    while (!status) {
+        status = next_row(&reader, error);
+        if (status || !reader.fields)
+            break;
+        status = visitor->row(visitor->context, reader.field, reader.row_line, error);
+    }
+    reader_clear(&reader);
+    return status;
+}
+
 /* 1 when the row is to be left out. */
 static int check_missing(const struct reader *reader, const fplt__builder *builder,
                          fplt_status *status, fplt_error *error)
 {
     for (size_t i = 0; i < reader->fields; i++) {
-        if (reader->role[i] == LEFT_OUT || !is_missing(&reader->field[i]))
+        if (reader->role[i] == LEFT_OUT || !fplt__field_missing(&reader->field[i]))
             continue;
         if (!builder->settings->drop_missing)
             *status =
@@ -467,6 +489,86 @@ static fplt_status take_row(const struct reader *reader, fplt__builder *builder,
     return status ? status : fplt__builder_row(builder, label, *agent, error);
 }
 
+/* Label and site of a row, in the order of its columns. */
+struct words {
+    fplt__span span[2];
+    int role[2];
+    unsigned count;
+};
+
+/* The end of an unquoted field that is neither blank nor missing; NULL for any other. */
+static const char *quick_word(const char *c, const char *end, fplt__span *span)
+{
+    fplt__field field = {{c, 0}, 0};
+    while (c < end && *c != ',' && *c != '\n' && *c != '\r' && *c != '"')
+        c++;
+    field.span.length = (size_t)(c - field.span.text);
+    *span = fplt__span_trim(field.span);
+    int plain = c == end || *c != '"';
+    return plain && span->length == field.span.length && !fplt__field_missing(&field) ? c : NULL;
+}
+
+/* One pass over a row of numbers, label and site. Returns where the next row begins; NULL where anything
+ * else is in the row, which is then read with care. */
+static const char *scan_row(const struct reader *reader, double *cells, struct words *words)
+{
+    const char *c = reader->at, *end = reader->end;
+    uint32_t last = reader->names.count - 1;
+    words->count = 0;
+    for (uint32_t i = 0;; i++) {
+        int role = reader->role[i];
+        if (role >= 0) {
+            c = fplt__number_scan(c, end, &cells[role]);
+        } else {
+            fplt__span ignored;
+            int wanted = role != LEFT_OUT;
+            c = quick_word(c, end, wanted ? &words->span[words->count] : &ignored);
+            if (wanted)
+                words->role[words->count++] = role;
+        }
+        if (!c || i == last)
+            break;
+        if (c == end || *c++ != ',')
+            return NULL;
+    }
+    if (!c || c == end)
+        return c;
+    c += *c == '\r';
+    return c < end && *c == '\n' ? c + 1 : NULL;
+}
+
+/* Reads the next row in one pass, where that can be done; returns whether it was. */
+static int quick_row(struct reader *reader, fplt__builder *builder, uint32_t *agent,
+                     fplt_status *status, fplt_error *error)
+{
+    double *cells, label = 0;
+    struct words words;
+    if (!reader->quick || reader->at == reader->end)
+        return 0;
+    if ((*status = fplt__builder_cells(builder, &cells, error)))
+        return 1;
+    const char *next = scan_row(reader, cells, &words);
+    if (!next) {
+        builder->cells -= builder->width;
+        return 0;
+    }
+    reader->row_line = reader->line;
+    for (unsigned i = 0; i < words.count && !*status; i++)
+        *status = words.role[i] == LABEL
+                      ? fplt__builder_label(builder, reader->source, reader->line, words.span[i],
+                                            &label, error)
+                      : read_site(reader, builder, words.span[i], agent, error);
+    if (!*status)
+        *status = fplt__builder_row(builder, label, *agent, error);
+    if (!*status && !reader->reserved)
+        *status = fplt__builder_reserve(builder, (size_t)(next - reader->at),
+                                        (size_t)(reader->end - next), error);
+    reader->reserved = 1;
+    reader->line += next[-1] == '\n';
+    reader->at = next;
+    return 1;
+}
+
 static fplt_status prepare(struct reader *reader, const fplt__source *source,
                            fplt__builder *builder, uint32_t *agent, fplt_error *error)
 {
@@ -486,6 +588,9 @@ static fplt_status prepare(struct reader *reader, const fplt__source *source,
         status = fplt__bad_data(error, source->name, reader->row_line, "there are no features");
     for (uint32_t i = 0; i < reader->names.count && !status; i++)
         sites += reader->role[i] == SITE;
+    reader->quick = 1;
+    for (uint32_t i = 0; i < builder->header.count; i++)
+        reader->quick &= !builder->column[i].category;
     *agent = FPLT__NOWHERE;
     if (!status && !sites)
         status = fplt__builder_file_agent(builder, source, agent, error);
@@ -499,6 +604,8 @@ static fplt_status read_csv(const fplt__source *source, fplt__builder *builder, 
     size_t before = builder->rows, dropped = 0;
     fplt_status status = prepare(&reader, source, builder, &agent, error);
     while (!status) {
+        if (quick_row(&reader, builder, &agent, &status, error))
+            continue;
         status = next_row(&reader, error);
         if (status || !reader.fields)
             break;
@@ -531,7 +638,8 @@ static fplt_status scan_csv(const fplt__source *source, fplt__builder *builder, 
         for (size_t i = 0; i < reader.fields && !status; i++) {
             double value;
             uint32_t number;
-            if (reader.role[i] == LABEL || reader.role[i] == SITE || is_missing(&reader.field[i]) ||
+            if (reader.role[i] == LABEL || reader.role[i] == SITE ||
+                fplt__field_missing(&reader.field[i]) ||
                 fplt__number_parse(fplt__span_trim(reader.field[i].span), &value) !=
                     FPLT__NOT_A_NUMBER)
                 continue;

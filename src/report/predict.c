@@ -8,13 +8,46 @@
 #include "base/memory.h"
 #include "report/model.h"
 
-fplt_status fplt_model_dataset(const fplt_model *model, const char *const *paths, size_t count,
-                               const fplt_read_settings *settings, int labelled,
-                               fplt_dataset **dataset, fplt_error *error)
+/* A schema of one's own must say of the model's features and classes what the model knows. */
+static fplt_status check_fit(const fplt_model_info *info, const fplt_dataset *dataset, int labelled,
+                             fplt_error *error)
 {
-    const fplt_model_info *info = &model->info;
-    fplt_read_settings read = settings ? *settings : fplt_read_defaults();
-    *dataset = NULL;
+    if (fplt_dataset_features(dataset) != info->features)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the schema has %zu features, but the model has %zu",
+                              fplt_dataset_features(dataset), info->features);
+    for (size_t j = 0; j < info->features && info->feature_names; j++) {
+        const char *name = fplt_dataset_feature_name(dataset, j);
+        if (name && strcmp(name, info->feature_names[j]) != 0)
+            return fplt_error_set(error, FPLT_BAD_DATA,
+                                  "feature %zu is '%.80s' in the schema, but '%.80s' in the model",
+                                  j + 1, name, info->feature_names[j]);
+    }
+    for (uint32_t k = 0; labelled && k < info->classes; k++) {
+        const char *name = fplt_dataset_class_name(dataset, k);
+        if (!name || strcmp(name, info->class_names[k]) != 0)
+            return fplt_error_set(error, FPLT_BAD_DATA,
+                                  "class %u is '%.80s' in the schema, but '%.80s' in the model", k,
+                                  name ? name : "not there", info->class_names[k]);
+    }
+    return FPLT_OK;
+}
+
+static fplt_status read_declared(const fplt_model_info *info, const char *const *paths,
+                                 size_t count, fplt_read_settings read, int labelled,
+                                 fplt_dataset **dataset, fplt_error *error)
+{
+    read.schema = read.schema ? read.schema : info->schema;
+    read.leave_out = 1;
+    read.label = labelled ? NULL : "none";
+    fplt_status status = fplt_dataset_read(paths, count, &read, dataset, error);
+    return status ? status : check_fit(info, *dataset, labelled, error);
+}
+
+static fplt_status read_named(const fplt_model_info *info, const char *const *paths, size_t count,
+                              fplt_read_settings read, int labelled, fplt_dataset **dataset,
+                              fplt_error *error)
+{
     read.features = info->features;
     read.feature_names = info->feature_names;
     read.feature_count = info->feature_names ? info->features : 0;
@@ -34,8 +67,22 @@ fplt_status fplt_model_dataset(const fplt_model *model, const char *const *paths
         read.labels = NULL;
         read.task = NULL;
     }
-    fplt_status status = fplt_dataset_read(paths, count, &read, dataset, error);
-    if (!status && (status = fplt_transform_apply(&model->transform, *dataset, error))) {
+    return fplt_dataset_read(paths, count, &read, dataset, error);
+}
+
+fplt_status fplt_model_dataset(const fplt_model *model, const char *const *paths, size_t count,
+                               const fplt_read_settings *settings, int labelled,
+                               fplt_dataset **dataset, fplt_error *error)
+{
+    const fplt_model_info *info = &model->info;
+    fplt_read_settings read = settings ? *settings : fplt_read_defaults();
+    *dataset = NULL;
+    fplt_status status = info->schema || read.schema
+                             ? read_declared(info, paths, count, read, labelled, dataset, error)
+                             : read_named(info, paths, count, read, labelled, dataset, error);
+    if (!status)
+        status = fplt_transform_apply(&model->transform, *dataset, error);
+    if (status) {
         fplt_dataset_destroy(*dataset);
         *dataset = NULL;
     }
