@@ -1,5 +1,5 @@
 /* Folders that change places. */
-#include "base/folder.h"
+#include "fedplt/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,15 +12,16 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
-#include "base/file.h"
 #include "base/memory.h"
+
+#define MANIFEST "manifest.txt"
 
 /* In a folder that is still being written; nothing in it is anybody else's. */
 #define MARK ".unfinished"
 
 enum { LARGEST_MANIFEST = 1 << 20 };
 
-struct fplt__folder {
+struct fplt_folder {
     char *path, *place; /* owned: the folder, and the one beside it */
     const char *const *owned;
     int lock; /* of the place; -1: none */
@@ -87,9 +88,9 @@ static void each(const char *folder, void (*visit)(void *context, const char *na
 /* One file a line. NULL: there is no manifest; to be released. */
 static char *read_manifest(const char *folder)
 {
-    char *path = join(folder, FPLT__MANIFEST), *text = NULL;
+    char *path = join(folder, MANIFEST), *text = NULL;
     size_t length;
-    if (path && fplt__file_read(path, LARGEST_MANIFEST, &text, &length, NULL))
+    if (path && fplt_file_read(path, LARGEST_MANIFEST, &text, &length, NULL))
         text = NULL;
     fplt__free(path);
     return text;
@@ -134,7 +135,7 @@ static void list_names(const char *folder, fplt__buffer *text)
 {
     struct names names = {NULL, 0, 0, FPLT_OK};
     each(folder, add_name, &names);
-    add_name(&names, FPLT__MANIFEST);
+    add_name(&names, MANIFEST);
     if (!names.status)
         qsort(names.name, names.count, sizeof *names.name, by_name);
     for (size_t i = 0; i < names.count; i++) {
@@ -150,13 +151,13 @@ static void list_names(const char *folder, fplt__buffer *text)
 static fplt_status write_manifest(const char *folder, fplt_error *error)
 {
     fplt__buffer text = {NULL, 0, 0, FPLT_OK};
-    char *path = join(folder, FPLT__MANIFEST);
+    char *path = join(folder, MANIFEST);
     list_names(folder, &text);
     fplt_status status = path ? text.status : FPLT_NO_MEMORY;
     if (status)
         fplt_error_set(error, status, "no memory for a manifest");
     else
-        status = fplt__file_save(path, 0666, text.text, text.length, error);
+        status = fplt_file_save(path, 0666, text.text, text.length, error);
     fplt__free(path);
     fplt__buffer_clear(&text);
     return status;
@@ -183,7 +184,7 @@ static int is_ours(const struct tidying *tidying, const char *name)
 static void tidy_name(void *context, const char *name)
 {
     const struct tidying *tidying = context;
-    if (strcmp(name, FPLT__MANIFEST) == 0 || strcmp(name, MARK) == 0)
+    if (strcmp(name, MANIFEST) == 0 || strcmp(name, MARK) == 0)
         return;
     if (is_ours(tidying, name))
         drop(tidying->from, name);
@@ -200,7 +201,7 @@ static void tidy(const char *from, const char *to, const char *const *owned)
     tidying.manifest = manifest;
     each(from, tidy_name, &tidying);
     fplt__free(manifest);
-    drop(from, FPLT__MANIFEST);
+    drop(from, MANIFEST);
     drop(from, MARK);
     rmdir(from);
 }
@@ -216,7 +217,7 @@ static int lock_folder(const char *path)
 }
 
 struct leftovers {
-    const fplt__folder *folder;
+    const fplt_folder *folder;
     char *parent;
     const char *base;
 };
@@ -237,7 +238,7 @@ static void tidy_leftover(void *context, const char *name)
     fplt__free(path);
 }
 
-static void tidy_leftovers(const fplt__folder *folder)
+static void tidy_leftovers(const fplt_folder *folder)
 {
     const char *slash = strrchr(folder->path, '/');
     struct leftovers left = {folder, NULL, slash ? slash + 1 : folder->path};
@@ -253,12 +254,12 @@ static void tidy_leftovers(const fplt__folder *folder)
 
 /* ---- the run ---- */
 
-const char *fplt__folder_place(const fplt__folder *folder)
+const char *fplt_folder_place(const fplt_folder *folder)
 {
     return folder->place;
 }
 
-static void release(fplt__folder *folder)
+static void release(fplt_folder *folder)
 {
     if (folder->lock >= 0)
         close(folder->lock);
@@ -267,7 +268,7 @@ static void release(fplt__folder *folder)
     fplt__free(folder);
 }
 
-static fplt_status make_place(fplt__folder *folder, fplt_error *error)
+static fplt_status make_place(fplt_folder *folder, fplt_error *error)
 {
     size_t room = strlen(folder->path) + 64;
     fplt_status status = fplt__alloc_into(&folder->place, room, 1, "a folder", error);
@@ -293,10 +294,10 @@ static fplt_status make_place(fplt__folder *folder, fplt_error *error)
     return status;
 }
 
-fplt_status fplt__folder_begin(const char *path, const char *const *owned, fplt__folder **out,
-                               fplt_error *error)
+fplt_status fplt_folder_begin(const char *path, const char *const *owned, fplt_folder **out,
+                              fplt_error *error)
 {
-    fplt__folder *folder;
+    fplt_folder *folder;
     *out = NULL;
     fplt_status status = fplt__alloc_into(&folder, 1, sizeof *folder, "a folder", error);
     if (status)
@@ -318,7 +319,7 @@ fplt_status fplt__folder_begin(const char *path, const char *const *owned, fplt_
     return FPLT_OK;
 }
 
-void fplt__folder_abort(fplt__folder *folder)
+void fplt_folder_abort(fplt_folder *folder)
 {
     if (!folder)
         return;
@@ -343,7 +344,7 @@ static void move_over(void *context, const char *name)
 
 /* Where folders cannot change places (the top of a mounted disc) or should not (the working
  * directory): the old run's files go, then the new ones come. */
-static fplt_status move_files(const fplt__folder *folder, fplt_error *error)
+static fplt_status move_files(const fplt_folder *folder, fplt_error *error)
 {
     struct moving moving = {folder->place, folder->path, 0};
     char *manifest = read_manifest(folder->path);
@@ -366,23 +367,23 @@ static fplt_status move_files(const fplt__folder *folder, fplt_error *error)
 }
 
 /* The new folder looks like the old one. */
-static void keep_mode(const fplt__folder *folder)
+static void keep_mode(const fplt_folder *folder)
 {
     struct stat about;
     if (stat(folder->path, &about) == 0)
         fchmod(folder->lock, about.st_mode & 07777);
 }
 
-fplt_status fplt__folder_commit(fplt__folder *folder, fplt_error *error)
+fplt_status fplt_folder_commit(fplt_folder *folder, fplt_error *error)
 {
     fplt_status status = write_manifest(folder->place, error);
     if (status) {
-        fplt__folder_abort(folder);
+        fplt_folder_abort(folder);
         return status;
     }
     keep_mode(folder);
     fsync(folder->lock);
-    if (fplt__file_same(folder->path, ".") ||
+    if (fplt_file_same(folder->path, ".") ||
         renameat2(AT_FDCWD, folder->place, AT_FDCWD, folder->path, RENAME_EXCHANGE))
         status = move_files(folder, error);
     else {
