@@ -332,6 +332,82 @@ static void scaffold_divides_by_all_its_steps(void **state)
     }
 }
 
+/* From N(0, 1) where nothing is said, and what no sum can hold is refused before the first round. */
+static void starts_are_as_asked_for(void **state)
+{
+    (void)state;
+    enum { AGENTS = 200 };
+    struct logistic_problem problem = logistic_make(AGENTS, N, 5, 0.3, 5);
+    fplt_error error;
+    fplt_engine *engine;
+    fplt_run_settings settings = fplt_run_defaults();
+    settings.start = FPLT_START_RANDOM;
+    engine = engine_make(problem.objective, &settings);
+    double squares = 0;
+    for (uint32_t i = 0; i < AGENTS; i++)
+        for (int j = 0; j < 2 * N; j++)
+            squares += fplt_engine_kept(engine, i)[j] * fplt_engine_kept(engine, i)[j];
+    assert_near(squares / (2 * N * AGENTS), 1, 4.5 * sqrt(2.0 / (2 * N * AGENTS)));
+    assert_true(fplt_engine_consistent(engine));
+    fplt_engine_destroy(engine);
+    const double far[N] = {0, 1e40, 0};
+    settings.start = FPLT_START_GIVEN;
+    settings.given = far;
+    assert_int_equal(fplt_engine_create(problem.objective, &settings, &engine, &error),
+                     FPLT_DIVERGED);
+    assert_contains(error.text, "initial vectors are out of range");
+    logistic_free(&problem);
+}
+
+/* Of unlike agents the prior goes by the least curvature of all, wherever that agent stands. */
+static void the_prior_goes_by_the_least_curvature(void **state)
+{
+    (void)state;
+    enum { AGENTS = 3 };
+    struct logistic_problem problem = logistic_make(AGENTS, N, 5, 0.3, 5);
+    double first[AGENTS] = {0};
+    for (int least = 0; least < AGENTS; least++) {
+        fplt_curvature curvatures[AGENTS] = {{4, 9}, {4, 9}, {4, 9}};
+        fplt_run_settings settings = fplt_run_defaults();
+        curvatures[least].lowest = 1;
+        settings.curvatures = curvatures;
+        settings.start = FPLT_START_PRIOR;
+        settings.training.solver = fplt_solver_find("noisy");
+        settings.training.noise_tau = 0.5;
+        fplt_engine *engine = engine_make(problem.objective, &settings);
+        first[least] = fplt_engine_kept(engine, 0)[N];
+        fplt_stream stream = fplt_stream_make(0, 0, FPLT_FOR_START, 0, 0, 0);
+        double expected;
+        fplt_stream_normals(&stream, sqrt(2 / 1.0) * 0.5, &expected, 1);
+        assert_close(first[least], expected, 1e-15);
+        fplt_engine_destroy(engine);
+    }
+    logistic_free(&problem);
+}
+
+/* 1 + 32 + 1 + 8 a parameter + 4 + 8 + 8 + 4 + 8 bytes, and none beyond them. */
+static void a_plan_has_its_size(void **state)
+{
+    (void)state;
+    const fplt_algorithm *algorithm;
+    for (size_t a = 0; (algorithm = fplt_algorithm_list(a)); a++) {
+        unsigned char bytes[400];
+        fplt_error error;
+        fplt_plan plan = {.algorithm = algorithm, .agents = 3, .dimension = 5, .step = 0.5}, back;
+        size_t size = 66 + 8 * fplt_algorithm_parameters(algorithm);
+        memset(bytes, 0x5a, sizeof bytes);
+        assert_int_equal(fplt_plan_encode(&plan, NULL, 0), size);
+        assert_int_equal(fplt_plan_encode(&plan, bytes, size - 1), size);
+        assert_int_equal(bytes[0], 0x5a);
+        assert_int_equal(fplt_plan_encode(&plan, bytes, size), size);
+        for (size_t i = size; i < sizeof bytes; i++)
+            assert_int_equal(bytes[i], 0x5a);
+        memcpy(bytes + 1, "nobody", 7);
+        assert_int_equal(fplt_plan_decode(bytes, size, &back, &error), FPLT_BAD_DATA);
+        assert_contains(error.text, "no algorithm is called nobody");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +418,9 @@ int main(void)
         cmocka_unit_test(the_first_failure_is_reported),
         cmocka_unit_test(an_abandoned_round_has_no_effect),
         cmocka_unit_test(scaffold_divides_by_all_its_steps),
+        cmocka_unit_test(starts_are_as_asked_for),
+        cmocka_unit_test(the_prior_goes_by_the_least_curvature),
+        cmocka_unit_test(a_plan_has_its_size),
     };
     return cmocka_run_group_tests_name("engine/measures", tests, NULL, NULL);
 }
