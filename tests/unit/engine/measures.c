@@ -2,6 +2,8 @@
  * what was sent, how much was computed, and who failed first. */
 #include "problems.h"
 
+#include "temporary.h"
+
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -408,6 +410,82 @@ static void a_plan_has_its_size(void **state)
     }
 }
 
+/* A running sum that is not that of the agents' vectors is noticed, whichever number it is. */
+static void an_inconsistent_sum_is_noticed(void **state)
+{
+    (void)state;
+    enum { AGENTS = 3 };
+    struct logistic_problem problem = logistic_make(AGENTS, N, 5, 0.3, 5);
+    fplt_run_settings settings = fplt_run_defaults();
+    fplt_engine *engine = engine_make(problem.objective, &settings);
+    fplt_error error;
+    assert_ok(fplt_engine_round(engine, &error), error);
+    for (uint32_t i = 0; i < AGENTS; i++)
+        for (int j = 0; j < N; j++) {
+            double *number = (double *)fplt_engine_kept(engine, i) + j, before = *number;
+            assert_true(fplt_engine_consistent(engine));
+            *number += 0x1p-60;
+            assert_int_equal(fplt_engine_consistent(engine), *number == before);
+            *number = before + 1;
+            assert_false(fplt_engine_consistent(engine));
+            *number = before;
+        }
+    fplt_engine_destroy(engine);
+    logistic_free(&problem);
+}
+
+/* Taken up again, a run still knows where it began. */
+static void a_checkpoint_knows_the_start(void **state)
+{
+    (void)state;
+    struct logistic_problem problem = logistic_make(4, N, 20, 0.3, 5);
+    temporary file = temporary_file("", 0);
+    fplt_run_settings settings = fplt_run_defaults();
+    fplt_result first, second;
+    fplt_error error;
+    settings.tolerance = 0;
+    settings.rounds = 3;
+    fplt_engine *engine = engine_make(problem.objective, &settings);
+    assert_ok(fplt_engine_run(engine, NULL, NULL, &first, &error), error);
+    assert_ok(fplt_engine_save(engine, file.path, &error), error);
+    fplt_engine_destroy(engine);
+    settings.rounds = 6;
+    engine = engine_make(problem.objective, &settings);
+    assert_ok(fplt_engine_load(engine, file.path, &error), error);
+    assert_ok(fplt_engine_run(engine, NULL, NULL, &second, &error), error);
+    assert_int_equal(second.counters.rounds, 6);
+    assert_true(second.start.criterion == first.start.criterion);
+    assert_true(second.start.objective == first.start.objective);
+    assert_true(second.end.criterion < first.end.criterion);
+    fplt_engine_destroy(engine);
+    unlink(file.path);
+    logistic_free(&problem);
+}
+
+/* Numbers in the roster and costs go from 0 to one less than there are. */
+static void a_node_is_one_of_the_roster(void **state)
+{
+    (void)state;
+    enum { AGENTS = 3 };
+    struct logistic_problem problem = logistic_make(AGENTS, N, 5, 0.3, 5);
+    fplt_plan plan = {
+        .algorithm = fplt_algorithm_find("fed-plt"), .agents = AGENTS, .dimension = N};
+    plan.parameter[0] = 1;
+    for (uint32_t i = 0; i < 4; i++) {
+        fplt_node_settings own = {.objective = problem.objective,
+                                  .cost = i / 2 ? AGENTS - 1 : 0,
+                                  .identity = i % 2 ? AGENTS : AGENTS - 1,
+                                  .training = fplt_training_defaults(),
+                                  .curvature = {0.3, 1}};
+        fplt_node *node;
+        fplt_error error;
+        assert_int_equal(fplt_node_create(&plan, &own, &node, &error),
+                         i % 2 ? FPLT_BAD_VALUE : FPLT_OK);
+        fplt_node_destroy(node);
+    }
+    logistic_free(&problem);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -421,6 +499,9 @@ int main(void)
         cmocka_unit_test(starts_are_as_asked_for),
         cmocka_unit_test(the_prior_goes_by_the_least_curvature),
         cmocka_unit_test(a_plan_has_its_size),
+        cmocka_unit_test(an_inconsistent_sum_is_noticed),
+        cmocka_unit_test(a_checkpoint_knows_the_start),
+        cmocka_unit_test(a_node_is_one_of_the_roster),
     };
     return cmocka_run_group_tests_name("engine/measures", tests, NULL, NULL);
 }
