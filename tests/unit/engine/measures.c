@@ -462,6 +462,76 @@ static void a_checkpoint_knows_the_start(void **state)
     logistic_free(&problem);
 }
 
+/* A checkpoint of another training is refused, whichever number of it differs. */
+static void a_checkpoint_knows_the_training(void **state)
+{
+    (void)state;
+    struct logistic_problem problem = logistic_make(4, N, 20, 0.3, 5);
+    temporary file = temporary_file("", 0);
+    fplt_run_settings settings = fplt_run_defaults();
+    fplt_error error;
+    settings.training.solver = fplt_solver_find("sgd");
+    settings.training.step = 0.1;
+    fplt_engine *engine = engine_make(problem.objective, &settings);
+    assert_ok(fplt_engine_round(engine, &error), error);
+    assert_ok(fplt_engine_save(engine, file.path, &error), error);
+    fplt_engine_destroy(engine);
+    for (int change = 0; change < 7; change++) {
+        fplt_run_settings other = settings;
+        fplt_training *training = &other.training;
+        training->step += change == 1 ? 0.01 : 0;
+        training->epochs += change == 2;
+        training->batch += change == 3;
+        training->replacement = change == 4 ? !training->replacement : training->replacement;
+        training->by_pass = change == 5 ? !training->by_pass : training->by_pass;
+        training->noise_tau += change == 6;
+        engine = engine_make(problem.objective, &other);
+        assert_int_equal(fplt_engine_load(engine, file.path, &error) == FPLT_OK, !change);
+        fplt_engine_destroy(engine);
+    }
+    unlink(file.path);
+    logistic_free(&problem);
+}
+
+/* All agents enrolled at one starting point are as many nodes that begin there. */
+static void a_hub_enrols_all_at_their_start(void **state)
+{
+    (void)state;
+    enum { AGENTS = 3 };
+    struct logistic_problem problem = logistic_make(AGENTS, N, 5, 0.3, 5);
+    const double start[N] = {0.5, -3.25, 0.1};
+    fplt_plan plan = {
+        .algorithm = fplt_algorithm_find("fed-plt"), .agents = AGENTS, .dimension = N};
+    uint64_t words[2 * N], totals[2][2 * N];
+    plan.parameter[0] = 1;
+    for (int by_hand = 0; by_hand < 2; by_hand++) {
+        fplt_hub *hub;
+        fplt_error error;
+        assert_ok(fplt_hub_create(&plan, NULL, start, &hub, &error), error);
+        for (uint32_t i = 0; by_hand && i < AGENTS; i++) {
+            fplt_node *node;
+            fplt_node_settings own = {.objective = problem.objective,
+                                      .cost = i,
+                                      .identity = i,
+                                      .training = fplt_training_defaults(),
+                                      .curvature = {0.3, 1},
+                                      .start = start,
+                                      .second = start};
+            assert_ok(fplt_node_create(&plan, &own, &node, &error), error);
+            assert_int_equal(fplt_node_enrol(node, words), FPLT_OK);
+            assert_int_equal(fplt_hub_enrol(hub, words), FPLT_OK);
+            fplt_node_destroy(node);
+        }
+        if (!by_hand)
+            assert_ok(fplt_hub_enrol_all(hub, start, &error), error);
+        fplt_hub_totals(hub, totals[by_hand]);
+        fplt_hub_destroy(hub);
+    }
+    assert_memory_equal(totals[0], totals[1], sizeof totals[0]);
+    assert_true(totals[0][1] != 0); /* 1.5 and more: the words above the point */
+    logistic_free(&problem);
+}
+
 /* Numbers in the roster and costs go from 0 to one less than there are. */
 static void a_node_is_one_of_the_roster(void **state)
 {
@@ -502,6 +572,8 @@ int main(void)
         cmocka_unit_test(an_inconsistent_sum_is_noticed),
         cmocka_unit_test(a_checkpoint_knows_the_start),
         cmocka_unit_test(a_node_is_one_of_the_roster),
+        cmocka_unit_test(a_checkpoint_knows_the_training),
+        cmocka_unit_test(a_hub_enrols_all_at_their_start),
     };
     return cmocka_run_group_tests_name("engine/measures", tests, NULL, NULL);
 }
