@@ -343,6 +343,16 @@ static fplt_status newton_step(const struct pooled *p, double *x, double *gain, 
     return FPLT_OK;
 }
 
+static double norm_of(const double *x, size_t n)
+{
+    double square = 0;
+    for (size_t j = 0; j < n; j++)
+        square += x[j] * x[j];
+    return sqrt(square);
+}
+
+/* Ends when steps are at rounding. Towards a minimiser at infinity the cost converges, but steps do not
+ * become short. */
 static fplt_status minimise(const struct pooled *p, double *x, fplt_error *error)
 {
     double gain = HUGE_VAL;
@@ -351,7 +361,10 @@ static fplt_status minimise(const struct pooled *p, double *x, fplt_error *error
         fplt_status status = newton_step(p, x, &gain, error);
         if (status)
             return status;
-        if (gain <= 1e-26 || (gain <= 1e-20 && gain >= before / 4))
+        if (gain <= 1e-20 && gain >= before / 4 &&
+            norm_of(p->step, p->n) <= 1e-6 * (1 + norm_of(x, p->n)))
+            return FPLT_OK;
+        if (gain == 0)
             return FPLT_OK;
     }
     return no_minimiser(error);
