@@ -6,21 +6,26 @@
 #   make sanitize   the tests under ASan+UBSan and under TSan, and valgrind
 #   make bench      what the program's speed is, as ratios
 #   make fuzz       ten minutes for each parser (FUZZ_SECONDS=600)
+#   make mutate     plants 200 one-line bugs and lists those that no test notices (MUTATE_SEED=1)
 #   make install    library, headers, fedplt.pc, program, man pages, completion (PREFIX, DESTDIR)
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
+MUTATE_SEED ?= 1
 BUILD = build
 # On a terminal ninja shows its progress, elsewhere only what goes wrong.
 NINJA = tools/ninja
 
-.PHONY: all setup demo check sanitize bench fuzz install format clean
+.PHONY: all setup setup-tests demo check sanitize bench fuzz mutate install format clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD)
 
 setup:
 	@tools/setup
+
+setup-tests:
+	@tools/setup tests
 
 $(BUILD)/build.ninja:
 	@meson setup $(BUILD) --buildtype=release --prefix=$(PREFIX) >/dev/null
@@ -36,21 +41,24 @@ build-tsan/build.ninja:
 demo: setup all
 	@tools/demo $(BUILD)/fedplt
 
-check: setup all build-asan/build.ninja
+check: setup-tests all build-asan/build.ninja
 	@$(NINJA) build-asan
 	@tests/run $(BUILD) build-asan
 
-sanitize: setup build-asan/build.ninja build-tsan/build.ninja all
+sanitize: setup-tests build-asan/build.ninja build-tsan/build.ninja all
 	@$(NINJA) build-asan
 	@$(NINJA) build-tsan
 	@tests/run --suite unit build-asan build-tsan
 	@tests/run --suite unit --valgrind $(BUILD)
 
-bench: setup all
+bench: setup-tests all
 	@tools/bench $(BUILD)
 
-fuzz: setup
+fuzz: setup-tests
 	@tools/fuzz $(FUZZ_SECONDS)
+
+mutate: setup-tests
+	@tools/mutate --seed $(MUTATE_SEED) src/promise src/privacy src/engine src/base/sum.c
 
 install: all
 	@meson install -C $(BUILD) --no-rebuild
