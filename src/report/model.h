@@ -24,8 +24,6 @@ struct fplt_model {
 /* A new reference to the whole as JSON, or NULL when there is no memory or a text is not UTF-8. */
 json_t *fplt__model_json(const fplt_model *model);
 
-const char *fplt__task_name(fplt_task task);
-
 /* Whether its record has a certificate of privacy. */
 int fplt__model_is_private(const fplt_model *model);
 
