@@ -122,6 +122,9 @@ typedef struct fplt_job_source {
     double radius;
     int by_schema;  /* columns are scaled by their declared bounds */
     int weigh_rows; /* every row counts alike, not every agent */
+    int intercept;  /* one more coordinate an output, whatever the setting */
+    double weight;  /* of the regulariser, above 0; 0: the setting's */
+    double clip;    /* above 0; 0: the setting's */
 } fplt_job_source;
 
 /* Everything; the settings must have all parts and outlive the job. With `start: model` the point is

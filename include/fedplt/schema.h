@@ -63,6 +63,11 @@ FPLT_API const char *fplt_schema_feature(const fplt_schema *schema, size_t featu
  * counts. `standardised`: after `standardise: schema`. */
 FPLT_API double fplt_schema_radius(const fplt_schema *schema, int standardised);
 
+/* Columns that are features: numbers, and categories once each; with LIBSVM the features. */
+FPLT_API size_t fplt_schema_inputs(const fplt_schema *schema);
+/* Classes of the label; 0: it is a number or a time. */
+FPLT_API uint32_t fplt_schema_classes(const fplt_schema *schema);
+
 /* FPLT_OK when no record is refused, whatever is in it: needed for a promise of privacy. Otherwise
  * the sentence names the column and what to declare. */
 FPLT_API fplt_status fplt_schema_accepts_all(const fplt_schema *schema, fplt_error *error);

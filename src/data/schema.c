@@ -961,6 +961,20 @@ double fplt_schema_radius(const fplt_schema *schema, int standardised)
     return sqrt(squares);
 }
 
+size_t fplt_schema_inputs(const fplt_schema *schema)
+{
+    size_t count = schema->libsvm ? schema->features : 0;
+    for (size_t i = 0; i < schema->columns && !schema->libsvm; i++)
+        count += schema->column[i].features > 0;
+    return count;
+}
+
+uint32_t fplt_schema_classes(const fplt_schema *schema)
+{
+    const fplt__declared *label = fplt__schema_column(schema, FPLT__LABEL);
+    return label ? label->levels.names.count : 0;
+}
+
 fplt_status fplt_schema_accepts_all(const fplt_schema *schema, fplt_error *error)
 {
     for (size_t i = 0; i < schema->columns; i++) {

@@ -562,6 +562,17 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
     return status;
 }
 
+/* What the source says of the cost, instead of the settings. */
+static void choose_cost(const fplt_job_source *source, fplt_objective_settings *cost)
+{
+    cost->weigh_rows |= source->weigh_rows;
+    cost->intercept |= source->intercept;
+    if (source->weight > 0)
+        cost->weight = source->weight;
+    if (source->clip > 0)
+        cost->clip = source->clip;
+}
+
 static fplt_status build_objective(fplt_job *job, const fplt_settings *settings, uint32_t run,
                                    const fplt_job_source *source, fplt_error *error)
 {
@@ -578,7 +589,7 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     view->held_out = job->held_out;
     view->in_memory = source->dataset != NULL;
     view->cost = fplt_job_cost(settings, fplt_dataset_task(job->training));
-    view->cost.weigh_rows |= source->weigh_rows;
+    choose_cost(source, &view->cost);
     status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
     return status;
