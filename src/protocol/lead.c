@@ -798,8 +798,10 @@ unsigned fplt__lead_peek(fplt__lead *lead, const fplt__request *request,
     int measures = frame.kind != FPLT__TRAIN && frame.kind != FPLT__ENROL;
     if (lead->agreement && lead->agreement->private && measures)
         return refuse(fault, 409, "private", 1, "with privacy nothing is measured");
-    if (lead->committing || (lead->record.state >= FPLT__HALTED))
+    if (lead->committing || lead->record.state == FPLT__HALTED)
         return refuse(fault, 503, "busy", 0, "nothing is taken just now");
+    if (lead->record.state == FPLT__DONE || lead->record.state == FPLT__ENDED)
+        return refuse(fault, 409, "closed", 0, "the run has ended");
     return 0;
 }
 

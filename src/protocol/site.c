@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <sodium.h>
-
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "engine/node.h"
@@ -206,13 +204,6 @@ static void join(fplt__site *site)
     request(site, FPLT__JOIN, NULL);
 }
 
-static void sign_charged(const fplt__site *site, double charged, fplt__digest *mac)
-{
-    uint8_t bytes[8];
-    fplt__put_reals(bytes, &charged, 1);
-    crypto_auth(mac->byte, bytes, sizeof bytes, site->settings.ledger_key);
-}
-
 static void poll(fplt__site *site)
 {
     const fplt__site_record *record = &site->record;
@@ -237,7 +228,7 @@ static void poll(fplt__site *site)
     memcpy(report.trouble.word, site->trouble_word, sizeof report.trouble.word);
     memcpy(report.trouble.sentence, site->trouble_sentence, sizeof report.trouble.sentence);
     report.charged.rate = site->charged;
-    sign_charged(site, site->charged, &report.charged.mac);
+    report.charged.mac = fplt__charged_mac(site->charged, site->settings.ledger_key);
     if (fplt__report_text(&report, &text, &error)) {
         site->failed = 1;
         return;
@@ -327,7 +318,6 @@ static void take_document(fplt__site *site, const void *bytes, size_t size, int 
 static void take_joined(fplt__site *site, const void *body, size_t size)
 {
     fplt__joined joined;
-    fplt__digest mac;
     fplt_error error;
     if (fplt__joined_read(body, size, &joined, &error)) {
         say(site, "refused", "%s", error.text);
@@ -338,14 +328,12 @@ static void take_joined(fplt__site *site, const void *body, size_t size)
     site->sequence = 0;
     site->joined = 1;
     site->record.identity = joined.identity;
-    if (joined.has_charged && joined.charged > site->charged) {
-        sign_charged(site, joined.charged, &mac);
-        if (sodium_memcmp(&mac, &joined.charged_mac, sizeof mac) == 0) {
-            fplt__site_action *action = add(site, FPLT__SITE_ADOPT);
-            site->charged = joined.charged;
-            if (action)
-                action->charged = joined.charged;
-        }
+    if (joined.has_charged && joined.charged > site->charged &&
+        fplt__charged_valid(joined.charged, &joined.charged_mac, site->settings.ledger_key)) {
+        fplt__site_action *action = add(site, FPLT__SITE_ADOPT);
+        site->charged = joined.charged;
+        if (action)
+            action->charged = joined.charged;
     }
     if (site->document && fplt__same(&joined.document, &site->record.hash) &&
         joined.planned == site->record.planned) {
