@@ -1,13 +1,10 @@
 /* fedplt data: make, look at and convert data sets. */
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "base/memory.h"
 #include "cli.h"
-#include "base/file.h"
 #include "fedplt/schema.h"
-#include "report/model.h"
-#include "report/table.h"
 
 static const fplt_setting json_table[] = {
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
@@ -19,6 +16,7 @@ static const fplt_setting json_table[] = {
 static const fplt_setting format_table[] = {
     {"to", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm|npy",
      "format to write; auto: by the name of the file", 0, 0},
+    {"force", FPLT_SWITCH, 0, "no", 0, 0, NULL, "replace a file that is there", 0, 0},
     FPLT_SETTINGS_END,
 };
 
@@ -60,13 +58,15 @@ static fplt_status draft(cli_call *cli, fplt_error *error)
     fplt_read_settings read = fplt_job_read(cli->settings);
     const char *path = fplt_settings_text(cli->settings, "out");
     char *text;
-    fplt_status status =
-        fplt_schema_draft(cli->arguments, cli->argument_count, &read, &text, error);
+    fplt_status status = path ? cli_protect(cli, path, error) : FPLT_OK;
+    if (status)
+        return status;
+    status = fplt_schema_draft(cli->arguments, cli->argument_count, &read, &text, error);
     if (status)
         return status;
     cli->running = 1;
     if (path)
-        status = fplt__file_save(path, 0666, text, strlen(text), error);
+        status = fplt_file_save(path, 0666, text, strlen(text), error);
     else
         fputs(text, stdout);
     fplt_free(text);
@@ -81,10 +81,25 @@ static fplt_status write(cli_call *cli, const fplt_dataset *dataset, const char 
     return fplt_dataset_write(dataset, path, strcmp(format, "auto") == 0 ? NULL : format, error);
 }
 
+/* Data are not made again as easily as they are replaced. */
+static fplt_status check_free(const cli_call *cli, const char *path, fplt_error *error)
+{
+    struct stat about;
+    fplt_status status = cli_protect(cli, path, error);
+    if (status || stat(path, &about) || !S_ISREG(about.st_mode) ||
+        fplt_settings_switch(cli->settings, "force"))
+        return status;
+    return fplt_error_set(error, FPLT_BAD_VALUE,
+                          "%s: this file is there already; --force replaces it", path);
+}
+
 static fplt_status generate(cli_call *cli, fplt_error *error)
 {
     fplt_dataset *dataset;
-    fplt_status status = fplt_job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error);
+    fplt_status status = check_free(cli, cli->arguments[0], error);
+    if (status)
+        return status;
+    status = fplt_job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error);
     if (status)
         return status;
     status = write(cli, dataset, cli->arguments[0], error);
@@ -100,8 +115,10 @@ static fplt_status convert(cli_call *cli, fplt_error *error)
 {
     size_t inputs = cli->argument_count - 1;
     fplt_dataset *dataset;
-    fplt_status status =
-        fplt_job_dataset(cli->settings, 0, cli->arguments, inputs, NULL, &dataset, error);
+    fplt_status status = check_free(cli, cli->arguments[inputs], error);
+    if (status)
+        return status;
+    status = fplt_job_dataset(cli->settings, 0, cli->arguments, inputs, NULL, &dataset, error);
     if (status)
         return status;
     status = write(cli, dataset, cli->arguments[inputs], error);
@@ -164,7 +181,7 @@ static fplt_status features_table(const fplt_dataset *dataset, size_t most, fplt
     fplt_rows rows = fplt_dataset_all(dataset);
     size_t count = rows.features < most ? rows.features : most;
     struct column *columns;
-    fplt_status status = fplt__alloc_into(&columns, count, sizeof *columns, "columns", error);
+    fplt_status status = cli_alloc(&columns, count, sizeof *columns, "columns", error);
     if (status)
         return status;
     if (!(status = fplt_table_create(names, 5, out, error))) {
@@ -180,7 +197,7 @@ static fplt_status features_table(const fplt_dataset *dataset, size_t most, fplt
             fplt_table_number(*out, columns[j].most, 4);
         }
     }
-    fplt__free(columns);
+    free(columns);
     return status;
 }
 
@@ -215,21 +232,24 @@ static fplt_status print_description(const fplt_dataset *dataset, const fplt_tab
                                      const fplt_table *features, int json, fplt_error *error)
 {
     fplt_description d = fplt_dataset_describe(dataset);
-    if (json)
-        return cli_print_json(
-            json_pack("{s:I, s:I, s:I, s:s, s:I, s:b, s:I, s:I, s:I, s:f, s:f, s:f, s:o, s:o}",
-                      "rows", (json_int_t)d.rows, "features", (json_int_t)d.features, "agents",
-                      (json_int_t)d.agents, "task", fplt__task_name(d.task), "outputs",
+    cli_member tables[] = {{"agent_table", NULL}, {"feature_table", NULL}};
+    if (json) {
+        fplt_table_render(agents, FPLT_TABLE_JSON, &tables[0].text, NULL);
+        fplt_table_render(features, FPLT_TABLE_JSON, &tables[1].text, NULL);
+        return cli_print_json_with(
+            json_pack("{s:I, s:I, s:I, s:s, s:I, s:b, s:I, s:I, s:I, s:f, s:f, s:f}", "rows",
+                      (json_int_t)d.rows, "features", (json_int_t)d.features, "agents",
+                      (json_int_t)d.agents, "task", fplt_task_name(d.task), "outputs",
                       (json_int_t)d.outputs, "sparse", d.sparse, "nonzeros", (json_int_t)d.nonzeros,
                       "fewest_rows", (json_int_t)d.fewest_rows, "most_rows",
                       (json_int_t)d.most_rows, "largest_norm", d.largest_norm, "lowest_label",
-                      d.lowest_label, "highest_label", d.highest_label, "agent_table",
-                      fplt__table_json(agents), "feature_table", fplt__table_json(features)),
-            error);
+                      d.lowest_label, "highest_label", d.highest_label),
+            tables, 2, error);
+    }
     printf("%zu rows, %zu features, %u agents (%zu to %zu rows)\n", d.rows, d.features, d.agents,
            d.fewest_rows, d.most_rows);
     printf("task %s, labels %g to %g, %s (%.3g %% of the numbers are not 0)\n",
-           fplt__task_name(d.task), d.lowest_label, d.highest_label, d.sparse ? "sparse" : "dense",
+           fplt_task_name(d.task), d.lowest_label, d.highest_label, d.sparse ? "sparse" : "dense",
            100 * (double)d.nonzeros / ((double)d.rows * (double)d.features));
     printf("largest norm of a row %.6g\n", d.largest_norm);
     for (uint32_t k = 0; fplt_task_classifies(d.task) && k < d.outputs && k < 20; k++) {

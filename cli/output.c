@@ -7,12 +7,13 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "fedplt/file.h"
 
-void cli_print_text(fplt__buffer *buffer)
+void cli_print_text(cli_text *text)
 {
-    if (buffer->text)
-        fwrite(buffer->text, 1, buffer->length, stdout);
-    fplt__buffer_clear(buffer);
+    if (text->text)
+        fwrite(text->text, 1, text->length, stdout);
+    cli_text_clear(text);
 }
 
 fplt_status cli_print_table(const fplt_table *table, int json, fplt_error *error)
@@ -27,15 +28,44 @@ fplt_status cli_print_table(const fplt_table *table, int json, fplt_error *error
     return FPLT_OK;
 }
 
-fplt_status cli_print_json(json_t *json, fplt_error *error)
+/* JSON two columns further in: a line break in it is never part of a text. */
+static void print_indented(const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\n' && !text[1])
+            return;
+        putchar(*text);
+        if (*text == '\n')
+            fputs("  ", stdout);
+    }
+}
+
+fplt_status cli_print_json_with(json_t *json, const cli_member *members, size_t count,
+                                fplt_error *error)
 {
     char *text = json ? json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    int failed = !text;
     json_decref(json);
-    if (!text)
-        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the JSON document");
-    puts(text);
+    for (size_t i = 0; i < count; i++)
+        failed |= !members[i].text;
+    if (!failed) {
+        fwrite(text, 1, strlen(text) - (count ? 2 : 0), stdout); /* without the last "\n}" */
+        for (size_t i = 0; i < count; i++) {
+            printf(",\n  \"%s\": ", members[i].name);
+            print_indented(members[i].text);
+        }
+        puts(count ? "\n}" : "");
+    }
+    for (size_t i = 0; i < count; i++)
+        fplt_free(members[i].text);
     free(text);
-    return FPLT_OK;
+    return failed ? fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the JSON document")
+                  : FPLT_OK;
+}
+
+fplt_status cli_print_json(json_t *json, fplt_error *error)
+{
+    return cli_print_json_with(json, NULL, 0, error);
 }
 
 /* Whether standard output is a pipe whose reader has left. The write that noticed it may be long
@@ -68,18 +98,18 @@ void cli_warn(const char *format, ...)
     fputs("\n", stderr);
 }
 
-void cli_quote(fplt__buffer *out, const char *word)
+void cli_quote(cli_text *out, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-+=./,:@%";
     if (*word && word[strspn(word, plain)] == 0) {
-        fplt__buffer_add(out, word);
+        cli_text_add(out, word);
         return;
     }
-    fplt__buffer_add(out, "'");
+    cli_text_add(out, "'");
     for (; *word; word++)
-        fplt__buffer_add(out, *word == '\'' ? "'\\''" : (char[]){*word, 0});
-    fplt__buffer_add(out, "'");
+        cli_text_add(out, *word == '\'' ? "'\\''" : (char[]){*word, 0});
+    cli_text_add(out, "'");
 }
 
 void cli_bytes(double bytes, char *text, size_t size)
@@ -91,4 +121,34 @@ void cli_bytes(double bytes, char *text, size_t size)
         unit++;
     }
     snprintf(text, size, unit ? "%.3g %s" : "%.0f %s", bytes, units[unit]);
+}
+
+static fplt_status refuse_same(const char *path, const char *read, fplt_error *error)
+{
+    if (!fplt_file_same(path, read))
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_BAD_VALUE,
+                          "%s: this file is read by the same command, so it is not written over; "
+                          "choose another name",
+                          path);
+}
+
+fplt_status cli_protect(const cli_call *cli, const char *path, fplt_error *error)
+{
+    static const char *const read[] = {"data", "schema", "uncoordinated", "trace", "start-model"};
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; i < cli->argument_count && !status; i++)
+        if (cli->arguments[i] != path)
+            status = refuse_same(path, cli->arguments[i], error);
+    for (size_t i = 0; i < sizeof read / sizeof *read && !status; i++) {
+        const char *list = fplt_settings_find(cli->settings, read[i])
+                               ? fplt_settings_text(cli->settings, read[i])
+                               : NULL;
+        while (list && *list && !status) {
+            char item[4096];
+            list = fplt_list_next(list, item, sizeof item);
+            status = refuse_same(path, item, error);
+        }
+    }
+    return status;
 }

@@ -3,7 +3,6 @@
  * words are read twice, first with the tables that are always there. */
 #include <string.h>
 
-#include "base/memory.h"
 #include "cli.h"
 
 static int is_flag(const char *word)
@@ -109,8 +108,8 @@ const char *cli_peek(const cli_call *cli, const char *name)
             continue;
         if (word[2 + length] == '=')
             return word + 3 + length;
-        if (!word[2 + length] && at + 1 < cli->count)
-            return cli->words[at + 1];
+        if (!word[2 + length]) /* a switch may stand alone */
+            return at + 1 < cli->count && !is_flag(cli->words[at + 1]) ? cli->words[at + 1] : "yes";
     }
     return cli->config ? fplt_config_find(cli->config, name, NULL) : NULL;
 }
@@ -190,8 +189,8 @@ static fplt_status first_reading(cli_call *cli, fplt_error *error)
 fplt_status cli_parse(cli_call *cli, fplt_error *error)
 {
     fplt_status status;
-    if ((status = fplt__alloc_into(&cli->arguments, (size_t)cli->count + 1, sizeof *cli->arguments,
-                                   "the arguments", error)) ||
+    if ((status = cli_alloc(&cli->arguments, (size_t)cli->count + 1, sizeof *cli->arguments,
+                            "the arguments", error)) ||
         (status = first_reading(cli, error)) ||
         (status = fplt_settings_create(&cli->settings, error)) ||
         (status = declare(cli, cli->settings, error)))
@@ -206,7 +205,7 @@ fplt_status cli_parse(cli_call *cli, fplt_error *error)
 
 void cli_clear(cli_call *cli)
 {
-    fplt__free(cli->arguments);
+    free(cli->arguments);
     fplt_config_destroy(cli->config);
     fplt_settings_destroy(cli->settings);
 }

@@ -13,7 +13,8 @@ struct training {
     const fplt_history *history;
     fplt_model *model; /* owned */
     fplt_result result;
-    const char *out;
+    const char *out;  /* where the files will be */
+    const char *into; /* where they are written until all are there */
     fplt_meter meter;
     double seconds;
     int json, quiet, shows_progress, drawn;
@@ -25,6 +26,6 @@ fplt_status train_print_json(const struct training *training, fplt_error *error)
 
 /* With privacy: writes the certificate of the run; says what is promised. */
 fplt_status train_certify(const struct training *training, fplt_error *error);
-void train_print_promise(const fplt_promise_view *promise, fplt__buffer *out);
+void train_print_promise(const fplt_promise_view *promise, cli_text *out);
 
 #endif

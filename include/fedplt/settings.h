@@ -66,6 +66,13 @@ FPLT_API fplt_status fplt_settings_add(fplt_settings *settings, const char *grou
 FPLT_API fplt_status fplt_settings_set(fplt_settings *settings, const char *name, const char *value,
                                        const char *origin, fplt_error *error);
 
+/* Another default than the table's, with the reason for it (both borrowed): it holds until a value is
+ * given and does not count as given. */
+FPLT_API fplt_status fplt_settings_prefer(fplt_settings *settings, const char *name,
+                                          const char *value, const char *reason, fplt_error *error);
+/* The reason, where such a default holds; otherwise NULL. */
+FPLT_API const char *fplt_settings_preference(const fplt_settings *settings, const char *name);
+
 /* The row of a name, or NULL; and the nearest existing name, or NULL when none is near. */
 FPLT_API const fplt_setting *fplt_settings_find(const fplt_settings *settings, const char *name);
 FPLT_API const char *fplt_settings_nearest(const fplt_settings *settings, const char *name);
@@ -102,6 +109,12 @@ FPLT_API fplt_status fplt_parse_integer(const char *text, long long *value);
 FPLT_API const char *fplt_list_next(const char *list, char *item, size_t size);
 FPLT_API const char *fplt_pairs_next(const char *pairs, char *key, size_t key_size, char *value,
                                      size_t value_size);
+
+/* Fills FPLT_BAD_VALUE with a sentence that says which names there are and which is the nearest to
+ * `name`; `what` they are names of. `list` gives name number `index`, and NULL past the last. */
+FPLT_API fplt_status fplt_unknown_name(const char *what, const char *name,
+                                       const char *(*list)(size_t index, const char **help),
+                                       fplt_error *error);
 
 /* Writes what is legal for a row, "a number above 0" or "one of a, b, c". */
 FPLT_API void fplt_setting_legal(const fplt_setting *setting, char *text, size_t size);
