@@ -200,7 +200,7 @@ static fplt_status print_description(const fplt_dataset *dataset, const fplt_tab
            fplt__task_name(d.task), d.lowest_label, d.highest_label, d.sparse ? "sparse" : "dense",
            100 * (double)d.nonzeros / ((double)d.rows * (double)d.features));
     printf("largest norm of a row %.6g\n", d.largest_norm);
-    for (uint32_t k = 0; d.task != FPLT_TASK_REGRESSION && k < d.outputs && k < 20; k++) {
+    for (uint32_t k = 0; fplt_task_classifies(d.task) && k < d.outputs && k < 20; k++) {
         const char *name = fplt_dataset_class_name(dataset, k);
         printf("class %u%s%s: %zu rows\n", k, name ? " = " : "", name ? name : "",
                fplt_dataset_class_rows(dataset, k));

@@ -39,7 +39,7 @@ static fplt_status report(const fplt_dataset *dataset, const fplt_quality *each,
 {
     static const char *const classes[] = {"site", "rows", "loss", "accuracy", "auc", "f1"};
     static const char *const numbers[] = {"site", "rows", "loss", "rmse"};
-    int classifies = fplt_dataset_task(dataset) != FPLT_TASK_REGRESSION;
+    int classifies = fplt_task_classifies(fplt_dataset_task(dataset));
     fplt_table *out;
     uint32_t agents = fplt_dataset_agents(dataset);
     fplt_status status =

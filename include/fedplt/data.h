@@ -19,15 +19,21 @@ typedef struct fplt_rows {
     const size_t *start;    /* CSR: row r has entries start[r] .. start[r + 1] - 1 of ... */
     const uint32_t *column; /* ... column (0-based, increasing in a row) and */
     const double *value;
-    const double *label; /* -1 and +1 for two classes, 0, 1, ... for more, the target itself in
-                            regression */
+    const double *label;  /* -1 and +1 for two classes, 0, 1, ... for more, the target itself in
+                             regression; in survival the time, negative where it is censored */
+    const double *weight; /* how much a row counts, above 0; NULL: all alike */
+    const double *offset; /* known part of a row's linear predictor; NULL: none */
 } fplt_rows;
 
 typedef enum fplt_task {
     FPLT_TASK_BINARY,
     FPLT_TASK_CLASSES, /* three classes or more */
-    FPLT_TASK_REGRESSION
+    FPLT_TASK_REGRESSION,
+    FPLT_TASK_SURVIVAL /* times until an event, some of them censored */
 } fplt_task;
+
+/* Whether labels are classes. */
+FPLT_API int fplt_task_classifies(fplt_task task);
 
 typedef struct fplt_dataset fplt_dataset;
 
@@ -41,7 +47,7 @@ FPLT_API size_t fplt_dataset_rows(const fplt_dataset *dataset);
 FPLT_API size_t fplt_dataset_features(const fplt_dataset *dataset);
 FPLT_API uint32_t fplt_dataset_agents(const fplt_dataset *dataset);
 FPLT_API fplt_task fplt_dataset_task(const fplt_dataset *dataset);
-/* 2 for two classes, the number of classes for more, 1 in regression. */
+/* 2 for two classes, the number of classes for more, 1 in regression and survival. */
 FPLT_API uint32_t fplt_dataset_outputs(const fplt_dataset *dataset);
 FPLT_API fplt_rows fplt_dataset_shard(const fplt_dataset *dataset, uint32_t agent);
 /* All rows, agent after agent. */

@@ -18,3 +18,11 @@ double fplt__now(void)
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
+
+void fplt__time_text(char text[FPLT_TIME_SPACE])
+{
+    time_t now = time(NULL);
+    struct tm parts;
+    gmtime_r(&now, &parts);
+    strftime(text, FPLT_TIME_SPACE, "%Y-%m-%dT%H:%M:%SZ", &parts);
+}

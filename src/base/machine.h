@@ -7,4 +7,8 @@ unsigned fplt__cores(unsigned asked);
 /* Seconds on a clock that never goes back. */
 double fplt__now(void);
 
+/* The time of day, UTC: 2026-03-14T09:26:53Z. */
+enum { FPLT_TIME_SPACE = 32 };
+void fplt__time_text(char text[FPLT_TIME_SPACE]);
+
 #endif

@@ -72,6 +72,23 @@ static fplt_status allocate_values(fplt_dataset *dataset, size_t entries, fplt_e
     return status;
 }
 
+int fplt_task_classifies(fplt_task task)
+{
+    return task == FPLT_TASK_BINARY || task == FPLT_TASK_CLASSES;
+}
+
+/* The least there are. */
+static uint32_t outputs_of(fplt_task task)
+{
+    return fplt_task_classifies(task) ? 2 : 1;
+}
+
+fplt_status fplt__dataset_add(const fplt_dataset *dataset, double **column, fplt_error *error)
+{
+    return *column ? FPLT_OK
+                   : fplt__alloc_into(column, dataset->rows, sizeof **column, "rows", error);
+}
+
 fplt_status fplt__dataset_create(size_t rows, size_t features, size_t entries, uint32_t agents,
                                  fplt_task task, fplt_dataset **dataset, fplt_error *error)
 {
@@ -82,7 +99,7 @@ fplt_status fplt__dataset_create(size_t rows, size_t features, size_t entries, u
         return status;
     made->task = task;
     made->agents = agents;
-    made->outputs = task == FPLT_TASK_REGRESSION ? 1 : 2;
+    made->outputs = outputs_of(task);
     made->rows = rows;
     made->features = features;
     status =
@@ -109,6 +126,8 @@ void fplt_dataset_destroy(fplt_dataset *dataset)
     fplt__free(dataset->column);
     fplt__free(dataset->value);
     fplt__free(dataset->label);
+    fplt__free(dataset->weight);
+    fplt__free(dataset->offset);
     fplt__names_clear(&dataset->feature_names);
     fplt__names_clear(&dataset->agent_names);
     fplt__names_clear(&dataset->class_names);
@@ -189,6 +208,29 @@ static fplt_status check_label(double label, fplt_task task, size_t row, fplt_er
     return FPLT_OK;
 }
 
+/* Numbers a row beside its features; row numbers count from 0. */
+static fplt_status check_beside(const fplt_rows *rows, size_t row, fplt_error *error)
+{
+    if (rows->weight && !(rows->weight[row] > 0 && isfinite(rows->weight[row])))
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "row %zu has weight %g, but it must be a finite number above 0", row,
+                              rows->weight[row]);
+    if (rows->offset && !isfinite(rows->offset[row]))
+        return fplt_error_set(error, FPLT_BAD_DATA, "row %zu has offset %g, not a finite number",
+                              row, rows->offset[row]);
+    return FPLT_OK;
+}
+
+static fplt_status add_beside(const fplt_rows *rows, fplt_dataset *dataset, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    if (rows->weight && !(status = fplt__dataset_add(dataset, &dataset->weight, error)))
+        memcpy(dataset->weight, rows->weight, rows->count * sizeof *rows->weight);
+    if (!status && rows->offset && !(status = fplt__dataset_add(dataset, &dataset->offset, error)))
+        memcpy(dataset->offset, rows->offset, rows->count * sizeof *rows->offset);
+    return status;
+}
+
 static void copy_rows(const fplt_rows *rows, fplt_dataset *dataset)
 {
     memcpy(dataset->label, rows->label, rows->count * sizeof *rows->label);
@@ -210,11 +252,13 @@ fplt_status fplt_dataset_from_rows(const fplt_rows *rows, fplt_task task, const 
 {
     *dataset = NULL;
     fplt_status status = check_shares(rows, agent_rows, agents, error);
-    uint32_t outputs = task == FPLT_TASK_REGRESSION ? 1 : 2;
+    uint32_t outputs = outputs_of(task);
     for (size_t r = 0; r < rows->count && !status; r++) {
         status = check_row(rows, r, error);
         if (!status)
             status = check_label(rows->label[r], task, r, error);
+        if (!status)
+            status = check_beside(rows, r, error);
         if (!status && task == FPLT_TASK_CLASSES && rows->label[r] + 1 > outputs)
             outputs = (uint32_t)rows->label[r] + 1;
     }
@@ -229,6 +273,10 @@ fplt_status fplt_dataset_from_rows(const fplt_rows *rows, fplt_task task, const 
     for (uint32_t i = 0; i < agents; i++)
         made->first[i + 1] = made->first[i] + agent_rows[i];
     copy_rows(rows, made);
+    if ((status = add_beside(rows, made, error))) {
+        fplt_dataset_destroy(made);
+        return status;
+    }
     *dataset = made;
     return FPLT_OK;
 }
@@ -266,6 +314,10 @@ static void copy_selected(const fplt_dataset *source, const size_t *order, fplt_
     for (size_t r = 0; r < made->rows; r++) {
         size_t from = order[r];
         made->label[r] = source->label[from];
+        if (source->weight)
+            made->weight[r] = source->weight[from];
+        if (source->offset)
+            made->offset[r] = source->offset[from];
         if (source->dense) {
             memcpy(made->dense + r * features, source->dense + from * features,
                    features * sizeof *made->dense);
@@ -298,8 +350,14 @@ fplt_status fplt__dataset_select(const fplt_dataset *source, const size_t *order
     made->outputs = source->outputs;
     for (uint32_t i = 0; i < agents; i++)
         made->first[i + 1] = made->first[i] + agent_rows[i];
-    copy_selected(source, order, made);
-    status = fplt__names_copy(&source->feature_names, &made->feature_names, error);
+    if (source->weight)
+        status = fplt__dataset_add(made, &made->weight, error);
+    if (!status && source->offset)
+        status = fplt__dataset_add(made, &made->offset, error);
+    if (!status) {
+        copy_selected(source, order, made);
+        status = fplt__names_copy(&source->feature_names, &made->feature_names, error);
+    }
     if (!status)
         status = fplt__names_copy(&source->class_names, &made->class_names, error);
     if (!status && same_agents)
@@ -347,6 +405,8 @@ static fplt_rows view(const fplt_dataset *dataset, size_t first, size_t count)
         .column = dataset->column,
         .value = dataset->value,
         .label = dataset->label + first,
+        .weight = dataset->weight ? dataset->weight + first : NULL,
+        .offset = dataset->offset ? dataset->offset + first : NULL,
     };
 }
 

@@ -25,6 +25,7 @@ struct fplt_dataset {
     uint32_t *column;
     double *value;
     double *label;
+    double *weight, *offset; /* NULL where rows have none */
     fplt__names feature_names, agent_names;
     fplt__names class_names; /* in order of the class values */
 };
@@ -38,6 +39,9 @@ struct fplt_dataset {
 /* Room for everything but names, zeroed; features and classes are the caller's to fill. */
 fplt_status fplt__dataset_create(size_t rows, size_t features, size_t entries, uint32_t agents,
                                  fplt_task task, fplt_dataset **dataset, fplt_error *error);
+
+/* Room for a weight or an offset a row, zeroed, unless it is there already. */
+fplt_status fplt__dataset_add(const fplt_dataset *dataset, double **column, fplt_error *error);
 
 /* New data set of the rows order[0], order[1], ... of `source`; agent i has the next agent_rows[i].
  * Feature and class names are kept; agents' names only when `same_agents`. */

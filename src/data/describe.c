@@ -55,7 +55,7 @@ size_t fplt_dataset_class_rows(const fplt_dataset *dataset, uint32_t index)
 {
     double label = dataset->task == FPLT_TASK_BINARY ? 2.0 * index - 1 : index;
     size_t count = 0;
-    if (dataset->task == FPLT_TASK_REGRESSION)
+    if (!fplt_task_classifies(dataset->task))
         return 0;
     for (size_t r = 0; r < dataset->rows; r++)
         count += dataset->label[r] == label;

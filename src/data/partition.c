@@ -128,7 +128,7 @@ static fplt_status own_skewed(const fplt_dataset *dataset, const fplt_partition_
     size_t *first = NULL, *order = NULL, *counts = NULL;
     uint32_t *class_numbers = NULL;
     double *cumulative = NULL;
-    if (dataset->task == FPLT_TASK_REGRESSION)
+    if (!fplt_task_classifies(dataset->task))
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "the partition skewed is by class, but this is a regression");
     fplt_status status =

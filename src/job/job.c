@@ -316,7 +316,8 @@ fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task t
 {
     static const char *const by_task[] = {[FPLT_TASK_BINARY] = "logistic",
                                           [FPLT_TASK_CLASSES] = "softmax",
-                                          [FPLT_TASK_REGRESSION] = "least-squares"};
+                                          [FPLT_TASK_REGRESSION] = "least-squares",
+                                          [FPLT_TASK_SURVIVAL] = "cox"};
     fplt_objective_settings cost = fplt_objective_defaults();
     cost.loss = fplt_settings_text(settings, "loss");
     if (strcmp(cost.loss, "auto") == 0)

@@ -336,7 +336,7 @@ static fplt_status whole_hessian(const fplt_objective *o, uint32_t agent, const 
 static fplt_status count_hits(const fplt_objective *o, uint32_t agent, const double *x,
                               size_t *hits, double *scratch)
 {
-    if (o->task == FPLT_TASK_REGRESSION)
+    if (!fplt_task_classifies(o->task))
         return FPLT_UNSUPPORTED;
     const fplt__shard *shard = &o->shard[agent];
     struct room room = divide(o, scratch);
@@ -414,7 +414,8 @@ static fplt_status check_numbers(const fplt_objective_settings *settings, fplt_e
 
 static fplt_status check_task(const fplt__loss *loss, fplt_task task, fplt_error *error)
 {
-    static const char *const names[] = {"two classes", "three classes or more", "regression"};
+    static const char *const names[] = {"two classes", "three classes or more", "regression",
+                                        "survival"};
     if (loss->tasks >> task & 1)
         return FPLT_OK;
     return fplt_error_set(error, FPLT_UNSUPPORTED,

@@ -11,7 +11,8 @@
 
 static const char *const tasks[] = {[FPLT_TASK_BINARY] = "binary",
                                     [FPLT_TASK_CLASSES] = "classes",
-                                    [FPLT_TASK_REGRESSION] = "regression"};
+                                    [FPLT_TASK_REGRESSION] = "regression",
+                                    [FPLT_TASK_SURVIVAL] = "survival"};
 
 const char *fplt__task_name(fplt_task task)
 {

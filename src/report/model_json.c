@@ -187,7 +187,7 @@ static fplt_status take_task(struct draft *draft, const json_t *root, fplt_error
     fplt_status status = take_text(draft, root, "task", TEXT, &text, error);
     if (status)
         return status;
-    for (int task = FPLT_TASK_BINARY; task <= FPLT_TASK_REGRESSION; task++)
+    for (int task = FPLT_TASK_BINARY; task <= FPLT_TASK_SURVIVAL; task++)
         if (strcmp(text, fplt__task_name((fplt_task)task)) == 0) {
             draft->info.task = (fplt_task)task;
             return FPLT_OK;

@@ -90,7 +90,7 @@ static void probabilities_of(const fplt_model *model, const double *scores, doub
 
 static double predicted_of(const fplt_model *model, const double *scores)
 {
-    if (model->info.task == FPLT_TASK_REGRESSION)
+    if (!fplt_task_classifies(model->info.task))
         return scores[0];
     if (model->outputs == 1)
         return scores[0] > 0;
@@ -196,7 +196,7 @@ static void measure(const fplt_model *model, const struct answers *answers, size
     const double *predicted = answers->predicted + first, *actual = answers->actual + first;
     uint32_t classes = model->info.classes;
     quality->auc = quality->f1 = quality->rmse = NAN;
-    if (model->info.task == FPLT_TASK_REGRESSION) {
+    if (!fplt_task_classifies(model->info.task)) {
         double squares = 0;
         for (size_t i = 0; i < count; i++)
             squares += (predicted[i] - actual[i]) * (predicted[i] - actual[i]);
@@ -256,7 +256,7 @@ static fplt_status measure_costs(const fplt_model *model, const fplt_dataset *da
         double loss;
         size_t hits = 0, rows = fplt_objective_records(objective, i);
         status = fplt_objective_value(objective, i, model->info.weights, &loss, scratch);
-        if (!status && model->info.task != FPLT_TASK_REGRESSION)
+        if (!status && fplt_task_classifies(model->info.task))
             status = fplt_objective_hits(objective, i, model->info.weights, &hits, scratch);
         if (status)
             fplt_error_set(error, status, "the loss cannot be computed");
@@ -286,7 +286,7 @@ fplt_status fplt_model_evaluate(const fplt_model *model, const fplt_dataset *dat
     if (!status)
         status = measure_costs(model, dataset, each, all, error);
     size_t first = 0;
-    int numbers = model->info.task == FPLT_TASK_REGRESSION;
+    int numbers = !fplt_task_classifies(model->info.task);
     for (uint32_t i = 0; !status && each && i < fplt_dataset_agents(dataset); i++) {
         measure(model, &answers, first, each[i].rows, &each[i]);
         if (numbers)

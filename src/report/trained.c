@@ -220,7 +220,7 @@ static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fp
     size_t n = fplt_objective_dimension(view->objective);
     struct names names = {NULL, NULL, NULL};
     fplt_task task = fplt_dataset_task(view->training);
-    uint32_t classes = task == FPLT_TASK_REGRESSION ? 0 : fplt_dataset_outputs(view->training);
+    uint32_t classes = fplt_task_classifies(task) ? fplt_dataset_outputs(view->training) : 0;
     double *weights;
     fplt_status status = fplt__alloc_into(&weights, n, sizeof *weights, "a model", error);
     if (status)

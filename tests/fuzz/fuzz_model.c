@@ -14,7 +14,12 @@ static void ask(const fplt_model *model)
     size_t start[2] = {0, 1};
     uint32_t column = (uint32_t)(features - 1);
     double value = 1, predicted, label = 0;
-    fplt_rows row = {1, features, NULL, start, &column, &value, &label};
+    fplt_rows row = {.count = 1,
+                     .features = features,
+                     .start = start,
+                     .column = &column,
+                     .value = &value,
+                     .label = &label};
     promise(!fplt_model_predict(model, &row, NULL, NULL, &predicted, NULL));
     promise(info->classes ? predicted >= 0 && predicted < info->classes : !isnan(predicted));
 }

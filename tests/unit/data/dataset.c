@@ -206,6 +206,56 @@ static fplt_status make_and_pick(void *context)
     return status;
 }
 
+/* Weight and offset of a row: functions of its first feature, so that a row can be told anywhere. */
+static void assert_beside(const fplt_dataset *dataset)
+{
+    fplt_rows all = fplt_dataset_all(dataset);
+    assert_non_null(all.weight);
+    assert_non_null(all.offset);
+    for (size_t r = 0; r < all.count; r++) {
+        assert_true(all.weight[r] == 10 + all.dense[2 * r]);
+        assert_true(all.offset[r] == -all.dense[2 * r]);
+    }
+}
+
+static void weights_and_offsets_go_with_their_rows(void **state)
+{
+    (void)state;
+    double weight[4], offset[4];
+    fplt_rows rows = four_rows();
+    for (size_t r = 0; r < 4; r++) {
+        weight[r] = 10 + dense[2 * r];
+        offset[r] = -dense[2 * r];
+    }
+    rows.weight = weight;
+    rows.offset = offset;
+    fplt_dataset *dataset = made(&rows, FPLT_TASK_BINARY, shares, 2), *other, *test;
+    fplt_error error;
+    assert_beside(dataset);
+    assert_true(fplt_dataset_shard(dataset, 1).weight[0] == 13);
+    const uint32_t last[] = {1};
+    assert_ok(fplt_dataset_pick(dataset, last, 1, &other, &error), error);
+    assert_beside(other);
+    fplt_dataset_destroy(other);
+    fplt_partition_settings shuffled = fplt_partition_defaults();
+    shuffled.name = "shuffled";
+    shuffled.agents = 2;
+    assert_ok(fplt_dataset_partition(dataset, &shuffled, &other, &error), error);
+    assert_beside(other);
+    fplt_dataset_destroy(other);
+    assert_ok(fplt_dataset_split(dataset, 0.5, 1, &other, &test, &error), error);
+    assert_beside(other);
+    assert_beside(test);
+    fplt_dataset_destroy(test);
+    fplt_dataset_destroy(other);
+    fplt_dataset_destroy(dataset);
+    weight[2] = 0;
+    refuse(rows, FPLT_TASK_BINARY, shares, 2, "row 2 has weight 0");
+    weight[2] = 1;
+    offset[3] = INFINITY;
+    refuse(rows, FPLT_TASK_BINARY, shares, 2, "row 3 has offset inf");
+}
+
 static void failed_allocations_leave_nothing(void **state)
 {
     (void)state;
@@ -222,6 +272,7 @@ int main(void)
         cmocka_unit_test(a_description_counts),
         cmocka_unit_test(norms_do_not_overflow),
         cmocka_unit_test(agents_can_be_picked),
+        cmocka_unit_test(weights_and_offsets_go_with_their_rows),
         cmocka_unit_test(failed_allocations_leave_nothing),
     };
     return cmocka_run_group_tests_name("dataset", tests, NULL, NULL);

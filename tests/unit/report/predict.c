@@ -37,7 +37,9 @@ static fplt_dataset *random_data(fplt_task task, int sparse, uint64_t seed)
                       sparse ? start : NULL,
                       sparse ? column : NULL,
                       sparse ? value : NULL,
-                      label};
+                      label,
+                      NULL,
+                      NULL};
     size_t agents[] = {35, 25};
     fplt_dataset *dataset;
     fplt_error error;
@@ -152,7 +154,7 @@ static void extreme_scores_have_probabilities(void **state)
     (void)state;
     double w[] = {1e6, 0, 0, 0, 0}, a[] = {1, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0}, p[6];
     fplt_model *model = model_of(FPLT_TASK_BINARY, "logistic", w, 5);
-    fplt_rows rows = {3, FEATURES, a, NULL, NULL, NULL, NULL};
+    fplt_rows rows = {.count = 3, .features = FEATURES, .dense = a};
     fplt_error error;
     assert_ok(fplt_model_predict(model, &rows, NULL, p, NULL, &error), error);
     double expected[] = {0, 1, 1, 0, 0.5, 0.5};
