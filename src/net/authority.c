@@ -20,13 +20,13 @@ enum {
     MOST_PEM = 1 << 20
 };
 
-static const char *const forms[] = {
+static const char *const schema[] = {
     "CREATE TABLE about(key TEXT PRIMARY KEY, value TEXT);"
     "CREATE TABLE issued(serial BLOB PRIMARY KEY, name TEXT NOT NULL, begins INT, ends INT,"
     " revoked INT NOT NULL DEFAULT 0);"
     "CREATE INDEX issued_name ON issued(name);"
-    "CREATE TABLE invitation(hash BLOB PRIMARY KEY, name TEXT NOT NULL, expires INT, key BLOB);",
-    NULL};
+    "CREATE TABLE invitation(hash BLOB PRIMARY KEY, name TEXT NOT NULL, expires INT, key BLOB);"};
+static const struct fplt__database_form form = {"table of members", 0x46504c4d /* FPLM */, 1, schema};
 
 /* Files of the folder */
 
@@ -56,11 +56,11 @@ static fplt_status load(const char *folder, const char *file, char **text, size_
     return fplt__file_read(path, MOST_PEM, text, size, error);
 }
 
-static fplt_status open_table(const char *folder, fplt__database **table, fplt_error *error)
+static fplt_status open_table(const char *folder, fplt__table **table, fplt_error *error)
 {
     char path[4200];
     path_of(path, folder, "pki.db");
-    return fplt__database_open(path, forms, 0, table, error);
+    return fplt__table_open(path, &form, 1, table, error);
 }
 
 /* Making it */
@@ -101,13 +101,13 @@ static fplt_status save_all(const char *folder, char *const text[4], fplt_error 
 
 static fplt_status remember(const char *folder, const char *address, fplt_error *error)
 {
-    fplt__database *table;
+    fplt__table *table;
     fplt_status status = open_table(folder, &table, error);
     if (status)
         return status;
-    status = fplt__database_run(table, error, "INSERT OR REPLACE INTO about VALUES('address', ?)",
+    status = fplt__table_run(table, NULL, error, "INSERT OR REPLACE INTO about VALUES('address', ?)",
                                 "t", address);
-    fplt__database_close(table);
+    fplt__table_close(table);
     return status;
 }
 
@@ -173,11 +173,11 @@ static fplt_status read_about(fplt__authority *authority, fplt_error *error)
 {
     sqlite3_stmt *found;
     int row = 0;
-    fplt_status status = fplt__database_prepare(authority->table, &found, error,
+    fplt_status status = fplt__table_ask(authority->table, &found, error,
                                                 "SELECT value FROM about WHERE key = 'address'", "");
-    if (!status && !(status = fplt__database_step(authority->table, found, &row, error)) && row) {
+    if (!status && !(status = fplt__table_step(authority->table, found, &row, error)) && row) {
         fplt__column_text(found, 0, authority->address, sizeof authority->address);
-        fplt__database_done(found);
+        fplt__table_done(found);
     }
     return status;
 }
@@ -228,7 +228,7 @@ void fplt__authority_close(fplt__authority *authority)
     forget(authority->server_key);
     fplt__free(authority->certificate);
     fplt__free(authority->server);
-    fplt__database_close(authority->table);
+    fplt__table_close(authority->table);
     sodium_memzero(authority, sizeof *authority);
 }
 
@@ -247,8 +247,7 @@ fplt_status fplt__authority_sign(fplt__authority *authority, const char *request
     fplt_status status = fplt__certificate_make(authority->certificate, authority->key, &issue,
                                                 &own, &identity, error);
     if (!status)
-        status = fplt__database_run(
-            authority->table, error,
+        status = fplt__table_run(authority->table, NULL, error,
             "INSERT INTO issued(serial, name, begins, ends) VALUES(?, ?, ?, ?)", "btii",
             identity.serial, sizeof identity.serial, name, (int64_t)identity.begins,
             (int64_t)identity.ends);
@@ -284,7 +283,7 @@ fplt_status fplt__authority_invite(fplt__authority *authority, const char *name,
     hex_of(secret, sizeof secret, secret_text);
     hex_of(authority->fingerprint, sizeof authority->fingerprint, fingerprint);
     hash_of(secret_text, strlen(secret_text), hash);
-    status = fplt__database_run(authority->table, error,
+    status = fplt__table_run(authority->table, NULL, error,
                                 "INSERT INTO invitation(hash, name, expires) VALUES(?, ?, ?)",
                                 "bti", hash, sizeof hash, name,
                                 (int64_t)time(NULL) + INVITATION_SECONDS);
@@ -309,18 +308,18 @@ static fplt_status find_invitation(fplt__authority *authority, const uint8_t has
     sqlite3_stmt *found;
     memset(invitation, 0, sizeof *invitation);
     fplt_status status =
-        fplt__database_prepare(authority->table, &found, error,
+        fplt__table_ask(authority->table, &found, error,
                                "SELECT name, expires, key FROM invitation WHERE hash = ?", "b",
                                hash, (size_t)HASH_SIZE);
     if (status ||
-        (status = fplt__database_step(authority->table, found, &invitation->found, error)) ||
+        (status = fplt__table_step(authority->table, found, &invitation->found, error)) ||
         !invitation->found)
         return status;
     fplt__column_text(found, 0, invitation->name, sizeof invitation->name);
     invitation->expires = (time_t)sqlite3_column_int64(found, 1);
     invitation->spent = sqlite3_column_type(found, 2) != SQLITE_NULL;
     fplt__column_bytes(found, 2, invitation->key, sizeof invitation->key);
-    fplt__database_done(found);
+    fplt__table_done(found);
     return FPLT_OK;
 }
 
@@ -349,7 +348,7 @@ fplt_status fplt__authority_redeem(fplt__authority *authority, const char *secre
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "this invitation for %s has expired; ask the coordinator for a new one",
                               invitation.name);
-    if ((status = fplt__database_run(authority->table, error,
+    if ((status = fplt__table_run(authority->table, NULL, error,
                                      "UPDATE invitation SET key = ? WHERE hash = ?", "bb", key,
                                      sizeof key, hash, sizeof hash)))
         return status;
@@ -360,13 +359,13 @@ fplt_status fplt__authority_expects(fplt__authority *authority, int *expects, fp
 {
     sqlite3_stmt *found;
     *expects = 0;
-    fplt_status status = fplt__database_prepare(
+    fplt_status status = fplt__table_ask(
         authority->table, &found, error,
         "SELECT 1 FROM invitation WHERE expires >= ? LIMIT 1", "i", (int64_t)time(NULL));
     if (!status)
-        status = fplt__database_step(authority->table, found, expects, error);
+        status = fplt__table_step(authority->table, found, expects, error);
     if (!status && *expects)
-        fplt__database_done(found);
+        fplt__table_done(found);
     return status;
 }
 
@@ -375,28 +374,22 @@ fplt_status fplt__authority_expects(fplt__authority *authority, int *expects, fp
 fplt_status fplt__authority_revoke(fplt__authority *authority, const char *name, fplt_error *error)
 {
     fplt_status status;
-    int changed = 0;
+    int certificates = 0, invitations = 0;
     if ((status = fplt__name_check("the agent's name", name, error)) ||
-        (status = fplt__database_begin(authority->table, error)))
+        (status = fplt__table_begin(authority->table, error)))
         return status;
-    if (!(status = fplt__database_run(authority->table, error,
-                                      "UPDATE issued SET revoked = 1 WHERE name = ?", "t", name)))
-        changed = fplt__database_changes(authority->table);
-    if (!status && !(status = fplt__database_run(authority->table, error,
-                                                 "DELETE FROM invitation WHERE name = ?", "t",
-                                                 name)))
-        changed += fplt__database_changes(authority->table);
-    if (status) {
-        fplt__database_rollback(authority->table);
+    if (!(status = fplt__table_run(authority->table, &certificates, error,
+                                   "UPDATE issued SET revoked = 1 WHERE name = ?", "t", name)))
+        status = fplt__table_run(authority->table, &invitations, error,
+                                 "DELETE FROM invitation WHERE name = ?", "t", name);
+    if ((status = fplt__table_end(authority->table, status, error)))
         return status;
-    }
-    if ((status = fplt__database_commit(authority->table, error)))
-        return status;
-    return changed ? FPLT_OK
-                   : fplt_error_set(error, FPLT_BAD_VALUE,
-                                    "nobody of the name '%s' has a certificate or an invitation; "
-                                    "`fedplt pki list` shows who has",
-                                    name);
+    return certificates + invitations
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_BAD_VALUE,
+                                "nobody of the name '%s' has a certificate or an invitation; "
+                                "`fedplt pki list` shows who has",
+                                name);
 }
 
 fplt_status fplt__authority_judge(fplt__authority *authority, const fplt__identity *identity,
@@ -407,14 +400,14 @@ fplt_status fplt__authority_judge(fplt__authority *authority, const fplt__identi
     time_t now = time(NULL);
     char date[16];
     *why = 0;
-    fplt_status status = fplt__database_prepare(authority->table, &found, error,
+    fplt_status status = fplt__table_ask(authority->table, &found, error,
                                                 "SELECT revoked FROM issued WHERE serial = ?", "b",
                                                 identity->serial, sizeof identity->serial);
-    if (status || (status = fplt__database_step(authority->table, found, &row, error)))
+    if (status || (status = fplt__table_step(authority->table, found, &row, error)))
         return status;
     if (row) {
         revoked = sqlite3_column_int(found, 0);
-        fplt__database_done(found);
+        fplt__table_done(found);
     }
     fplt__date(now > identity->ends ? identity->ends : identity->begins, date);
     if (identity->role != FPLT_ROLE_AGENT ||
@@ -448,9 +441,9 @@ fplt_status fplt__authority_list(fplt__authority *authority,
         " FROM invitation WHERE key IS NULL) GROUP BY name ORDER BY name";
     sqlite3_stmt *found;
     int row = 0;
-    fplt_status status = fplt__database_prepare(authority->table, &found, error, sql, "i",
+    fplt_status status = fplt__table_ask(authority->table, &found, error, sql, "i",
                                                 (int64_t)time(NULL));
-    while (!status && !(status = fplt__database_step(authority->table, found, &row, error)) &&
+    while (!status && !(status = fplt__table_step(authority->table, found, &row, error)) &&
            row) {
         fplt__member member;
         fplt__column_text(found, 0, member.name, sizeof member.name);

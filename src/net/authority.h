@@ -9,7 +9,7 @@
 #define FPLT_NET_AUTHORITY_H
 
 #include "net/certificate.h"
-#include "store/database.h"
+#include "store/table.h"
 
 typedef struct fplt__authority {
     char federation[FPLT_NAME_SIZE];
@@ -18,7 +18,7 @@ typedef struct fplt__authority {
     char *server, *server_key;           /* of the coordinator; owned */
     uint8_t receipt[32];
     uint8_t fingerprint[FPLT_FINGERPRINT_SIZE];
-    fplt__database *table;
+    fplt__table *table;
 } fplt__authority;
 
 /* Makes the folder; refuses one that has an authority already. */
