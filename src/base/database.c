@@ -117,8 +117,7 @@ static fplt_status set_up(fplt__database *database, int shared, fplt_error *erro
         sqlite3_busy_timeout(database->handle, 10000);
     /* the exclusive lock is taken by the first write and held until the file is closed */
     fplt_status status =
-        shared ? FPLT_OK
-               : fplt__database_execute(database, "PRAGMA locking_mode=EXCLUSIVE", error);
+        shared ? FPLT_OK : fplt__database_execute(database, "PRAGMA locking_mode=EXCLUSIVE", error);
     if (!status)
         status = fplt__database_execute(database,
                                         "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "

@@ -26,7 +26,8 @@ static const char *const schema[] = {
     " revoked INT NOT NULL DEFAULT 0);"
     "CREATE INDEX issued_name ON issued(name);"
     "CREATE TABLE invitation(hash BLOB PRIMARY KEY, name TEXT NOT NULL, expires INT, key BLOB);"};
-static const struct fplt__database_form form = {"table of members", 0x46504c4d /* FPLM */, 1, schema};
+static const struct fplt__database_form form = {"table of members", 0x46504c4d /* FPLM */, 1,
+                                                schema};
 
 /* Files of the folder */
 
@@ -47,13 +48,14 @@ static fplt_status load(const char *folder, const char *file, char **text, size_
                         fplt_error *error)
 {
     char path[4200];
+    size_t length;
     path_of(path, folder, file);
     if (access(path, F_OK) != 0)
         return fplt_error_set(error, FPLT_IO,
                               "%s is not there; `fedplt pki init NAME --address HOST:PORT` makes "
                               "the folder of a coordinator",
                               path);
-    return fplt__file_read(path, MOST_PEM, text, size, error);
+    return fplt__file_read(path, MOST_PEM, text, size ? size : &length, error);
 }
 
 static fplt_status open_table(const char *folder, fplt__table **table, fplt_error *error)
@@ -76,10 +78,8 @@ static fplt_status issue_server(const char *authority, const char *authority_key
         return status;
     int local = strcmp(host, "localhost") == 0 || strcmp(host, "127.0.0.1") == 0;
     snprintf(hosts, sizeof hosts, "%s", local ? "localhost,127.0.0.1" : host);
-    fplt__issue issue = {.federation = federation,
-                         .addresses = hosts,
-                         .key = key,
-                         .days = COORDINATOR_DAYS};
+    fplt__issue issue = {
+        .federation = federation, .addresses = hosts, .key = key, .days = COORDINATOR_DAYS};
     return fplt__certificate_make(authority, authority_key, &issue, certificate, NULL, error);
 }
 
@@ -90,8 +90,7 @@ static fplt_status save_all(const char *folder, char *const text[4], fplt_error 
     uint8_t receipt[32];
     fplt_status status;
     for (size_t i = 0; i < 4; i++)
-        if ((status =
-                 save(folder, files[i], i % 2 ? 0600 : 0644, text[i], strlen(text[i]), error)))
+        if ((status = save(folder, files[i], i % 2 ? 0600 : 0644, text[i], strlen(text[i]), error)))
             return status;
     randombytes_buf(receipt, sizeof receipt);
     status = save(folder, "receipt.key", 0600, receipt, sizeof receipt, error);
@@ -105,8 +104,8 @@ static fplt_status remember(const char *folder, const char *address, fplt_error 
     fplt_status status = open_table(folder, &table, error);
     if (status)
         return status;
-    status = fplt__table_run(table, NULL, error, "INSERT OR REPLACE INTO about VALUES('address', ?)",
-                                "t", address);
+    status = fplt__table_run(table, NULL, error,
+                             "INSERT OR REPLACE INTO about VALUES('address', ?)", "t", address);
     fplt__table_close(table);
     return status;
 }
@@ -174,7 +173,7 @@ static fplt_status read_about(fplt__authority *authority, fplt_error *error)
     sqlite3_stmt *found;
     int row = 0;
     fplt_status status = fplt__table_ask(authority->table, &found, error,
-                                                "SELECT value FROM about WHERE key = 'address'", "");
+                                         "SELECT value FROM about WHERE key = 'address'", "");
     if (!status && !(status = fplt__table_step(authority->table, found, &row, error)) && row) {
         fplt__column_text(found, 0, authority->address, sizeof authority->address);
         fplt__table_done(found);
@@ -238,19 +237,18 @@ fplt_status fplt__authority_sign(fplt__authority *authority, const char *request
                                  char **certificate, fplt_error *error)
 {
     fplt__identity identity;
-    fplt__issue issue = {.federation = authority->federation,
-                         .name = name,
-                         .request = request,
-                         .days = AGENT_DAYS};
+    fplt__issue issue = {
+        .federation = authority->federation, .name = name, .request = request, .days = AGENT_DAYS};
     char *own = NULL;
     *certificate = NULL;
     fplt_status status = fplt__certificate_make(authority->certificate, authority->key, &issue,
                                                 &own, &identity, error);
     if (!status)
-        status = fplt__table_run(authority->table, NULL, error,
-            "INSERT INTO issued(serial, name, begins, ends) VALUES(?, ?, ?, ?)", "btii",
-            identity.serial, sizeof identity.serial, name, (int64_t)identity.begins,
-            (int64_t)identity.ends);
+        status =
+            fplt__table_run(authority->table, NULL, error,
+                            "INSERT INTO issued(serial, name, begins, ends) VALUES(?, ?, ?, ?)",
+                            "btii", identity.serial, sizeof identity.serial, name,
+                            (int64_t)identity.begins, (int64_t)identity.ends);
     if (!status) {
         size_t size = strlen(own) + strlen(authority->certificate) + 1;
         status = fplt__alloc_into(certificate, size, 1, "a certificate", error);
@@ -284,9 +282,8 @@ fplt_status fplt__authority_invite(fplt__authority *authority, const char *name,
     hex_of(authority->fingerprint, sizeof authority->fingerprint, fingerprint);
     hash_of(secret_text, strlen(secret_text), hash);
     status = fplt__table_run(authority->table, NULL, error,
-                                "INSERT INTO invitation(hash, name, expires) VALUES(?, ?, ?)",
-                                "bti", hash, sizeof hash, name,
-                                (int64_t)time(NULL) + INVITATION_SECONDS);
+                             "INSERT INTO invitation(hash, name, expires) VALUES(?, ?, ?)", "bti",
+                             hash, sizeof hash, name, (int64_t)time(NULL) + INVITATION_SECONDS);
     if (!status)
         snprintf(code, size, "fedplt-%s-%s-%s", authority->address, secret_text, fingerprint);
     sodium_memzero(secret, sizeof secret);
@@ -307,12 +304,10 @@ static fplt_status find_invitation(fplt__authority *authority, const uint8_t has
 {
     sqlite3_stmt *found;
     memset(invitation, 0, sizeof *invitation);
-    fplt_status status =
-        fplt__table_ask(authority->table, &found, error,
-                               "SELECT name, expires, key FROM invitation WHERE hash = ?", "b",
-                               hash, (size_t)HASH_SIZE);
-    if (status ||
-        (status = fplt__table_step(authority->table, found, &invitation->found, error)) ||
+    fplt_status status = fplt__table_ask(authority->table, &found, error,
+                                         "SELECT name, expires, key FROM invitation WHERE hash = ?",
+                                         "b", hash, (size_t)HASH_SIZE);
+    if (status || (status = fplt__table_step(authority->table, found, &invitation->found, error)) ||
         !invitation->found)
         return status;
     fplt__column_text(found, 0, invitation->name, sizeof invitation->name);
@@ -345,12 +340,13 @@ fplt_status fplt__authority_redeem(fplt__authority *authority, const char *secre
                               "new one, and who used this one",
                               invitation.name);
     if (invitation.expires < time(NULL))
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "this invitation for %s has expired; ask the coordinator for a new one",
-                              invitation.name);
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE,
+            "this invitation for %s has expired; ask the coordinator for a new one",
+            invitation.name);
     if ((status = fplt__table_run(authority->table, NULL, error,
-                                     "UPDATE invitation SET key = ? WHERE hash = ?", "bb", key,
-                                     sizeof key, hash, sizeof hash)))
+                                  "UPDATE invitation SET key = ? WHERE hash = ?", "bb", key,
+                                  sizeof key, hash, sizeof hash)))
         return status;
     return fplt__authority_sign(authority, request, invitation.name, certificate, error);
 }
@@ -359,9 +355,9 @@ fplt_status fplt__authority_expects(fplt__authority *authority, int *expects, fp
 {
     sqlite3_stmt *found;
     *expects = 0;
-    fplt_status status = fplt__table_ask(
-        authority->table, &found, error,
-        "SELECT 1 FROM invitation WHERE expires >= ? LIMIT 1", "i", (int64_t)time(NULL));
+    fplt_status status = fplt__table_ask(authority->table, &found, error,
+                                         "SELECT 1 FROM invitation WHERE expires >= ? LIMIT 1", "i",
+                                         (int64_t)time(NULL));
     if (!status)
         status = fplt__table_step(authority->table, found, expects, error);
     if (!status && *expects)
@@ -401,8 +397,8 @@ fplt_status fplt__authority_judge(fplt__authority *authority, const fplt__identi
     char date[16];
     *why = 0;
     fplt_status status = fplt__table_ask(authority->table, &found, error,
-                                                "SELECT revoked FROM issued WHERE serial = ?", "b",
-                                                identity->serial, sizeof identity->serial);
+                                         "SELECT revoked FROM issued WHERE serial = ?", "b",
+                                         identity->serial, sizeof identity->serial);
     if (status || (status = fplt__table_step(authority->table, found, &row, error)))
         return status;
     if (row) {
@@ -415,8 +411,10 @@ fplt_status fplt__authority_judge(fplt__authority *authority, const fplt__identi
         snprintf(why, size, "this certificate is not one of an agent of the federation %s",
                  authority->federation);
     else if (!row)
-        snprintf(why, size, "the certificate of %s is not in the coordinator's table; ask for a "
-                 "new invitation", identity->name);
+        snprintf(why, size,
+                 "the certificate of %s is not in the coordinator's table; ask for a "
+                 "new invitation",
+                 identity->name);
     else if (revoked)
         snprintf(why, size, "the certificate of %s was revoked; ask the coordinator why",
                  identity->name);
@@ -441,10 +439,9 @@ fplt_status fplt__authority_list(fplt__authority *authority,
         " FROM invitation WHERE key IS NULL) GROUP BY name ORDER BY name";
     sqlite3_stmt *found;
     int row = 0;
-    fplt_status status = fplt__table_ask(authority->table, &found, error, sql, "i",
-                                                (int64_t)time(NULL));
-    while (!status && !(status = fplt__table_step(authority->table, found, &row, error)) &&
-           row) {
+    fplt_status status =
+        fplt__table_ask(authority->table, &found, error, sql, "i", (int64_t)time(NULL));
+    while (!status && !(status = fplt__table_step(authority->table, found, &row, error)) && row) {
         fplt__member member;
         fplt__column_text(found, 0, member.name, sizeof member.name);
         fplt__column_text(found, 1, member.state, sizeof member.state);

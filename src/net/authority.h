@@ -13,9 +13,9 @@
 
 typedef struct fplt__authority {
     char federation[FPLT_NAME_SIZE];
-    char address[300]; /* HOST:PORT, as agents dial it */
-    char *certificate, *key;             /* of the authority; owned */
-    char *server, *server_key;           /* of the coordinator; owned */
+    char address[300];         /* HOST:PORT, as agents dial it */
+    char *certificate, *key;   /* of the authority; owned */
+    char *server, *server_key; /* of the coordinator; owned */
     uint8_t receipt[32];
     uint8_t fingerprint[FPLT_FINGERPRINT_SIZE];
     fplt__table *table;
@@ -24,8 +24,7 @@ typedef struct fplt__authority {
 /* Makes the folder; refuses one that has an authority already. */
 fplt_status fplt__authority_found(const char *folder, const char *federation, const char *address,
                                   fplt_error *error);
-fplt_status fplt__authority_open(const char *folder, fplt__authority *authority,
-                                 fplt_error *error);
+fplt_status fplt__authority_open(const char *folder, fplt__authority *authority, fplt_error *error);
 void fplt__authority_close(fplt__authority *authority);
 /* A new certificate of the coordinator, as from `fplt__authority_found`, for other addresses. */
 fplt_status fplt__authority_renew(const char *folder, const char *address, fplt_error *error);
@@ -44,8 +43,7 @@ fplt_status fplt__authority_redeem(fplt__authority *authority, const char *secre
 fplt_status fplt__authority_expects(fplt__authority *authority, int *expects, fplt_error *error);
 
 /* Ends all that was issued to the name so far, and its invitations. */
-fplt_status fplt__authority_revoke(fplt__authority *authority, const char *name,
-                                   fplt_error *error);
+fplt_status fplt__authority_revoke(fplt__authority *authority, const char *name, fplt_error *error);
 
 /* Whether a certificate may be used now: a sentence why not, empty if it may. */
 fplt_status fplt__authority_judge(fplt__authority *authority, const fplt__identity *identity,

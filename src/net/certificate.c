@@ -129,8 +129,8 @@ fplt_status fplt__key_make(char **text, fplt_error *error)
     *text = NULL;
     int code = gnutls_x509_privkey_init(&key);
     if (code >= 0)
-        code = gnutls_x509_privkey_generate(
-            key, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
+        code = gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA,
+                                            GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
     if (code >= 0)
         code = gnutls_x509_privkey_export2_pkcs8(key, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN,
                                                  &found);
@@ -177,8 +177,8 @@ fplt_status fplt__request_read(const char *text, char name[FPLT_NAME_SIZE], fplt
         code = gnutls_x509_crq_verify(request, 0);
     memset(name, 0, FPLT_NAME_SIZE);
     if (code >= 0)
-        code = gnutls_x509_crq_get_dn_by_oid(request, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name,
-                                             &size);
+        code =
+            gnutls_x509_crq_get_dn_by_oid(request, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size);
     if (request)
         gnutls_x509_crq_deinit(request);
     if (code < 0)
@@ -209,6 +209,20 @@ static int set_common(gnutls_x509_crt_t certificate, const char *common_name, un
     return code;
 }
 
+/* Key identifiers: two authorities of one name are told apart before a signature fails to verify. */
+static int set_key_ids(gnutls_x509_crt_t certificate, gnutls_x509_crt_t authority)
+{
+    uint8_t id[32];
+    size_t size = sizeof id;
+    int code = gnutls_x509_crt_get_key_id(certificate, GNUTLS_KEYID_USE_SHA256, id, &size);
+    if (code >= 0)
+        code = gnutls_x509_crt_set_subject_key_id(certificate, id, size);
+    size = sizeof id;
+    if (code >= 0)
+        code = gnutls_x509_crt_get_key_id(authority, GNUTLS_KEYID_USE_SHA256, id, &size);
+    return code < 0 ? code : gnutls_x509_crt_set_authority_key_id(certificate, id, size);
+}
+
 fplt_status fplt__authority_make(const char *federation, const char *key_text, char **text,
                                  fplt_error *error)
 {
@@ -228,6 +242,8 @@ fplt_status fplt__authority_make(const char *federation, const char *key_text, c
         code = gnutls_x509_crt_set_key_usage(certificate, GNUTLS_KEY_KEY_CERT_SIGN);
     if (code >= 0)
         code = gnutls_x509_crt_set_key(certificate, key);
+    if (code >= 0)
+        code = set_key_ids(certificate, certificate);
     if (code >= 0)
         code = gnutls_x509_crt_sign2(certificate, certificate, key, GNUTLS_DIG_SHA256, 0);
     if (code >= 0)
@@ -331,6 +347,8 @@ fplt_status fplt__certificate_make(const char *authority_text, const char *autho
         code = set_identity(certificate, issue);
     if (code >= 0)
         code = set_public_key(certificate, issue);
+    if (code >= 0)
+        code = set_key_ids(certificate, authority);
     if (code >= 0)
         code = gnutls_x509_crt_sign2(certificate, authority, key, GNUTLS_DIG_SHA256, 0);
     if (code >= 0)

@@ -23,8 +23,8 @@ enum { MOST_HEADERS = 8, RECEIVE_BUFFER = 256 * 1024, IDLE_SECONDS = 300, MOST_P
 static const char tls_priority[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3";
 
 /* A connection. */
-typedef struct peer {
-    struct peer *next, **link;
+typedef struct caller {
+    struct caller *next, **link;
     fplt__server *server;
     int descriptor;
     double since; /* of the handshake, or of the request line */
@@ -32,21 +32,21 @@ typedef struct peer {
     int refused;
     fplt__identity identity;
     fplt__exchange *exchange; /* at hand, or NULL */
-} peer;
+} caller;
 
 enum stage { HEAD, WAITS_FOR_ROOM, RECEIVES, WHOLE, HELD, ANSWERED };
 
 struct fplt__exchange {
     fplt__server *server;
     struct MHD_Connection *connection;
-    peer *peer;
+    caller *peer;
     enum stage stage;
     int suspended, large, in_handler;
     const char *method;
     char *path; /* owned */
     uint64_t length;
     size_t received;
-    uint8_t *body; /* owned */
+    uint8_t *body;            /* owned */
     double since, held_until; /* when the body began */
     unsigned code;
     struct MHD_Response *response;
@@ -68,18 +68,17 @@ struct fplt__server {
     gnutls_pcert_st *chain;
     unsigned chain_length;
     gnutls_privkey_t private_key;
-    peer *peers;
+    caller *peers;
     fplt__exchange *waiting, *waiting_last;
     uint64_t received, sent;
-    double swept;
+    double swept, patience;
 };
 
 /* Shared bytes */
 
 fplt__blob *fplt__blob_make(size_t size)
 {
-    fplt__blob *blob =
-        size > SIZE_MAX - sizeof *blob ? NULL : fplt__alloc(1, sizeof *blob + size);
+    fplt__blob *blob = size > SIZE_MAX - sizeof *blob ? NULL : fplt__alloc(1, sizeof *blob + size);
     if (blob) {
         blob->users = 1;
         blob->size = size;
@@ -103,7 +102,7 @@ void fplt__blob_drop(fplt__blob *blob)
 
 static int verify(gnutls_session_t session)
 {
-    peer *peer = gnutls_db_get_ptr(session);
+    caller *peer = gnutls_db_get_ptr(session);
     unsigned count = 0;
     const gnutls_datum_t *found = gnutls_certificate_get_peers(session, &count);
     gnutls_x509_crt_t certificate = NULL;
@@ -129,7 +128,7 @@ static int show_certificate(gnutls_session_t session, const gnutls_datum_t *name
                             gnutls_pcert_st **chain, unsigned *length, gnutls_privkey_t *key)
 {
     (void)names, (void)name_count, (void)algorithms, (void)algorithm_count;
-    peer *peer = gnutls_db_get_ptr(session);
+    caller *peer = gnutls_db_get_ptr(session);
     *chain = peer->server->chain;
     *length = peer->server->chain_length;
     *key = peer->server->private_key;
@@ -163,8 +162,8 @@ fplt_status fplt__server_certify(fplt__server *server, const char *certificate, 
         fplt__alloc_into(&server->chain, 1, sizeof *server->chain, "a certificate", error);
     if (status)
         return status;
-    int code = gnutls_pcert_list_import_x509_raw(server->chain, &length, &text, GNUTLS_X509_FMT_PEM,
-                                                 0);
+    int code =
+        gnutls_pcert_list_import_x509_raw(server->chain, &length, &text, GNUTLS_X509_FMT_PEM, 0);
     server->chain_length = code < 0 ? 0 : length;
     if (code >= 0)
         code = gnutls_privkey_init(&server->private_key);
@@ -192,7 +191,7 @@ static fplt_status trust(fplt__server *server, const char *authority, fplt_error
 static void connection_begins(fplt__server *server, struct MHD_Connection *connection,
                               void **context)
 {
-    peer *new = fplt__alloc(1, sizeof *new);
+    caller *new = fplt__alloc(1, sizeof *new);
     *context = new;
     const union MHD_ConnectionInfo *found =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -224,7 +223,7 @@ static void connection_begins(fplt__server *server, struct MHD_Connection *conne
 
 static void connection_ends(fplt__server *server, void **context)
 {
-    peer *old = *context;
+    caller *old = *context;
     if (!old)
         return;
     if (server->wants_certificate && old->identity.role == FPLT_ROLE_NONE && !old->refused)
@@ -248,36 +247,36 @@ static void notice_connection(void *context, struct MHD_Connection *connection,
         connection_ends(context, socket_context);
 }
 
-static peer *peer_of(struct MHD_Connection *connection)
+static caller *peer_of(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *found =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return found ? found->socket_context : NULL;
 }
 
-static double due(const peer *peer, double now)
+static double due(const caller *peer, double now)
 {
     const fplt__exchange *exchange = peer->exchange;
     if (peer->reading)
-        return peer->since + FPLT_HEADER_SECONDS;
+        return peer->since + peer->server->patience;
     if (exchange && exchange->stage == RECEIVES)
-        return exchange->since + FPLT_HEADER_SECONDS + (double)exchange->received / FPLT_SLOWEST;
+        return exchange->since + peer->server->patience + (double)exchange->received / FPLT_SLOWEST;
     return now + 1e9;
 }
 
 /* Inactivity timeouts do not stop who sends a byte now and then; this does. */
 static void sweep(fplt__server *server, double now)
 {
-    if (now - server->swept < 0.5)
+    if (now - server->swept < 0.1)
         return;
     server->swept = now;
-    for (peer *peer = server->peers; peer; peer = peer->next)
+    for (caller *peer = server->peers; peer; peer = peer->next)
         if (due(peer, now) < now && peer->descriptor >= 0) {
             if (!peer->refused)
-                server->service.refused(server->service.context, "slow",
-                                        peer->reading
-                                            ? "a connection took longer than 10 s for its headers"
-                                            : "a body came slower than 10 kB/s");
+                server->service.refused(
+                    server->service.context, "slow",
+                    peer->reading ? "a connection took too long for its handshake or headers"
+                                  : "a body came slower than 10 kB/s");
             peer->refused = 1;
             shutdown(peer->descriptor, SHUT_RDWR);
         }
@@ -378,7 +377,7 @@ static void serve_waiting(fplt__server *server, double now)
 static void *request_begins(void *context, const char *uri, struct MHD_Connection *connection)
 {
     (void)context, (void)uri;
-    peer *peer = peer_of(connection);
+    caller *peer = peer_of(connection);
     if (peer) {
         peer->since = fplt__now();
         peer->reading = 1;
@@ -389,7 +388,7 @@ static void *request_begins(void *context, const char *uri, struct MHD_Connectio
 static fplt__exchange *exchange_new(fplt__server *server, struct MHD_Connection *connection,
                                     const char *url, const char *method)
 {
-    peer *peer = peer_of(connection);
+    caller *peer = peer_of(connection);
     fplt__exchange *exchange = peer ? fplt__alloc(1, sizeof *exchange) : NULL;
     if (!exchange)
         return NULL;
@@ -638,12 +637,12 @@ static struct MHD_Response *response_of(const fplt__piece *pieces, size_t count)
 void fplt__exchange_answer(fplt__exchange *exchange, unsigned code, const char *type,
                            const fplt__piece *pieces, size_t count)
 {
-    release_body(exchange);
     exchange->code = code;
     exchange->response = count ? response_of(pieces, count)
                                : MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     for (size_t i = 0; i < count; i++)
         exchange->server->sent += pieces[i].size;
+    release_body(exchange); /* not before: an answer may repeat it */
     if (exchange->response && type)
         MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     for (size_t i = 0; exchange->response && i < exchange->header_count; i++)
@@ -668,8 +667,8 @@ void fplt__exchange_refuse(fplt__exchange *exchange, unsigned code, const char *
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    json_t *answer = json_pack("{s:s, s:s, s:b}", "error", word, "sentence", sentence, "final",
-                               final);
+    json_t *answer =
+        json_pack("{s:s, s:s, s:b}", "error", word, "sentence", sentence, "final", final);
     char *text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
     json_decref(answer);
     fplt__exchange_answer_text(exchange, code, "application/json", text ? text : "");
@@ -726,7 +725,7 @@ static fplt_status start(fplt__server *server, const fplt__server_settings *sett
 {
     unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
     struct MHD_OptionItem tls[] = {
-        {MHD_OPTION_HTTPS_CERT_CALLBACK, (intptr_t)(void *)show_certificate, NULL},
+        {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)show_certificate},
         {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)tls_priority},
         {MHD_OPTION_HTTPS_MEM_TRUST, 0, (void *)(uintptr_t)settings->authority},
         {MHD_OPTION_END, 0, NULL}};
@@ -745,7 +744,8 @@ static fplt_status start(fplt__server *server, const fplt__server_settings *sett
         return fplt_error_set(error, FPLT_FAILED, "%s: the server does not start",
                               settings->listen);
     server->listener = -1; /* the daemon's now */
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     server->epoll = info ? info->epoll_fd : -1;
     return FPLT_OK;
 }
@@ -761,6 +761,7 @@ fplt_status fplt__server_create(const fplt__server_settings *settings, const fpl
     server->service = *service;
     server->listener = -1;
     server->window = settings->window ? settings->window : 1;
+    server->patience = settings->patience > 0 ? settings->patience : FPLT_HEADER_SECONDS;
     server->tls = settings->certificate != NULL;
     server->wants_certificate = settings->authority != NULL;
     if ((server->tls &&
@@ -820,7 +821,7 @@ uint64_t fplt__server_sent(const fplt__server *server)
 static double patience(const fplt__server *server, double now)
 {
     MHD_UNSIGNED_LONG_LONG milliseconds;
-    double seconds = server->peers ? 0.5 : 1e9;
+    double seconds = server->peers ? server->patience / 20 : 1e9;
     if (MHD_get_timeout(server->daemon, &milliseconds) == MHD_YES)
         seconds = fmin(seconds, (double)milliseconds / 1000);
     for (const fplt__exchange *e = server->waiting; e; e = e->next_waiting) {

@@ -48,11 +48,12 @@ typedef struct fplt__service {
 } fplt__service;
 
 typedef struct fplt__server_settings {
-    const char *listen;             /* HOST:PORT; port 0: chosen by the system */
-    const char *certificate, *key;  /* PEM, copied; NULL: in the clear */
-    const char *authority;          /* who dials must have its certificate; NULL: anybody */
-    unsigned connections;           /* at most */
-    unsigned window;                /* large bodies at once */
+    const char *listen;            /* HOST:PORT; port 0: chosen by the system */
+    const char *certificate, *key; /* PEM, copied; NULL: in the clear */
+    const char *authority;         /* who dials must have its certificate; NULL: anybody */
+    unsigned connections;          /* at most */
+    unsigned window;               /* large bodies at once */
+    double patience;               /* seconds for handshake and headers; 0: FPLT_HEADER_SECONDS */
 } fplt__server_settings;
 
 fplt_status fplt__server_create(const fplt__server_settings *settings, const fplt__service *service,
@@ -70,8 +71,7 @@ uint64_t fplt__server_sent(const fplt__server *server);
 
 /* Waits until one of the servers has something to do, `seconds` have passed, or the descriptor (-1:
  * none) can be read, and lets the servers do it. */
-void fplt__servers_turn(fplt__server *const *servers, size_t count, int descriptor,
-                        double seconds);
+void fplt__servers_turn(fplt__server *const *servers, size_t count, int descriptor, double seconds);
 
 /* The request. Texts live as long as the exchange. */
 const char *fplt__exchange_method(const fplt__exchange *exchange);
