@@ -10,8 +10,9 @@ static const char *const schema[] = {
     " planned INT, consented INT, records INT, identity INT, leg INT, version INT, chain BLOB,"
     " slot INT NOT NULL DEFAULT 0, proof BLOB, charges INT);"
     "CREATE TABLE vector(slot INTEGER PRIMARY KEY, kept BLOB NOT NULL);"
-    "CREATE TABLE staged(id INTEGER PRIMARY KEY CHECK(id = 1), leg INT, round INT, held BLOB,"
-    " digest BLOB, head BLOB);"
+    "CREATE TABLE staged(id INTEGER PRIMARY KEY CHECK(id = 1), leg INT, round INT, digest BLOB,"
+    " head BLOB);"
+    "CREATE TABLE held(id INTEGER PRIMARY KEY CHECK(id = 1), held BLOB NOT NULL);"
     "CREATE TABLE message(exchange INTEGER PRIMARY KEY, task BLOB, digest BLOB, body BLOB);"
     "CREATE TABLE enrolled(id INTEGER PRIMARY KEY CHECK(id = 1), leg INT, task BLOB, digest BLOB,"
     " body BLOB, start BLOB);"
@@ -102,6 +103,7 @@ static fplt_status save_document(fplt__site_store *store, const fplt__site_recor
     }
     if ((status = fplt__table_run(store->table, NULL, error, "DELETE FROM vector", "")) ||
         (status = fplt__table_run(store->table, NULL, error, "DELETE FROM staged", "")) ||
+        (status = fplt__table_run(store->table, NULL, error, "DELETE FROM held", "")) ||
         (status = fplt__table_run(store->table, NULL, error, "DELETE FROM message", "")) ||
         (status = fplt__table_run(store->table, NULL, error, "DELETE FROM enrolled", "")))
         return status;
@@ -163,8 +165,8 @@ static fplt_status save_held(fplt__site_store *store, const fplt__site_record *r
     fplt_status status = as_bytes(store, record->held, record->held_count, error);
     if (status)
         return status;
-    return fplt__table_run(store->table, NULL, error, "UPDATE staged SET held = ?", "b",
-                           store->bytes, 8 * record->held_count);
+    return fplt__table_run(store->table, NULL, error, "INSERT OR REPLACE INTO held VALUES(1, ?)",
+                           "b", store->bytes, 8 * record->held_count);
 }
 
 static fplt_status save_messages(fplt__site_store *store, const fplt__site_record *record,
@@ -314,17 +316,27 @@ static fplt_status load_staged(fplt__site_store *store, fplt__site_loaded *loade
     fplt__site_record *record = &loaded->record;
     sqlite3_stmt *found;
     fplt_status status = fplt__table_ask(store->table, &found, error,
-                                         "SELECT leg, round, held, digest, head FROM staged", "");
+                                         "SELECT leg, round, digest, head FROM staged", "");
     if (status || (status = fplt__table_step(store->table, found, &record->has_staged, error)) ||
         !record->has_staged)
         return status;
     record->staged_leg = (uint32_t)sqlite3_column_int64(found, 0);
     record->staged_round = (uint64_t)sqlite3_column_int64(found, 1);
-    fplt__column_bytes(found, 3, &record->staged_digest, sizeof record->staged_digest);
-    if (!(status = copy_reals(found, 2, &loaded->memory[HELD], &record->held, &record->held_count,
-                              error)))
-        status =
-            copy_bytes(found, 4, &loaded->memory[HEAD], &record->head, &record->head_size, error);
+    fplt__column_bytes(found, 2, &record->staged_digest, sizeof record->staged_digest);
+    status = copy_bytes(found, 3, &loaded->memory[HEAD], &record->head, &record->head_size, error);
+    fplt__table_done(found);
+    return status;
+}
+
+static fplt_status load_held(fplt__site_store *store, fplt__site_loaded *loaded, fplt_error *error)
+{
+    fplt__site_record *record = &loaded->record;
+    sqlite3_stmt *found;
+    int row = 0;
+    fplt_status status = fplt__table_ask(store->table, &found, error, "SELECT held FROM held", "");
+    if (status || (status = fplt__table_step(store->table, found, &row, error)) || !row)
+        return status;
+    status = copy_reals(found, 0, &loaded->memory[HELD], &record->held, &record->held_count, error);
     fplt__table_done(found);
     return status;
 }
@@ -384,6 +396,7 @@ fplt_status fplt__site_store_load(fplt__site_store *store, fplt__site_loaded *lo
         return FPLT_OK;
     if (status || (status = load_vectors(store, loaded, slot, error)) ||
         (status = load_staged(store, loaded, error)) ||
+        (status = load_held(store, loaded, error)) ||
         (status = load_messages(store, loaded, error)) ||
         (status = load_enrolled(store, loaded, error)))
         fplt__site_loaded_clear(loaded);
