@@ -1,16 +1,15 @@
 /* The paper's claim on real data: local training and partial participation without loss of accuracy.
  * Every data set, both ridges, with and without l1, four local solvers, all agents and half of them:
- * the minimiser of ../shared/data/reference to 1e-8, for the coordinator's model and for the mean of
- * the agents' own. */
+ * the minimiser of an independent program to 1e-8, for the coordinator's model and for the mean of the
+ * agents' own. The same on two generated data sets. */
 #include "real.h"
 
 enum { MOST_FEATURES = 200 };
 
-static void read_minimiser(const struct source *source, double eps, int l1, double *x)
+static void read_minimiser(const struct source *source, double eps, const char *kind, double *x)
 {
     char path[200];
-    snprintf(path, sizeof path, SHARED "/data/reference/%s_eps%g_%s.txt", source->name, eps,
-             l1 ? "l1" : "l2");
+    snprintf(path, sizeof path, "%s/%s_eps%g_%s.txt", source->references, source->name, eps, kind);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     for (size_t j = 0; j < source->features; j++)
@@ -57,7 +56,7 @@ static void reach(const struct source *source, const fplt_objective *objective, 
     fplt_prox *prox;
     double minimiser[MOST_FEATURES];
     size_t n = source->features;
-    read_minimiser(source, eps, l1, minimiser);
+    read_minimiser(source, eps, l1 ? "l1" : "l2", minimiser);
     fplt_prox_settings common = fplt_prox_defaults();
     common.name = l1 ? "l1" : "zero";
     common.weight = 0.01 * fplt_objective_agents(objective);
@@ -112,17 +111,15 @@ static void all_runs(const struct source *source, const char *solver, uint32_t e
     RUNS(data, index, lbfgs, 5)       \
     RUNS(data, index, newton, 2)
 
-ALL_RUNS(heart_disease, 0)
-ALL_RUNS(a9a, 1)
-ALL_RUNS(mushrooms, 2)
+ALL_RUNS(heart_disease, HEART_DISEASE)
+ALL_RUNS(a9a, A9A)
+ALL_RUNS(mushrooms, MUSHROOMS)
+ALL_RUNS(clinics, CLINICS)
+ALL_RUNS(shards, SHARDS)
 
-/* Weighting rows instead of agents moves the minimiser of heart_disease; how far was found with
- * SciPy's BFGS. */
-static void rows_and_agents_weigh_differently(void **state)
+/* The minimiser where rows weigh alike instead of agents. */
+static void weigh_rows(const struct source *source, double *x)
 {
-    (void)state;
-    const struct source *source = &sources[0];
-    need_file(source->path);
     fplt_error error;
     fplt_result result;
     fplt_dataset *dataset = read_source(source);
@@ -135,14 +132,33 @@ static void rows_and_agents_weigh_differently(void **state)
     settings.tolerance = 1e-20;
     fplt_engine *engine = engine_make(objective, &settings);
     assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
-    double minimiser[MOST_FEATURES], x[MOST_FEATURES];
-    read_minimiser(source, 0.01, 0, minimiser);
     fplt_engine_model(engine, x);
-    double away = distance(x, minimiser, source->features);
-    assert_near(away, 0.47032365, 1e-6);
     fplt_engine_destroy(engine);
     fplt_objective_destroy(objective);
     fplt_dataset_destroy(dataset);
+}
+
+/* How far that is from the other minimiser of heart_disease was found with SciPy's BFGS. */
+static void rows_and_agents_weigh_differently(void **state)
+{
+    (void)state;
+    const struct source *source = &sources[HEART_DISEASE];
+    double minimiser[MOST_FEATURES], x[MOST_FEATURES];
+    need_file(source->path);
+    read_minimiser(source, 0.01, "l2", minimiser);
+    weigh_rows(source, x);
+    assert_near(distance(x, minimiser, source->features), 0.47032365, 1e-6);
+}
+
+static void rows_of_generated_data_weigh_alike(void **state)
+{
+    (void)state;
+    for (int i = CLINICS; i <= SHARDS; i++) {
+        double minimiser[MOST_FEATURES], x[MOST_FEATURES];
+        read_minimiser(&sources[i], 0.01, "rows", minimiser);
+        weigh_rows(&sources[i], x);
+        assert_near(distance(x, minimiser, sources[i].features), 0, 1e-8);
+    }
 }
 
 int main(void)
@@ -154,7 +170,10 @@ int main(void)
         ALL_TESTS(heart_disease),
         ALL_TESTS(a9a),
         ALL_TESTS(mushrooms),
+        ALL_TESTS(clinics),
+        ALL_TESTS(shards),
         cmocka_unit_test(rows_and_agents_weigh_differently),
+        cmocka_unit_test(rows_of_generated_data_weigh_alike),
     };
     return cmocka_run_group_tests_name("reference", tests, NULL, NULL);
 }
