@@ -394,6 +394,53 @@ static void information_is_the_hessian(void **state)
     close_scene(&scene);
 }
 
+/* An agent that has only its own data: its held-out rows and its share of the weight are those it
+ * has among all. */
+static void an_agent_alone_is_the_agent_among_all(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt_generate_settings recipe = fplt_generate_defaults();
+    recipe.agents = 4;
+    recipe.rows = 30;
+    recipe.unequal = 0.5;
+    fplt_dataset *all, *train, *test;
+    assert_ok(fplt_dataset_generate(&recipe, &all, &error), error);
+    assert_ok(fplt_dataset_split(all, 0.3, 9, &train, &test, &error), error);
+    fplt_objective_settings cost = fplt_objective_defaults();
+    cost.weigh_rows = 1;
+    fplt_objective *among;
+    assert_ok(fplt_objective_create(&cost, train, &among, &error), error);
+    cost.all_agents = 4;
+    cost.all_weight = (double)fplt_dataset_rows(train);
+    size_t n = fplt_objective_dimension(among);
+    double *x = calloc(3 * n, sizeof *x);
+    double *scratch = calloc(fplt_objective_scratch(among), sizeof *scratch);
+    for (uint32_t i = 0; i < 4; i++) {
+        fplt_dataset *own, *own_train, *own_test;
+        fplt_objective *alone;
+        assert_ok(fplt_dataset_pick(all, &i, 1, &own, &error), error);
+        assert_ok(fplt_dataset_split_from(own, i, 0.3, 9, &own_train, &own_test, &error), error);
+        fplt_rows a = fplt_dataset_shard(test, i), b = fplt_dataset_shard(own_test, 0);
+        assert_int_equal(a.count, b.count);
+        assert_memory_equal(a.dense, b.dense, a.count * a.features * sizeof(double));
+        assert_ok(fplt_objective_create(&cost, own_train, &alone, &error), error);
+        assert_int_equal(fplt_objective_gradient(among, i, x, x + n, scratch), FPLT_OK);
+        assert_int_equal(fplt_objective_gradient(alone, 0, x, x + 2 * n, scratch), FPLT_OK);
+        assert_memory_equal(x + n, x + 2 * n, n * sizeof *x);
+        fplt_objective_destroy(alone);
+        fplt_dataset_destroy(own);
+        fplt_dataset_destroy(own_train);
+        fplt_dataset_destroy(own_test);
+    }
+    free(x);
+    free(scratch);
+    fplt_objective_destroy(among);
+    fplt_dataset_destroy(train);
+    fplt_dataset_destroy(test);
+    fplt_dataset_destroy(all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +450,7 @@ int main(void)
         cmocka_unit_test(a_node_answers_only_what_it_may),
         cmocka_unit_test(a_restarted_hub_is_enrolled_again),
         cmocka_unit_test(information_is_the_hessian),
+        cmocka_unit_test(an_agent_alone_is_the_agent_among_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
