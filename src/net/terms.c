@@ -31,7 +31,7 @@ static int is_whole(double x, double low, double high)
 fplt_status fplt__form_read(const double scalars[FPLT__FORM_SCALARS], fplt__form *form,
                             fplt_error *error)
 {
-    if (!is_whole(scalars[0], 0, FPLT_TASK_REGRESSION) || !is_whole(scalars[1], 1, 4294967295.0) ||
+    if (!is_whole(scalars[0], 0, FPLT_TASK_SURVIVAL) || !is_whole(scalars[1], 1, 4294967295.0) ||
         !is_whole(scalars[2], 1, 1e6))
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "facts say task %g, %g features and %g outputs, which cannot be",
@@ -244,7 +244,8 @@ static fplt_status add_resolved(fplt__agreement *agreement, const char *name, co
 
 static const char *const task_names[] = {[FPLT_TASK_BINARY] = "binary",
                                          [FPLT_TASK_CLASSES] = "classes",
-                                         [FPLT_TASK_REGRESSION] = "regression"};
+                                         [FPLT_TASK_REGRESSION] = "regression",
+                                         [FPLT_TASK_SURVIVAL] = "survival"};
 
 /* In the order of the alphabet. */
 static fplt_status add_all_resolved(fplt__agreement *agreement, const fplt__form *form,
@@ -478,7 +479,7 @@ static fplt_status hold_out(fplt__material *material, uint32_t identity, fplt_er
     fplt_dataset *kept;
     if (!(share > 0))
         return FPLT_OK;
-    fplt_status status = fplt_dataset_split_from(material->training, share, seed, identity, &kept,
+    fplt_status status = fplt_dataset_split_from(material->training, identity, share, seed, &kept,
                                                  &material->held_out, error);
     if (status)
         return status;
@@ -574,7 +575,7 @@ static fplt_status transform(fplt__material *material, const double *mean, const
 }
 
 fplt_status fplt__material_shape(fplt__material *material, const double *mean, const double *scale,
-                                 double mean_records, fplt_error *error)
+                                 uint32_t all_agents, uint64_t all_records, fplt_error *error)
 {
     if (material->objective)
         return FPLT_OK;
@@ -583,7 +584,8 @@ fplt_status fplt__material_shape(fplt__material *material, const double *mean, c
         return status;
     fplt_objective_settings cost =
         fplt_job_cost(material->settings, fplt_dataset_task(material->training));
-    cost.mean_rows = mean_records;
+    cost.all_agents = all_agents;
+    cost.all_weight = (double)all_records;
     if ((status = fplt_objective_create(&cost, material->training, &material->objective, error)))
         return status;
     return fplt_bend_find(material->objective, 0, NULL, &material->bend, error);
@@ -643,7 +645,7 @@ fplt_status fplt__terms_model(const fplt__agreement *agreement, const double *x,
     fplt_status status = form_of(agreement, &form, error);
     if (!status)
         status = terms_of(&agreement->proposal, &form, &terms, error);
-    if (!status && form.task != FPLT_TASK_REGRESSION)
+    if (!status && fplt_task_classifies(form.task))
         status = class_names(&form, &names, error);
     if (!status) {
         fplt_objective_settings cost = fplt_job_cost(terms.settings, form.task);

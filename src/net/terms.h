@@ -59,10 +59,10 @@ fplt__form fplt__material_form(const fplt__material *material);
 /* Exact sums over the rows: of each column, or of the squares about `mean`; features words x 2. */
 fplt_status fplt__material_moments(const fplt__material *material, const double *mean,
                                    uint64_t *words, fplt_error *error);
-/* Transforms the rows (mean and scale may be NULL) and makes the cost. `mean_records`: of all
- * members, for `weights: rows`. Done once. */
+/* Transforms the rows (mean and scale may be NULL) and makes the cost. `all_agents` and
+ * `all_records`: of the roster, for `weights: rows`. Done once. */
 fplt_status fplt__material_shape(fplt__material *material, const double *mean, const double *scale,
-                                 double mean_records, fplt_error *error);
+                                 uint32_t all_agents, uint64_t all_records, fplt_error *error);
 fplt_bend fplt__material_bend(const fplt__material *material);
 size_t fplt__material_dimension(const fplt__material *material);
 /* Held-out rows at x: sum of the losses, hits, records, and 1 where hits mean something. */
