@@ -74,30 +74,6 @@ struct fplt__server {
     double swept, patience;
 };
 
-/* Shared bytes */
-
-fplt__blob *fplt__blob_make(size_t size)
-{
-    fplt__blob *blob = size > SIZE_MAX - sizeof *blob ? NULL : fplt__alloc(1, sizeof *blob + size);
-    if (blob) {
-        blob->users = 1;
-        blob->size = size;
-    }
-    return blob;
-}
-
-fplt__blob *fplt__blob_share(fplt__blob *blob)
-{
-    blob->users++;
-    return blob;
-}
-
-void fplt__blob_drop(fplt__blob *blob)
-{
-    if (blob && --blob->users == 0)
-        fplt__free(blob);
-}
-
 /* TLS */
 
 static int verify(gnutls_session_t session)
@@ -288,7 +264,7 @@ static void enlist(fplt__exchange *exchange, enum stage stage)
 {
     fplt__server *server = exchange->server;
     exchange->stage = stage;
-    exchange->held_until = fplt__now() + FPLT_HOLD_SECONDS;
+    exchange->held_until = fplt__now() + (stage == HELD ? FPLT_HELD_SECONDS : FPLT_ROOM_SECONDS);
     exchange->next_waiting = NULL;
     if (server->waiting)
         server->waiting_last->next_waiting = exchange;
@@ -593,42 +569,43 @@ void fplt__exchange_add_header(fplt__exchange *exchange, const char *name, const
 
 /* What an answer holds on to until it is sent. */
 struct holding {
-    size_t count;
-    fplt__blob *blob[MOST_PIECES];
+    size_t owners;
+    fplt__shared *owner[MOST_PIECES];
+    uint8_t copy[];
 };
 
 static void release_holding(void *context)
 {
     struct holding *holding = context;
-    for (size_t i = 0; i < holding->count; i++)
-        fplt__blob_drop(holding->blob[i]);
+    for (size_t i = 0; i < holding->owners; i++)
+        fplt__shared_release(holding->owner[i]);
     fplt__free(holding);
 }
 
 static struct MHD_Response *response_of(const fplt__piece *pieces, size_t count)
 {
     struct MHD_IoVec parts[MOST_PIECES];
-    struct holding *holding = fplt__alloc(1, sizeof *holding);
+    size_t copied = 0;
+    count = count < MOST_PIECES ? count : MOST_PIECES;
+    for (size_t i = 0; i < count; i++)
+        copied += pieces[i].owner ? 0 : pieces[i].size;
+    struct holding *holding = fplt__alloc(1, sizeof *holding + copied);
     if (!holding)
         return NULL;
-    for (size_t i = 0; i < count && i < MOST_PIECES; i++) {
-        fplt__blob *blob = pieces[i].blob;
-        if (blob) {
-            fplt__blob_share(blob);
-        } else {
-            blob = fplt__blob_make(pieces[i].size);
-            if (!blob) {
-                release_holding(holding);
-                return NULL;
-            }
-            memcpy(blob->bytes, pieces[i].bytes, pieces[i].size);
+    uint8_t *to = holding->copy;
+    for (size_t i = 0; i < count; i++) {
+        parts[i] = (struct MHD_IoVec){pieces[i].bytes, pieces[i].size};
+        if (pieces[i].owner) {
+            fplt__shared_hold(pieces[i].owner);
+            holding->owner[holding->owners++] = pieces[i].owner;
+            continue;
         }
-        holding->blob[holding->count++] = blob;
-        parts[i].iov_base = pieces[i].blob ? pieces[i].bytes : blob->bytes;
-        parts[i].iov_len = pieces[i].size;
+        memcpy(to, pieces[i].bytes, pieces[i].size);
+        parts[i].iov_base = to;
+        to += pieces[i].size;
     }
     struct MHD_Response *response =
-        MHD_create_response_from_iovec(parts, (unsigned)holding->count, release_holding, holding);
+        MHD_create_response_from_iovec(parts, (unsigned)count, release_holding, holding);
     if (!response)
         release_holding(holding);
     return response;

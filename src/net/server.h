@@ -1,7 +1,7 @@
 /* An HTTP/1.1 server, over TLS 1.3 or in the clear, without a thread of its own: things happen only in
  * fplt__server_turn. It holds every limit of the federation: a handshake or a request's headers take at
  * most 10 s, a body comes at 10 kB/s at least, its length is known and allowed before anything is
- * allocated, large bodies wait for one of a few buffers, and an answer is kept waiting 25 s at most. */
+ * allocated, large bodies wait for one of a few buffers, and no answer is kept waiting for ever. */
 #ifndef FPLT_NET_SERVER_H
 #define FPLT_NET_SERVER_H
 
@@ -10,9 +10,11 @@
 
 #include "fedplt/status.h"
 #include "net/certificate.h"
+#include "protocol/lead.h"
 
 enum {
-    FPLT_HOLD_SECONDS = 25,   /* of an answer that waits for news, or of a body for a buffer */
+    FPLT_ROOM_SECONDS = 25,   /* that a body waits for a buffer */
+    FPLT_HELD_SECONDS = 35,   /* that an answer waits for news; the protocol gives up after 25 */
     FPLT_HEADER_SECONDS = 10, /* handshake, headers */
     FPLT_SLOWEST = 10240,     /* bytes a second of a body */
     FPLT_SMALL_BODY = 65536   /* needs no buffer of the window */
@@ -20,16 +22,6 @@ enum {
 
 typedef struct fplt__server fplt__server;
 typedef struct fplt__exchange fplt__exchange; /* a request and its answer */
-
-/* Bytes that several answers share. */
-typedef struct fplt__blob {
-    unsigned users;
-    size_t size;
-    uint8_t bytes[];
-} fplt__blob;
-fplt__blob *fplt__blob_make(size_t size); /* one user; NULL: no memory */
-fplt__blob *fplt__blob_share(fplt__blob *blob);
-void fplt__blob_drop(fplt__blob *blob); /* NULL is legal */
 
 /* The owner's part. Whoever answers does so with fplt__exchange_answer, at once or later. */
 typedef struct fplt__service {
@@ -85,7 +77,7 @@ const fplt__identity *fplt__exchange_identity(const fplt__exchange *exchange);
 void fplt__exchange_set_data(fplt__exchange *exchange, void *data);
 void *fplt__exchange_data(const fplt__exchange *exchange);
 
-/* The answer waits at most FPLT_HOLD_SECONDS, then `expired` is called. */
+/* The answer waits; if it still does after FPLT_HELD_SECONDS, `expired` is called. */
 void fplt__exchange_hold(fplt__exchange *exchange);
 void fplt__exchange_add_header(fplt__exchange *exchange, const char *name, const char *value);
 /* Releases the body, if the owner is done with it before it answers. */
@@ -93,11 +85,11 @@ void fplt__exchange_drop_body(fplt__exchange *exchange);
 /* The body's buffer, which now is the caller's (fplt__free). */
 uint8_t *fplt__exchange_take_body(fplt__exchange *exchange);
 
-/* Bytes of an answer: copied, or of a blob that is shared. */
+/* Bytes of an answer. */
 typedef struct fplt__piece {
     const void *bytes;
     size_t size;
-    fplt__blob *blob; /* that the bytes belong to; NULL: they are copied */
+    fplt__shared *owner; /* of the bytes, held until they are sent; NULL: they are copied */
 } fplt__piece;
 void fplt__exchange_answer(fplt__exchange *exchange, unsigned code, const char *type,
                            const fplt__piece *pieces, size_t count);

@@ -616,6 +616,12 @@ fplt_status fplt__material_node(fplt__material *material, const fplt__agreement 
     return fplt_node_create(&agreement->plan, &settings, node, error);
 }
 
+fplt_status fplt__material_score(const fplt__material *material, const double *x, double out[4])
+{
+    (void)material, (void)x, (void)out;
+    return FPLT_UNSUPPORTED;
+}
+
 /* The model */
 
 static fplt_status class_names(const fplt__form *form, char ***names, fplt_error *error)

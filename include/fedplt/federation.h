@@ -1,0 +1,118 @@
+/* A federation over a network: one coordinator, agents that dial out to it, mutual TLS 1.3. Data never
+ * leave an agent; the coordinator learns sums, and with privacy noisy ones only.
+ *
+ *     at the coordinator                              at each site
+ *     fplt_federation_found("heart", ...)
+ *     fplt_federation_invite("heart", "basel", ...)   fplt_federation_join(code, "heart", ...)
+ *     fplt_federation_lead(settings, ...)             fplt_federation_take_part(settings, ...)
+ *
+ * Both keep their state in their folder and go on by themselves after any interruption: an update
+ * counts exactly once. Part of libfedplt-net; docs/federation.md is the manual. */
+#ifndef FEDPLT_FEDERATION_H
+#define FEDPLT_FEDERATION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fedplt/settings.h"
+#include "fedplt/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- who is who ---- */
+
+/* Makes the folder of a coordinator: authority, certificate for `address` (HOST:PORT, as agents dial
+ * it), key of the receipts, and a federation.yaml to be filled in. */
+FPLT_API fplt_status fplt_federation_found(const char *folder, const char *federation,
+                                           const char *address, fplt_error *error);
+/* A new certificate for the coordinator, for the same or another address. */
+FPLT_API fplt_status fplt_federation_renew(const char *folder, const char *address,
+                                           fplt_error *error);
+
+/* A code that lets the agent `name` in: good once, for seven days. Released with fplt_free. */
+FPLT_API fplt_status fplt_federation_invite(const char *folder, const char *name, char **code,
+                                            fplt_error *error);
+/* At the site: makes a key that never leaves the folder, and has it certified. `name`, with room for
+ * 41 characters, becomes the agent's. */
+FPLT_API fplt_status fplt_federation_join(const char *code, const char *folder, const char *proxy,
+                                          char *name, fplt_error *error);
+
+/* The same in two steps, where requests and certificates travel as files. The request is released
+ * with fplt_free; what is signed is to be put beside the key as agent.pem. */
+FPLT_API fplt_status fplt_federation_request(const char *folder, const char *name, char **request,
+                                             fplt_error *error);
+FPLT_API fplt_status fplt_federation_sign(const char *folder, const char *request,
+                                          char **certificate, fplt_error *error);
+
+/* Ends all certificates and invitations of a name, also in open connections. */
+FPLT_API fplt_status fplt_federation_revoke(const char *folder, const char *name,
+                                            fplt_error *error);
+
+typedef struct fplt_federation_member {
+    const char *name;
+    const char *state; /* member, invited, expired, revoked */
+    const char *until; /* 2028-11-15 */
+} fplt_federation_member;
+typedef void (*fplt_federation_visitor)(void *context, const fplt_federation_member *member);
+FPLT_API fplt_status fplt_federation_members(const char *folder, fplt_federation_visitor visitor,
+                                             void *context, fplt_error *error);
+
+/* ---- running ---- */
+
+/* Something that happened. */
+typedef struct fplt_federation_event {
+    const char *word; /* started, joined, consent, opened, closed, late, lost, done ... */
+    const char *sentence;
+    const char *who; /* the member it is about, or NULL */
+    uint64_t round;
+    double criterion; /* NaN: not measured */
+} fplt_federation_event;
+
+typedef struct fplt_federation_watch {
+    void *context;
+    void (*tell)(void *context, const fplt_federation_event *event); /* or NULL */
+    /* Asked several times a second; non-zero ends the process in order: a run goes on another
+     * time. NULL: never. */
+    int (*stop)(void *context);
+    /* Asked by an agent without a policy: shows a person what is proposed (a text of many lines);
+     * non-zero is consent. NULL: refused. */
+    int (*agree)(void *context, const char *proposal, const char *hash);
+    /* Asked by the coordinator: whether its settings are to be read again (once each). */
+    int (*reload)(void *context);
+} fplt_federation_watch;
+
+/* What came of it. */
+typedef struct fplt_federation_outcome {
+    int finished; /* a run ended by its own rules, or was ended */
+    uint64_t rounds;
+    char outcome[32];
+    char sentence[512];
+    char model[512]; /* path of the model file; empty: none */
+} fplt_federation_outcome;
+
+/* Keys of federation.yaml and of site.yaml. Paths in them are relative to `folder`. */
+FPLT_API extern const fplt_setting fplt_federation_lead_table[];
+FPLT_API fplt_status fplt_federation_site_declare(fplt_settings *settings, fplt_error *error);
+
+/* Leads the run that the settings describe until it is over and served, or `stop` says so. */
+FPLT_API fplt_status fplt_federation_lead(const fplt_settings *settings,
+                                          const fplt_federation_watch *watch,
+                                          fplt_federation_outcome *outcome, fplt_error *error);
+/* Takes part in the runs of the coordinator, one after another, or in one with `once`. */
+FPLT_API fplt_status fplt_federation_take_part(const fplt_settings *settings,
+                                               const fplt_federation_watch *watch,
+                                               fplt_federation_outcome *outcome, fplt_error *error);
+
+/* ---- from beside ---- */
+
+/* Tells a coordinator that runs on this machine: status, pause, resume, end. The answer is a JSON
+ * document, released with fplt_free. */
+FPLT_API fplt_status fplt_federation_tell(const char *folder, const char *word, char **answer,
+                                          fplt_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
