@@ -3,31 +3,16 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/memory.h"
-#include "fedplt/certificate.h"
 #include "train.h"
 
-fplt_status train_certify(struct training *training, fplt_error *error)
+fplt_status train_certify(const struct training *training, fplt_error *error)
 {
     char path[4096];
-    size_t n = fplt_objective_dimension(training->view->objective);
-    double *weights;
-    fplt_status status = fplt__alloc_into(&weights, n, sizeof *weights, "the model", error);
-    if (status)
-        return status;
-    status = training->view->releases_mean ? fplt_engine_mean(training->engine, weights)
-                                           : fplt_engine_model(training->engine, weights);
-    if (status)
-        fplt_error_set(error, status, "the model is out of range");
-    else
-        status = fplt_certificate_make(training->plan, training->engine, weights, n,
-                                       &training->certificate, error);
-    fplt__free(weights);
-    if (status)
-        return status;
-    fplt_job_edit(training->job)->certificate = training->certificate;
+    const char *certificate = fplt_trainer_certificate(training->trainer, error);
+    if (!certificate)
+        return error->status;
     snprintf(path, sizeof path, "%s/privacy.json", training->out);
-    return fplt__file_save(path, 0666, training->certificate, strlen(training->certificate), error);
+    return fplt__file_save(path, 0666, certificate, strlen(certificate), error);
 }
 
 static const char *why(int planned)
@@ -35,9 +20,8 @@ static const char *why(int planned)
     return planned ? "least predicted error" : "given, or the algorithm's rule";
 }
 
-void train_print_promise(const struct training *training, fplt__buffer *out)
+void train_print_promise(const fplt_promise_view *view, fplt__buffer *out)
 {
-    const fplt_promise_view *view = fplt_promise_see(training->plan);
     const fplt_privacy_mechanism *mechanism = &view->mechanism;
     if (!view->secure)
         fplt__buffer_add(out, "seeded: not private. The noise comes from the seed; leave "

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "fedplt/schema.h"
 #include "data/norm.h"
 
 fplt_transform_settings fplt_transform_defaults(void)
@@ -50,8 +51,7 @@ static void gather(const fplt_dataset *dataset, struct column *columns, const do
 {
     for (size_t r = 0; r < dataset->rows; r++) {
         size_t count = fplt__row_entries(dataset, r);
-        const double *value =
-            dataset->dense ? dataset->dense + r * count : dataset->value + dataset->start[r];
+        const double *value = fplt__row_values(dataset, r);
         for (size_t k = 0; k < count; k++) {
             size_t j = dataset->dense ? k : dataset->column[dataset->start[r] + k];
             if (!squares) {
@@ -99,9 +99,16 @@ static fplt_status check(const fplt_dataset *dataset, const fplt_transform_setti
                          fplt_error *error)
 {
     const char *word = settings->standardise ? settings->standardise : "no";
-    if (strcmp(word, "no") != 0 && strcmp(word, "yes") != 0 && strcmp(word, "scale") != 0)
+    if (strcmp(word, "no") != 0 && strcmp(word, "yes") != 0 && strcmp(word, "scale") != 0 &&
+        strcmp(word, "schema") != 0)
         return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "standardise is '%.80s', but it must be one of no, yes, scale", word);
+                              "standardise is '%.80s', but it must be one of no, yes, scale, "
+                              "schema",
+                              word);
+    if (strcmp(word, "schema") == 0 && !dataset->schema)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "standardise is schema, but the data were read without one; give "
+                              "schema");
     if (strcmp(word, "yes") == 0 && !dataset->dense)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "standardise yes would fill the zeros of a sparse data set; use "
@@ -109,6 +116,29 @@ static fplt_status check(const fplt_dataset *dataset, const fplt_transform_setti
     if (!(settings->radius >= 0 && isfinite(settings->radius)))
         return fplt_error_set(error, FPLT_BAD_VALUE, "radius is %g, but it must be at least 0",
                               settings->radius);
+    return FPLT_OK;
+}
+
+/* Centres are subtracted where there are any; a sparse data set cannot have that. */
+static fplt_status take_declared(const fplt_dataset *dataset, fplt_transform *transform,
+                                 fplt_error *error)
+{
+    size_t centred = dataset->features;
+    for (size_t j = 0; j < dataset->features; j++) {
+        fplt_schema_feature(dataset->schema, j, NULL, NULL, &transform->mean[j],
+                            &transform->scale[j]);
+        if (transform->mean[j] != 0 && centred == dataset->features)
+            centred = j;
+    }
+    if (centred == dataset->features) {
+        fplt__free(transform->mean);
+        transform->mean = NULL;
+    } else if (!dataset->dense)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "standardise schema would fill the zeros of a sparse data set: "
+                              "declare centre: 0 for '%.80s'",
+                              fplt_schema_feature(dataset->schema, centred, NULL, NULL, NULL,
+                                                  NULL));
     return FPLT_OK;
 }
 
@@ -130,7 +160,9 @@ fplt_status fplt_transform_fit(const fplt_dataset *dataset, const fplt_transform
         status = fplt__alloc_into(&transform->scale, dataset->features, sizeof *transform->scale,
                                   "deviations", error);
     if (!status)
-        status = measure(dataset, transform->mean, transform->scale, error);
+        status = strcmp(word, "schema") == 0
+                     ? take_declared(dataset, transform, error)
+                     : measure(dataset, transform->mean, transform->scale, error);
     if (status) {
         fplt_transform_clear(transform);
         return status;
@@ -194,12 +226,19 @@ static void shorten(double *value, size_t count, double radius)
         value[k] *= factor;
 }
 
+static int changes_row(const fplt_transform *transform, const fplt_dataset *dataset, size_t row)
+{
+    if (transform->scale || !(transform->radius > 0))
+        return transform->scale != NULL;
+    return fplt__norm(fplt__row_values(dataset, row), fplt__row_entries(dataset, row)) >
+           transform->radius;
+}
+
 static fplt_status transform_row(const fplt_transform *transform, fplt_dataset *dataset, size_t row,
                                  fplt_error *error)
 {
     size_t count = fplt__row_entries(dataset, row);
-    double *value =
-        dataset->dense ? dataset->dense + row * count : dataset->value + dataset->start[row];
+    double *value = fplt__row_values(dataset, row);
     for (size_t k = 0; k < count && transform->scale; k++) {
         size_t j = dataset->dense ? k : dataset->column[dataset->start[row] + k];
         value[k] = (value[k] - (transform->mean ? transform->mean[j] : 0)) / transform->scale[j];
@@ -240,6 +279,8 @@ fplt_status fplt_transform_apply(const fplt_transform *transform, fplt_dataset *
 {
     fplt_status status = check_transform(transform, dataset, error);
     for (size_t r = 0; r < dataset->rows && !status; r++)
-        status = transform_row(transform, dataset, r, error);
+        if (changes_row(transform, dataset, r) &&
+            !(status = fplt__dataset_own_values(dataset, error)))
+            status = transform_row(transform, dataset, r, error);
     return status;
 }

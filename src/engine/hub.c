@@ -35,7 +35,7 @@ fplt_status fplt__hub_create(const fplt_plan *plan, const fplt_prox *prox, const
         return status;
     size_t n = plan->dimension;
     hub->plan = *plan;
-    hub->shape = fplt_algorithm_shape(plan->algorithm, plan->parameter);
+    hub->shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
     size_t most = fplt__plan_largest_up(plan), mirrored = hub->shape.mirrored * n;
     double *zero = NULL;
     hub->view = (fplt_coordinator){

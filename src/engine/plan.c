@@ -8,14 +8,14 @@ enum { VERSION = 1, NAME = 32 };
 
 size_t fplt_plan_down(const fplt_plan *plan, unsigned exchange)
 {
-    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter);
+    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
     return plan->dimension *
            (exchange < shape.exchanges ? shape.exchange[exchange].down : shape.finish_down);
 }
 
 size_t fplt_plan_up(const fplt_plan *plan, unsigned exchange)
 {
-    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter);
+    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
     return fplt__plain_up(&shape, plan->dimension, exchange) +
            fplt__mirrored_up(&shape, plan->dimension, exchange);
 }
@@ -27,13 +27,13 @@ size_t fplt_plan_words(const fplt_plan *plan, unsigned exchange)
 
 size_t fplt_plan_enrol_words(const fplt_plan *plan)
 {
-    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter);
+    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
     return 2 * shape.mirrored * plan->dimension;
 }
 
 size_t fplt__plan_largest_up(const fplt_plan *plan)
 {
-    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter);
+    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
     size_t most = 0;
     for (unsigned e = 0; e < shape.exchanges; e++) {
         size_t size = fplt_plan_up(plan, e);
@@ -105,7 +105,7 @@ void fplt_round_make(const fplt_plan *plan, uint64_t number, uint32_t active, ui
     fplt_stream shared = round->shared;
     if (plan->algorithm->length)
         round->epochs = plan->algorithm->length(plan->parameter, &shared);
-    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter);
+    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
     if (scalars)
         memcpy(round->scalar, scalars, shape.scalars * sizeof *scalars);
 }
@@ -113,7 +113,7 @@ void fplt_round_make(const fplt_plan *plan, uint64_t number, uint32_t active, ui
 /* version, u64 number, u32 active, u32 position, scalars */
 size_t fplt_round_encode(const fplt_plan *plan, const fplt_round *round, void *bytes, size_t room)
 {
-    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter);
+    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
     size_t needed = 1 + 16 + 8 * (size_t)shape.scalars;
     if (room < needed)
         return needed;
@@ -131,7 +131,7 @@ fplt_status fplt_round_decode(const fplt_plan *plan, const void *bytes, size_t s
 {
     const uint8_t *from = bytes;
     double scalar[FPLT_MOST_SCALARS];
-    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter);
+    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
     if (size != 17 + 8 * (size_t)shape.scalars || from[0] != VERSION)
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "a round: %zu bytes, or not of version %d; %s needs %zu", size,

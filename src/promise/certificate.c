@@ -1,8 +1,7 @@
 /* Certificates: written from a plan and an engine, read back into the same plan, and computed again
  * by the same accountant [Theorems T and F]. */
-#include "fedplt/certificate.h"
+#include "promise/certificate.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <sodium.h>
 #include <stdarg.h>
@@ -132,14 +131,14 @@ static void state(const fplt_promise_view *view, char *text, size_t size)
                  (unsigned long long)view->mechanism.rounds);
 }
 
-fplt_status fplt_certificate_make(const fplt_promise *plan, const fplt_engine *engine,
-                                  const double *weights, size_t dimension, char **text,
-                                  fplt_error *error)
+fplt_status fplt__certificate_json(const fplt_promise *plan, const fplt_engine *engine,
+                                   const double *weights, size_t dimension, json_t **document,
+                                   fplt_error *error)
 {
     const fplt_promise_view *view = fplt_promise_see(plan);
     char statement[512], hex[2 * DIGEST + 1];
     json_t *agents;
-    *text = NULL;
+    *document = NULL;
     fplt_status status = agents_json(view, engine, &agents, error);
     if (status) {
         json_decref(agents);
@@ -147,7 +146,7 @@ fplt_status fplt_certificate_make(const fplt_promise *plan, const fplt_engine *e
     }
     state(view, statement, sizeof statement);
     digest_of(weights, dimension, hex);
-    json_t *document = json_pack(
+    *document = json_pack(
         "{s:s, s:i, s:s, s:b, s:s, s:{s:s, s:s}, s:s, s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:{s:s, "
         "s:I}}",
         "certificate", KIND, "version", VERSION, "program", "fedplt " FPLT_VERSION, "private",
@@ -157,7 +156,20 @@ fplt_status fplt_certificate_make(const fplt_promise *plan, const fplt_engine *e
         problem_json(view), "agents", agents, "noise", view->secure ? SECURE : SIMULATED,
         "assumptions", assumptions_json(), "model", "blake2b", hex, "dimension",
         (json_int_t)dimension);
-    char *own = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    return *document ? FPLT_OK
+                     : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the certificate");
+}
+
+fplt_status fplt_certificate_make(const fplt_promise *plan, const fplt_engine *engine,
+                                  const double *weights, size_t dimension, char **text,
+                                  fplt_error *error)
+{
+    json_t *document;
+    *text = NULL;
+    fplt_status status = fplt__certificate_json(plan, engine, weights, dimension, &document, error);
+    if (status)
+        return status;
+    char *own = json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     json_decref(document);
     *text = own ? fplt__strdup(own) : NULL;
     free(own);

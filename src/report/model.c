@@ -19,13 +19,14 @@ const char *fplt__task_name(fplt_task task)
     return (size_t)task < sizeof tasks / sizeof *tasks ? tasks[task] : "unknown";
 }
 
-static fplt_status find_outputs(const fplt_model_info *info, uint32_t *outputs, fplt_error *error)
+static fplt_status find_outputs(const fplt_model_info *info, const fplt__loss **kind,
+                                uint32_t *outputs, fplt_error *error)
 {
-    const fplt__loss *loss;
     *outputs = 0;
-    fplt_status status = fplt__loss_find(info->loss, &loss, error);
+    fplt_status status = fplt__loss_find(info->loss, kind, error);
     if (status)
         return status;
+    const fplt__loss *loss = *kind;
     if (!(loss->tasks >> info->task & 1))
         return fplt_error_set(error, FPLT_BAD_DATA, "the loss %s does not go with the task %s",
                               info->loss, fplt__task_name(info->task));
@@ -78,10 +79,31 @@ static fplt_status check_transform(const fplt_model_info *info, fplt_error *erro
     return check_finite(transform->scale, info->features, "transform.scale", error);
 }
 
-static fplt_status check(const fplt_model_info *info, uint32_t *outputs, fplt_error *error)
+/* The weights belong to the features in the order of the schema. */
+static fplt_status check_schema(const fplt_model_info *info, fplt_error *error)
+{
+    if (!info->schema)
+        return FPLT_OK;
+    if (fplt_schema_features(info->schema) != info->features)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the schema has %zu features, but the model has %zu",
+                              fplt_schema_features(info->schema), info->features);
+    for (size_t j = 0; info->feature_names && j < info->features; j++) {
+        const char *name = fplt_schema_feature(info->schema, j, NULL, NULL, NULL, NULL);
+        if (name && strcmp(name, info->feature_names[j]) != 0)
+            return fplt_error_set(error, FPLT_BAD_DATA,
+                                  "feature %zu is '%.80s', but the schema has '%.80s'", j + 1,
+                                  info->feature_names[j], name);
+    }
+    return FPLT_OK;
+}
+
+static fplt_status check(const fplt_model_info *info, const fplt__loss **kind, uint32_t *outputs,
+                         fplt_error *error)
 {
     fplt_status status;
-    if ((status = check_classes(info, error)) || (status = find_outputs(info, outputs, error)))
+    if ((status = check_classes(info, error)) ||
+        (status = find_outputs(info, kind, outputs, error)))
         return status;
     size_t a_output = info->features + (info->intercept != 0);
     if (!info->features || info->features > UINT32_MAX)
@@ -98,7 +120,7 @@ static fplt_status check(const fplt_model_info *info, uint32_t *outputs, fplt_er
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "huber_delta is %g, but it must be a number above 0",
                               info->huber_delta);
-    if ((status = check_transform(info, error)))
+    if ((status = check_transform(info, error)) || (status = check_schema(info, error)))
         return status;
     return check_finite(info->weights, info->dimension, "weights", error);
 }
@@ -168,6 +190,7 @@ static fplt_status copy_all(const fplt_model_info *info, fplt_model *model, fplt
     model->info.training = model->training;
     model->info.feature_names = (const char *const *)model->feature_names;
     model->info.class_names = (const char *const *)model->class_names;
+    model->info.schema = model->schema = fplt_schema_keep(info->schema);
     model->info.weights = model->weights;
     model->info.transform = &model->transform;
     return FPLT_OK;
@@ -178,13 +201,15 @@ fplt_status fplt_model_create(const fplt_model_info *info, fplt_model **out, fpl
     fplt_model *model;
     uint32_t outputs = 0;
     *out = NULL;
-    fplt_status status = check(info, &outputs, error);
+    const fplt__loss *kind;
+    fplt_status status = check(info, &kind, &outputs, error);
     if (status)
         return status;
     if ((status = fplt__alloc_into(&model, 1, sizeof *model, "a model", error)))
         return status;
     model->info = *info;
     model->outputs = outputs;
+    model->kind = kind;
     model->transform.features = info->features;
     if ((status = copy_all(info, model, error))) {
         fplt_model_destroy(model);
@@ -208,6 +233,7 @@ void fplt_model_destroy(fplt_model *model)
     free_names(model->feature_names, model->info.features);
     free_names(model->class_names, model->info.classes);
     fplt_transform_clear(&model->transform);
+    fplt_schema_destroy(model->schema);
     fplt__free(model->weights);
     fplt__free(model->loss);
     fplt__free(model->label);
@@ -215,6 +241,7 @@ void fplt_model_destroy(fplt_model *model)
     fplt__free(model->labels);
     fplt__free(model->program);
     fplt__free(model->training);
+    json_decref(model->record);
     fplt__free(model);
 }
 

@@ -3,7 +3,7 @@
  * they may. */
 #include "problems.h"
 
-#include "engine/measure.h"
+#include "engine/judge.h"
 #include "fedplt/steps.h"
 #include "fedplt/sum.h"
 
@@ -103,7 +103,7 @@ static void open_scene(struct scene *scene, const fplt_algorithm *algorithm)
     memcpy(scene->plan.parameter, fplt_engine_parameters(scene->engine),
            fplt_algorithm_parameters(algorithm) * sizeof(double));
     scene->plan.step = algorithm->common_step ? algorithm->step(&facts, scene->plan.parameter) : 0;
-    scene->shape = fplt_algorithm_shape(algorithm, scene->plan.parameter);
+    scene->shape = fplt_algorithm_shape(algorithm, scene->plan.parameter, N);
     fplt_hub *hub = new_hub(scene);
     assert_ok(fplt_hub_enrol_all(hub, NULL, &error), error);
     scene->hub = keep_hub(hub);

@@ -1,6 +1,6 @@
 /* What a run is measured and stopped by, whichever engine it has. */
-#ifndef FPLT_ENGINE_MEASURE_H
-#define FPLT_ENGINE_MEASURE_H
+#ifndef FPLT_ENGINE_JUDGE_H
+#define FPLT_ENGINE_JUDGE_H
 
 #include "fedplt/engine.h"
 #include "fedplt/steps.h"

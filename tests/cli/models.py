@@ -1,0 +1,302 @@
+#!/usr/bin/python3
+"""Models as other programs see them: `fedplt export` beside `fedplt predict`, `fedplt evaluate` beside
+scikit-learn. Speaks TAP.
+
+usage: tests/cli/models.py PROGRAM
+
+An ONNX file is checked by the onnx package and evaluated by the small interpreter below, written from
+the standard's text.
+"""
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+try:
+    import onnx
+    import onnx.numpy_helper
+except ImportError:
+    onnx = None
+
+try:
+    import sklearn.metrics as metrics
+except ImportError:
+    metrics = None
+
+PROGRAM = os.path.abspath(sys.argv[1])
+CASES = []
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+def run(folder, *words, status=0):
+    done = subprocess.run([PROGRAM, *words], cwd=folder, text=True, capture_output=True,
+                          stdin=subprocess.DEVNULL, timeout=120)
+    assert done.returncode == status, f"{words}: status {done.returncode}: {done.stderr}"
+    return done
+
+
+def columns(path):
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def attributes(node):
+    return {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+
+
+def evaluate(path, rows):
+    """The outputs of the graph by name."""
+    model = onnx.load(path)
+    onnx.checker.check_model(model, full_check=True)
+    values = {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
+    values[model.graph.input[0].name] = rows
+    for node in model.graph.node:
+        given = [values[name] for name in node.input]
+        own = attributes(node)
+        if node.op_type in ("LinearClassifier", "LinearRegressor"):
+            assert node.domain == "ai.onnx.ml"
+            weights = np.array(own["coefficients"], np.float32).astype(float)
+            intercepts = np.array(own["intercepts"], np.float32).astype(float)
+            scores = given[0] @ weights.reshape(len(intercepts), -1).T + intercepts
+            if node.op_type == "LinearRegressor":
+                results = [scores]
+            else:
+                after = own["post_transform"].decode()
+                labels = np.array([name.decode() for name in own["classlabels_strings"]])
+                chosen = labels[scores.argmax(axis=1)]
+                if after == "LOGISTIC":
+                    scores = 1 / (1 + np.exp(-scores))
+                elif after == "SOFTMAX":
+                    scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+                    scores /= scores.sum(axis=1, keepdims=True)
+                else:
+                    assert after == "NONE"
+                results = [chosen, scores]
+        elif node.op_type == "ReduceL2":
+            results = [np.sqrt((given[0] ** 2).sum(axis=tuple(own["axes"]), keepdims=True))]
+        else:
+            operation = {"Sub": np.subtract, "Div": np.divide, "Mul": np.multiply,
+                         "Min": np.minimum, "Exp": np.exp}[node.op_type]
+            with np.errstate(divide="ignore"):
+                results = [operation(*given)]
+        values.update(zip(node.output, results))
+    names = json.loads({p.key: p.value for p in model.metadata_props}["features"])
+    return names, {o.name: values[o.name] for o in model.graph.output}
+
+
+def compare(folder, data, *train):
+    run(folder, "train", "--data", data, "--out", "out", "--pictures", "no", *train)
+    run(folder, "export", "out/model.json", "--to", "onnx", "--out", "m.onnx")
+    run(folder, "predict", "out/model.json", data, "--out", "p.csv")
+    table, predicted = columns(folder / data), columns(folder / "p.csv")
+    model = onnx.load(folder / "m.onnx")
+    names = json.loads({p.key: p.value for p in model.metadata_props}["features"])
+    rows = np.array([[float(v) for v in table[name]] for name in names]).T
+    found_names, found = evaluate(folder / "m.onnx", rows)
+    assert found_names == names
+    return table, predicted, found
+
+
+@case
+def two_classes(folder):
+    run(folder, "data", "generate", "d.csv", "--agents", "3", "--features", "4", "--rows", "40")
+    for more in ([], ["--standardise", "yes", "--intercept", "yes"], ["--radius", "0.7"]):
+        _, predicted, found = compare(folder, "d.csv", "--eps", "0.1", *more)
+        gap = 0
+        for k, name in enumerate(["-1", "1"]):
+            mine = np.array([float(p) for p in predicted[f"probability:{name}"]])
+            gap = max(gap, abs(mine - found["probabilities"][:, k]).max())
+        assert gap < 1e-6, f"{more}: {gap}"
+        sure = abs(found["probabilities"][:, 1] - 0.5) > 1e-6
+        assert (np.array(predicted["label"])[sure] == found["label"][sure]).all()
+
+
+@case
+def scores_without_probabilities(folder):
+    run(folder, "data", "generate", "d.csv", "--agents", "3", "--features", "4", "--rows", "40")
+    _, predicted, found = compare(folder, "d.csv", "--loss", "squared-hinge")
+    mine = np.array([float(p) for p in predicted["score"]])
+    assert abs(mine - found["scores"][:, 1]).max() < 1e-6
+    assert abs(mine + found["scores"][:, 0]).max() < 1e-6
+
+
+@case
+def several_classes(folder):
+    run(folder, "data", "generate", "d.csv", "--generator", "planted", "--task", "classes",
+        "--classes", "4", "--agents", "2", "--features", "5", "--rows", "80")
+    _, predicted, found = compare(folder, "d.csv", "--eps", "0.01", "--intercept", "yes",
+                                  "--standardise", "yes")
+    for k in range(4):
+        mine = np.array([float(p) for p in predicted[f"probability:{k}"]])
+        assert abs(mine - found["probabilities"][:, k]).max() < 1e-6
+
+
+@case
+def numbers_and_counts(folder):
+    generator = np.random.default_rng(1)
+    rows = generator.normal(size=(120, 3))
+    counts = generator.poisson(np.exp(0.3 + rows @ [0.5, -0.2, 0.1]))
+    with open(folder / "d.csv", "w") as file:
+        file.write("site,label,a,b,c\n")
+        for i, (row, count) in enumerate(zip(rows, counts)):
+            file.write(f"{i % 2},{count}," + ",".join(map(repr, map(float, row))) + "\n")
+    for loss in ("least-squares", "poisson"):
+        _, predicted, found = compare(folder, "d.csv", "--task", "regression", "--loss", loss,
+                                      "--intercept", "yes", "--eps", "0.001", "--standardise", "yes")
+        mine = np.array([float(p) for p in predicted["value"]])
+        assert abs(mine - found["value"][:, 0]).max() < 1e-6 * abs(mine).max()
+        assert loss != "poisson" or mine.min() > 0
+
+
+@case
+def coefficients_in_own_units(folder):
+    run(folder, "data", "generate", "d.csv", "--agents", "2", "--features", "3", "--rows", "50")
+    run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--standardise",
+        "yes", "--intercept", "yes")
+    done = run(folder, "export", "out/model.json", "--to", "csv")
+    assert done.stdout.strip() == "out/model.csv"
+    table = columns(folder / "out/model.csv")
+    own = dict(zip(table["name"], map(float, table["in_own_units"])))
+    data = columns(folder / "d.csv")
+    run(folder, "predict", "out/model.json", "d.csv", "--out", "p.csv")
+    predicted = columns(folder / "p.csv")["probability:1"]
+    for i in range(len(predicted)):
+        score = own["(intercept)"] + sum(own[name] * float(data[name][i])
+                                         for name in own if name != "(intercept)")
+        assert abs(1 / (1 + np.exp(-score)) - float(predicted[i])) < 1e-12
+
+
+def evaluation(folder, *more):
+    run(folder, "predict", "out/model.json", "d.csv", "--out", "p.csv")
+    found = json.loads(run(folder, "evaluate", "out/model.json", "d.csv", "--json", *more).stdout)
+    return columns(folder / "d.csv"), columns(folder / "p.csv"), found
+
+
+def near(name, mine, theirs):
+    assert abs(mine - theirs) < 1e-12 * (1 + abs(theirs)), f"{name}: {mine} is not {theirs}"
+
+
+@case
+def two_classes_are_measured(folder):
+    run(folder, "data", "generate", "d.csv", "--agents", "3", "--features", "4", "--rows", "70")
+    run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--eps", "0.1")
+    for threshold in (None, 0.3):
+        more = [] if threshold is None else ["--threshold", str(threshold)]
+        table, predicted, found = evaluation(folder, *more)
+        actual = np.array([float(v) > 0 for v in table["label"]])
+        p = np.array([float(v) for v in predicted["probability:1"]])
+        called = p > (0.5 if threshold is None else threshold)
+        every = found["all"]
+        near("loss", every["loss"], metrics.log_loss(actual, p))
+        near("accuracy", every["accuracy"], metrics.accuracy_score(actual, called))
+        near("auc", every["auc"], metrics.roc_auc_score(actual, p))
+        near("f1", every["f1"], metrics.f1_score(actual, called))
+        near("precision", every["precision"], metrics.precision_score(actual, called))
+        near("recall", every["recall"], metrics.recall_score(actual, called))
+        near("brier", every["brier"], metrics.brier_score_loss(actual, p))
+        assert found["confusion"] == metrics.confusion_matrix(actual, called).tolist()
+        false, true, _ = metrics.roc_curve(actual, p, drop_intermediate=False)
+        assert np.allclose([point["false_positive"] for point in found["roc"]], false, atol=1e-14)
+        assert np.allclose([point["true_positive"] for point in found["roc"]], true, atol=1e-14)
+        bins = [b for b in found["calibration"] if b["rows"]]
+        assert sum(b["rows"] for b in bins) == len(p)
+        for b in bins:
+            place = np.floor(b["predicted"] * 10)
+            inside = np.minimum(np.floor(p * 10), 9) == min(place, 9)
+            near("observed", b["observed"], actual[inside].mean())
+        site = np.array(table["site"]) == found["sites"][1]["site"]
+        near("auc of a site", found["sites"][1]["auc"], metrics.roc_auc_score(actual[site], p[site]))
+
+
+@case
+def several_classes_are_measured(folder):
+    run(folder, "data", "generate", "d.csv", "--generator", "planted", "--task", "classes",
+        "--classes", "4", "--agents", "2", "--features", "5", "--rows", "90", "--noise", "3")
+    run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--eps", "0.01")
+    table, predicted, found = evaluation(folder)
+    actual = np.array([int(float(v)) for v in table["label"]])
+    called = np.array([int(float(v)) for v in predicted["label"]])
+    p = np.array([[float(v) for v in predicted[f"probability:{k}"]] for k in range(4)]).T
+    every = found["all"]
+    near("loss", every["loss"], metrics.log_loss(actual, p))
+    near("accuracy", every["accuracy"], metrics.accuracy_score(actual, called))
+    near("auc", every["auc"], metrics.roc_auc_score(actual, p, multi_class="ovr"))
+    near("f1", every["f1"], metrics.f1_score(actual, called, average="macro"))
+    near("brier", every["brier"], ((p - np.eye(4)[actual]) ** 2).sum(axis=1).mean())
+    assert found["confusion"] == metrics.confusion_matrix(actual, called).tolist()
+    each = metrics.precision_recall_fscore_support(actual, called)
+    for k in range(4):
+        near("precision", found["classes"][k]["precision"], each[0][k])
+        near("recall", found["classes"][k]["recall"], each[1][k])
+        assert found["classes"][k]["rows"] == each[3][k]
+
+
+@case
+def numbers_are_measured(folder):
+    generator = np.random.default_rng(2)
+    rows = generator.normal(size=(90, 2))
+    counts = generator.poisson(np.exp(rows @ [0.5, -0.2]))
+    with open(folder / "d.csv", "w") as file:
+        file.write("site,label,a,b\n")
+        for i, (row, count) in enumerate(zip(rows, counts)):
+            file.write(f"{i % 2},{count}," + ",".join(map(repr, map(float, row))) + "\n")
+    run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--task",
+        "regression", "--loss", "poisson", "--eps", "0.001")
+    table, predicted, found = evaluation(folder)
+    actual = np.array([float(v) for v in table["label"]])
+    value = np.array([float(v) for v in predicted["value"]])
+    near("rmse", found["all"]["rmse"], metrics.mean_squared_error(actual, value) ** 0.5)
+    near("r2", found["all"]["r2"], metrics.r2_score(actual, value))
+    near("deviance", found["all"]["deviance"], metrics.mean_poisson_deviance(actual, value))
+
+
+@case
+def bad_requests_are_answered(folder):
+    run(folder, "data", "generate", "d.csv", "--agents", "2")
+    run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no")
+    assert "onnx, csv" in run(folder, "export", "out/model.json", "--to", "pdf", status=2).stderr
+    assert "to" in run(folder, "export", "out/model.json", status=2).stderr
+    run(folder, "export", "none.json", "--to", "csv", status=2)
+    stderr = run(folder, "export", "out/model.json", "--to", "csv", "--out", "no/where.csv",
+                 status=1).stderr
+    assert "no/where.csv" in stderr
+
+
+def main():
+    print(f"1..{len(CASES)}")
+    failed = 0
+    for number, function in enumerate(CASES, 1):
+        name = function.__name__.replace("_", " ")
+        for package, module in (("onnx", onnx), ("sklearn", metrics)):
+            used = {"onnx": "compare", "sklearn": "metrics"}[package]
+            if module is None and used in function.__code__.co_names:
+                print(f"ok {number} - {name} # SKIP python3-{package} is not installed")
+                break
+        else:
+            failed += attempt(number, name, function)
+    return 1 if failed else 0
+
+
+def attempt(number, name, function):
+    """1 where it fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            function(pathlib.Path(folder))
+            print(f"ok {number} - {name}")
+            return 0
+        except Exception as problem:  # a broken case must not hide the others
+            print(f"not ok {number} - {name}\n# {problem!r}")
+            return 1
+
+
+sys.exit(main())
