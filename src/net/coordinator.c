@@ -348,7 +348,7 @@ static fplt_status open_run(fplt__coordinator *c, fplt_error *error)
 void fplt__coordinator_set_closing(fplt__coordinator *c, const fplt__agreement *agreement)
 {
     const fplt_plan *plan = &agreement->plan;
-    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter);
+    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
     fplt__lead_store_set_closing(c->store, fplt_plan_down(plan, shape.exchanges));
 }
 

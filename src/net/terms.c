@@ -355,7 +355,7 @@ static void fill_plan(const struct terms *terms, uint32_t members, fplt__agreeme
     agreement->rounds = run->rounds;
     agreement->quorum = agreement->proposal.quorum;
     agreement->evaluate_every = run->evaluate_every;
-    fplt_shape shape = fplt_algorithm_shape(run->algorithm, terms->parameter);
+    fplt_shape shape = fplt_algorithm_shape(run->algorithm, terms->parameter, terms->dimension);
     agreement->criterion_at_mean = shape.local_model >= 0;
     agreement->score = fplt_settings_real(terms->settings, "holdout") > 0;
     agreement->tolerance = run->tolerance;
