@@ -428,6 +428,13 @@ static void close_all(fplt__coordinator *c)
 
 /* The loop */
 
+static void answer_door(void *context, const char *word, const char *sentence)
+{
+    fplt__coordinator *c = context;
+    c->refusals += strcmp(word, "refused") == 0;
+    fplt__coordinator_say(c, -1, word, "%s", sentence);
+}
+
 /* Invitations are answered one port above, and only while there are any. */
 static void tend_door(fplt__coordinator *c)
 {
@@ -446,18 +453,13 @@ static void tend_door(fplt__coordinator *c)
         c->door = NULL;
         return;
     }
-    fplt__service service = fplt__coordinator_door(c);
     if (fplt__address_split(fplt_settings_text(c->settings, "listen"), host, sizeof host, &port,
                             NULL))
         return;
     snprintf(address, sizeof address, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host,
              fplt__server_port(c->server) + 1);
-    fplt__server_settings settings = {.listen = address,
-                                      .certificate = c->authority.server,
-                                      .key = c->authority.server_key,
-                                      .connections = 32,
-                                      .window = 1};
-    if (fplt__server_create(&settings, &service, &c->door, &error)) {
+    c->doorkeeper = (fplt__door){&c->authority, answer_door, c};
+    if (fplt__door_open(&c->doorkeeper, address, &c->door, &error)) {
         fplt__coordinator_say(c, -1, "door", "invitations cannot be answered: %s", error.text);
         c->door_checked = now + 60;
     }

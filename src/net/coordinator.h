@@ -6,6 +6,7 @@
 
 #include "fedplt/federation.h"
 #include "net/authority.h"
+#include "net/door.h"
 #include "net/server.h"
 #include "net/terms.h"
 #include "protocol/lead.h"
@@ -26,8 +27,9 @@ typedef struct fplt__coordinator {
     fplt__authority authority;
     fplt__lead_store *store;
     fplt__lead *lead;
-    fplt__server *server, *door, *page; /* door: for invitations, open while there are any */
-    int control;                        /* the socket of `federation status`, or -1 */
+    fplt__server *server, *door, *page; /* door: open while there are invitations */
+    fplt__door doorkeeper;
+    int control; /* the socket of `federation status`, or -1 */
     double door_checked;
     uint32_t run, members;
     char (*roster)[FPLT__NAME];
@@ -65,7 +67,6 @@ void fplt__coordinator_set_closing(fplt__coordinator *coordinator,
 
 /* requests.c */
 fplt__service fplt__coordinator_service(fplt__coordinator *coordinator);
-fplt__service fplt__coordinator_door(fplt__coordinator *coordinator);
 void fplt__coordinator_reply(fplt__coordinator *coordinator, const fplt__reply *reply);
 
 /* forming.c */

@@ -172,9 +172,26 @@ static void refused(void *context, const char *word, const char *sentence)
     fplt__coordinator_say(c, -1, "refused", "%s: %s", word, sentence);
 }
 
+static void hold(void *owner)
+{
+    fplt__shared_hold(owner);
+}
+
+static void release(void *owner)
+{
+    fplt__shared_release(owner);
+}
+
 fplt__service fplt__coordinator_service(fplt__coordinator *c)
 {
-    return (fplt__service){c, head, whole, expired, ended, refused};
+    return (fplt__service){.context = c,
+                           .head = head,
+                           .whole = whole,
+                           .expired = expired,
+                           .ended = ended,
+                           .refused = refused,
+                           .hold = hold,
+                           .release = release};
 }
 
 void fplt__coordinator_reply(fplt__coordinator *c, const fplt__reply *reply)
@@ -202,57 +219,4 @@ void fplt__coordinator_reply(fplt__coordinator *c, const fplt__reply *reply)
     fplt__exchange_answer(exchange, reply->status,
                           reply->json ? "application/json" : "application/octet-stream", pieces,
                           count);
-}
-
-/* The door: the one place without a certificate of the caller's. */
-
-enum { MOST_REQUEST = 16384 };
-
-static void door_head(void *context, fplt__exchange *exchange, uint64_t length, uint64_t *limit)
-{
-    (void)context, (void)length;
-    const char *path = fplt__exchange_path(exchange);
-    if (strcmp(path, "/v1/authority") != 0 && strcmp(path, "/v1/invitation") != 0)
-        fplt__exchange_refuse(exchange, 404, "unknown", 1, "there is no %.60s here", path);
-    *limit = strcmp(path, "/v1/invitation") == 0 ? MOST_REQUEST : 0;
-}
-
-static void redeem(fplt__coordinator *c, fplt__exchange *exchange)
-{
-    json_error_t where;
-    const char *secret = NULL, *request = NULL;
-    char *certificate = NULL;
-    fplt_error error = {FPLT_OK, ""};
-    json_t *body = json_loadb((const char *)fplt__exchange_body(exchange),
-                              fplt__exchange_size(exchange), JSON_REJECT_DUPLICATES, &where);
-    if (!body || json_unpack(body, "{s:s, s:s !}", "secret", &secret, "request", &request)) {
-        fplt__exchange_refuse(exchange, 400, "invitation", 1, "a secret and a request are wanted");
-    } else if (fplt__authority_redeem(&c->authority, secret, request, &certificate, &error)) {
-        turn_away(c, exchange, -1, 403, "invitation", error.text);
-    } else {
-        fplt__coordinator_say(c, -1, "admitted", "an invitation was used");
-        fplt__exchange_answer_text(exchange, 200, "application/x-pem-file", certificate);
-    }
-    fplt__free(certificate);
-    json_decref(body);
-}
-
-static void door_whole(void *context, fplt__exchange *exchange)
-{
-    fplt__coordinator *c = context;
-    if (strcmp(fplt__exchange_path(exchange), "/v1/authority") == 0)
-        fplt__exchange_answer_text(exchange, 200, "application/x-pem-file",
-                                   c->authority.certificate);
-    else
-        redeem(c, exchange);
-}
-
-static void door_ended(void *context, fplt__exchange *exchange)
-{
-    (void)context, (void)exchange;
-}
-
-fplt__service fplt__coordinator_door(fplt__coordinator *c)
-{
-    return (fplt__service){c, door_head, door_whole, expired, door_ended, refused};
 }

@@ -569,8 +569,9 @@ void fplt__exchange_add_header(fplt__exchange *exchange, const char *name, const
 
 /* What an answer holds on to until it is sent. */
 struct holding {
+    void (*release)(void *owner);
     size_t owners;
-    fplt__shared *owner[MOST_PIECES];
+    void *owner[MOST_PIECES];
     uint8_t copy[];
 };
 
@@ -578,11 +579,12 @@ static void release_holding(void *context)
 {
     struct holding *holding = context;
     for (size_t i = 0; i < holding->owners; i++)
-        fplt__shared_release(holding->owner[i]);
+        holding->release(holding->owner[i]);
     fplt__free(holding);
 }
 
-static struct MHD_Response *response_of(const fplt__piece *pieces, size_t count)
+static struct MHD_Response *response_of(const fplt__service *service, const fplt__piece *pieces,
+                                        size_t count)
 {
     struct MHD_IoVec parts[MOST_PIECES];
     size_t copied = 0;
@@ -592,11 +594,12 @@ static struct MHD_Response *response_of(const fplt__piece *pieces, size_t count)
     struct holding *holding = fplt__alloc(1, sizeof *holding + copied);
     if (!holding)
         return NULL;
+    holding->release = service->release;
     uint8_t *to = holding->copy;
     for (size_t i = 0; i < count; i++) {
         parts[i] = (struct MHD_IoVec){pieces[i].bytes, pieces[i].size};
         if (pieces[i].owner) {
-            fplt__shared_hold(pieces[i].owner);
+            service->hold(pieces[i].owner);
             holding->owner[holding->owners++] = pieces[i].owner;
             continue;
         }
@@ -615,7 +618,7 @@ void fplt__exchange_answer(fplt__exchange *exchange, unsigned code, const char *
                            const fplt__piece *pieces, size_t count)
 {
     exchange->code = code;
-    exchange->response = count ? response_of(pieces, count)
+    exchange->response = count ? response_of(&exchange->server->service, pieces, count)
                                : MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     for (size_t i = 0; i < count; i++)
         exchange->server->sent += pieces[i].size;

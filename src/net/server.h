@@ -10,7 +10,6 @@
 
 #include "fedplt/status.h"
 #include "net/certificate.h"
-#include "protocol/lead.h"
 
 enum {
     FPLT_ROOM_SECONDS = 25,   /* that a body waits for a buffer */
@@ -37,6 +36,9 @@ typedef struct fplt__service {
     void (*ended)(void *context, fplt__exchange *exchange);
     /* Somebody was refused below HTTP: a word (handshake, slow, garbage) and a sentence. */
     void (*refused)(void *context, const char *word, const char *sentence);
+    /* Of owners of an answer's bytes; NULL where there are none. */
+    void (*hold)(void *owner);
+    void (*release)(void *owner);
 } fplt__service;
 
 typedef struct fplt__server_settings {
@@ -89,7 +91,7 @@ uint8_t *fplt__exchange_take_body(fplt__exchange *exchange);
 typedef struct fplt__piece {
     const void *bytes;
     size_t size;
-    fplt__shared *owner; /* of the bytes, held until they are sent; NULL: they are copied */
+    void *owner; /* of the bytes, held until they are sent; NULL: they are copied */
 } fplt__piece;
 void fplt__exchange_answer(fplt__exchange *exchange, unsigned code, const char *type,
                            const fplt__piece *pieces, size_t count);

@@ -236,7 +236,12 @@ static void page_refused(void *context, const char *word, const char *sentence)
 
 fplt__service fplt__coordinator_page(fplt__coordinator *c)
 {
-    return (fplt__service){c, page_head, page_whole, page_expired, page_ended, page_refused};
+    return (fplt__service){.context = c,
+                           .head = page_head,
+                           .whole = page_whole,
+                           .expired = page_expired,
+                           .ended = page_ended,
+                           .refused = page_refused};
 }
 
 /* The control socket: a word and a newline in, a JSON document out. Who may open the folder may. */

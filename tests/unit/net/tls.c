@@ -97,7 +97,12 @@ static int begin(void **state)
     struct place *place = calloc(1, sizeof *place);
     fplt_error error;
     found(place->folder, &place->authority);
-    fplt__service service = {place, head, whole, expired, ended, refused};
+    fplt__service service = {.context = place,
+                             .head = head,
+                             .whole = whole,
+                             .expired = expired,
+                             .ended = ended,
+                             .refused = refused};
     fplt__server_settings settings = {.listen = "127.0.0.1:0",
                                       .certificate = place->authority.server,
                                       .key = place->authority.server_key,
