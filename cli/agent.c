@@ -35,8 +35,9 @@ static fplt_status join(cli_call *cli, fplt_error *error)
 {
     const char *folder = fplt_settings_text(cli->settings, "folder");
     char name[64];
-    fplt_status status = fplt_federation_join(
-        cli->arguments[0], folder, fplt_settings_text(cli->settings, "proxy"), name, error);
+    fplt_status status =
+        fplt_federation_join(cli->arguments[0], folder, fplt_settings_text(cli->settings, "proxy"),
+                             name, error);
     if (!status)
         printf("%s has joined; say in %s/site.yaml where its data are, then: fedplt agent "
                "site.yaml\n",
@@ -48,8 +49,9 @@ const cli_command cli_agent[] = {
     {.name = "agent join",
      .summary = "join a federation with an invitation",
      .arguments = "CODE",
-     .about = "Makes a key, which never leaves this folder, and has it certified by the coordinator "
-              "whose fingerprint the code carries. Dials out to the coordinator's port + 1.",
+     .about =
+         "Makes a key, which never leaves this folder, and has it certified by the coordinator "
+         "whose fingerprint the code carries. Dials out to the coordinator's port + 1.",
      .examples = "fedplt agent join fedplt-fed.example.org:7443-...",
      .least = 1,
      .most = 1,

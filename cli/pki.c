@@ -71,13 +71,14 @@ static fplt_status init(cli_call *cli, fplt_error *error)
     }
     if ((status = fplt_federation_found(folder, name, address, error)))
         return status;
-    printf("%s: the federation %s, reached at %s\n\n"
-           "  cd %s\n"
-           "  fedplt pki invite NAME            for each agent; it joins while the coordinator runs\n"
-           "  edit federation.yaml              the roster, and what is trained\n"
-           "  fedplt coordinator federation.yaml\n\n"
-           "Keep authority.key safe: who has it can let anybody in.\n",
-           folder, name, address, folder);
+    printf(
+        "%s: the federation %s, reached at %s\n\n"
+        "  cd %s\n"
+        "  fedplt pki invite NAME            for each agent; it joins while the coordinator runs\n"
+        "  edit federation.yaml              the roster, and what is trained\n"
+        "  fedplt coordinator federation.yaml\n\n"
+        "Keep authority.key safe: who has it can let anybody in.\n",
+        folder, name, address, folder);
     return FPLT_OK;
 }
 
@@ -102,7 +103,8 @@ static fplt_status sign(cli_call *cli, fplt_error *error)
         return status;
     snprintf(path, sizeof path, "%.4000s.pem", cli->arguments[0]);
     if (!(status = fplt_federation_sign(folder_of(cli), request, &certificate, error)) &&
-        !(status = fplt__file_save(out ? out : path, 0666, certificate, strlen(certificate), error)))
+        !(status =
+              fplt__file_save(out ? out : path, 0666, certificate, strlen(certificate), error)))
         printf("%s: to be put beside the agent's key as agent.pem\n", out ? out : path);
     fplt_free(request);
     fplt_free(certificate);
@@ -153,8 +155,9 @@ const cli_command cli_pki[] = {
     {.name = "pki invite",
      .summary = "print a code that lets an agent in",
      .arguments = "NAME",
-     .about = "The code is good once and for seven days. Whoever has it can join as NAME, so send it "
-              "on a way that you trust. It is answered on the coordinator's port + 1.",
+     .about =
+         "The code is good once and for seven days. Whoever has it can join as NAME, so send it "
+         "on a way that you trust. It is answered on the coordinator's port + 1.",
      .examples = "fedplt pki invite basel",
      .least = 1,
      .most = 1,

@@ -211,7 +211,8 @@ fplt_status fplt__authority_open(const char *folder, fplt__authority *authority,
         (status = load(folder, "coordinator.key", &authority->server_key, NULL, error)) ||
         (status = read_receipt(folder, authority, error)) ||
         (status = fplt__certificate_read(authority->server, "coordinator.pem", &identity, error)) ||
-        (status = fplt__fingerprint(authority->certificate, authority->fingerprint, error)) ||
+        (status =
+             fplt__certificate_digest(authority->certificate, authority->fingerprint, error)) ||
         (status = open_table(folder, &authority->table, error)) ||
         (status = read_about(authority, error))) {
         fplt__authority_close(authority);

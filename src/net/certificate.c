@@ -440,8 +440,8 @@ fplt_status fplt__certificate_read(const char *pem, const char *path, fplt__iden
     return FPLT_OK;
 }
 
-fplt_status fplt__fingerprint(const char *pem, uint8_t out[FPLT_FINGERPRINT_SIZE],
-                              fplt_error *error)
+fplt_status fplt__certificate_digest(const char *pem, uint8_t out[FPLT_FINGERPRINT_SIZE],
+                                     fplt_error *error)
 {
     gnutls_x509_crt_t certificate = NULL;
     size_t size = FPLT_FINGERPRINT_SIZE;

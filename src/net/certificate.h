@@ -58,8 +58,8 @@ fplt_status fplt__certificate_read(const char *pem, const char *path, fplt__iden
 /* The same of a certificate at hand; role NONE where it is none of ours. */
 void fplt__certificate_identify(gnutls_x509_crt_t certificate, fplt__identity *identity);
 /* SHA-256 of the certificate, the first of a PEM text. */
-fplt_status fplt__fingerprint(const char *pem, uint8_t out[FPLT_FINGERPRINT_SIZE],
-                              fplt_error *error);
+fplt_status fplt__certificate_digest(const char *pem, uint8_t out[FPLT_FINGERPRINT_SIZE],
+                                     fplt_error *error);
 /* Whether the certificate was signed by the authority, dates aside. */
 int fplt__certificate_is_of(gnutls_x509_crt_t certificate, gnutls_x509_crt_t authority);
 /* Where the second certificate of a PEM text begins: the authority behind an agent's own; NULL. */

@@ -218,7 +218,7 @@ static fplt_status fetch_authority(const fplt__invitation *invitation, const cha
     uint8_t fingerprint[FPLT_FINGERPRINT_SIZE];
     fplt__call wanted = {.method = "GET", .path = "/v1/authority", .limit = 65536};
     fplt_status status = call(url, proxy, NULL, &wanted, authority, error);
-    if (!status && !(status = fplt__fingerprint(*authority, fingerprint, error)) &&
+    if (!status && !(status = fplt__certificate_digest(*authority, fingerprint, error)) &&
         sodium_memcmp(fingerprint, invitation->fingerprint, sizeof fingerprint) != 0)
         status =
             fplt_error_set(error, FPLT_FAILED,

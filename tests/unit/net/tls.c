@@ -10,8 +10,10 @@
 #include "base/file.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "fedplt/federation.h"
 #include "net/authority.h"
 #include "net/client.h"
+#include "net/door.h"
 #include "net/server.h"
 
 struct place {
@@ -443,6 +445,107 @@ static void invitations(void **state)
     fplt__free(other);
 }
 
+/* Joining, as `fedplt agent join` does it: through the door, by a fingerprint. */
+struct joining {
+    char code[600], folder[64], name[FPLT_NAME_SIZE];
+    fplt_status status;
+    fplt_error error;
+    int done;
+};
+
+static void *join_thread(void *context)
+{
+    struct joining *joining = context;
+    joining->status =
+        fplt_federation_join(joining->code, joining->folder, "off", joining->name, &joining->error);
+    __atomic_store_n(&joining->done, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void join_by_code(fplt__server *door, const char *code, struct joining *joining)
+{
+    pthread_t thread;
+    double until = fplt__now() + 20;
+    memset(joining, 0, sizeof *joining);
+    snprintf(joining->code, sizeof joining->code, "%s", code);
+    snprintf(joining->folder, sizeof joining->folder, "/tmp/fedplt-join-XXXXXX");
+    assert_non_null(mkdtemp(joining->folder));
+    assert_int_equal(pthread_create(&thread, NULL, join_thread, joining), 0);
+    while (!__atomic_load_n(&joining->done, __ATOMIC_ACQUIRE) && fplt__now() < until)
+        fplt__servers_turn(&door, 1, -1, 0.02);
+    pthread_join(thread, NULL);
+}
+
+static void through_the_door(void **state)
+{
+    struct place *place = *state;
+    fplt__server *server;
+    fplt_error error;
+    char code[600], path[128], *pem;
+    size_t size;
+    struct joining joining;
+    fplt__identity identity;
+    fplt__door door = {&place->authority, refused, place};
+    assert_ok(fplt__door_open(&door, "127.0.0.1:0", &server, &error), error);
+    snprintf(place->authority.address, sizeof place->authority.address, "127.0.0.1:%u",
+             fplt__server_port(server) - 1);
+    assert_ok(fplt__authority_invite(&place->authority, "basel", code, sizeof code, &error), error);
+    join_by_code(server, code, &joining);
+    assert_ok(joining.status, joining.error);
+    assert_string_equal(joining.name, "basel");
+    snprintf(path, sizeof path, "%s/agent.pem", joining.folder);
+    assert_ok(fplt__file_read(path, 1 << 16, &pem, &size, &error), error);
+    assert_ok(fplt__certificate_read(pem, path, &identity, &error), error);
+    assert_int_equal(identity.role, FPLT_ROLE_AGENT);
+    assert_string_equal(identity.name, "basel");
+    assert_non_null(fplt__pem_second(pem));
+    fplt__free(pem);
+    remove_folder(joining.folder);
+    /* a second site cannot use the same code */
+    join_by_code(server, code, &joining);
+    assert_int_equal(joining.status, FPLT_FAILED);
+    assert_contains(joining.error.text, "was used already");
+    remove_folder(joining.folder);
+    /* somebody else answers at the address: not even the secret is sent */
+    assert_ok(fplt__authority_invite(&place->authority, "bern", code, sizeof code, &error), error);
+    code[strlen(code) - 1] = code[strlen(code) - 1] == 'a' ? 'b' : 'a';
+    join_by_code(server, code, &joining);
+    assert_int_equal(joining.status, FPLT_FAILED);
+    assert_contains(joining.error.text, "is not who wrote the invitation");
+    remove_folder(joining.folder);
+    fplt__server_destroy(server);
+}
+
+/* Bytes that drip in do not keep a connection. */
+static void slow_loris(void **state)
+{
+    struct place *place = *state;
+    fplt_error error;
+    fplt__server *server;
+    fplt__service service = {.context = place,
+                             .head = head,
+                             .whole = whole,
+                             .expired = expired,
+                             .ended = ended,
+                             .refused = refused};
+    fplt__server_settings settings = {
+        .listen = "127.0.0.1:0", .connections = 4, .window = 1, .patience = 0.5};
+    assert_ok(fplt__server_create(&settings, &service, &server, &error), error);
+    int made = dial_raw(fplt__server_port(server));
+    double begun = fplt__now();
+    assert_true(write(made, "GET / HTTP/1.1\r\nX: ", 19) > 0);
+    while (place->refused == 0 && fplt__now() < begun + 10) {
+        fplt__servers_turn(&server, 1, -1, 0.05);
+        if (send(made, "y", 1, MSG_NOSIGNAL) < 0)
+            break;
+    }
+    assert_int_equal(place->refused, 1);
+    assert_string_equal(place->last_word, "slow");
+    assert_true(fplt__now() - begun < 5);
+    close(made);
+    fplt__server_destroy(server);
+}
+
 static void secrets_are_their_owners(void **state)
 {
     struct place *place = *state;
@@ -473,6 +576,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(held_answers_come_when_there_is_news, begin, end),
         cmocka_unit_test_setup_teardown(garbage_on_the_port, begin, end),
         cmocka_unit_test_setup_teardown(invitations, begin, end),
+        cmocka_unit_test_setup_teardown(through_the_door, begin, end),
+        cmocka_unit_test_setup_teardown(slow_loris, begin, end),
         cmocka_unit_test_setup_teardown(secrets_are_their_owners, begin, end),
     };
     return cmocka_run_group_tests_name("tls", tests, NULL, NULL);
