@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "fedplt/certificate.h"
 
 const fplt_setting privacy_mechanism_table[] = {
@@ -90,16 +88,19 @@ fplt_status privacy_mechanism(const fplt_settings *settings, uint64_t records,
 {
     double low = fplt_settings_real(settings, "lmin"), high = fplt_settings_real(settings, "lmax");
     int proximal = fplt_settings_switch(settings, "proximal");
-    double rho = fplt_settings_is_auto(settings, "rho") ? 1 / sqrt(fmax(low, high * 1e-3) * high)
-                                                        : fplt_settings_real(settings, "rho");
+    const fplt_algorithm *algorithm = fplt_algorithm_find("fed-plt");
+    const fplt_solver *solver = fplt_solver_find("noisy");
+    fplt_facts facts = {.curvature = {low, high}};
+    double rho = proximal ? fplt_settings_real(settings, "rho") : HUGE_VAL;
+    algorithm->choose(&facts, &rho);
     *mechanism = fplt_privacy_defaults();
     mechanism->sensitivity = fplt_settings_real(settings, "sensitivity");
     mechanism->records = records;
     mechanism->strong_convexity = low;
     mechanism->smoothness = high;
-    mechanism->inverse_rho = proximal ? 1 / rho : 0;
+    mechanism->inverse_rho = fplt_algorithm_pull(algorithm, &facts, &rho);
     mechanism->step = fplt_settings_is_auto(settings, "gamma")
-                          ? 2 / (low + high + 2 * mechanism->inverse_rho)
+                          ? fplt_algorithm_step(algorithm, solver, &facts, &rho).automatic
                           : fplt_settings_real(settings, "gamma");
     mechanism->noise_tau =
         fplt_settings_given(settings, "tau") ? fplt_settings_real(settings, "tau") : 1;
@@ -110,8 +111,8 @@ fplt_status privacy_mechanism(const fplt_settings *settings, uint64_t records,
     mechanism->lattice = fplt_settings_switch(settings, "lattice");
     mechanism->dimension = (size_t)fplt_settings_integer(settings, "dimension");
     mechanism->agents = (uint32_t)fplt_settings_integer(settings, "agents");
-    fplt_privacy_facts facts = {.algorithm = "these numbers"};
-    return fplt_privacy_check(mechanism, &facts, error);
+    fplt_privacy_facts known = {.algorithm = "these numbers"};
+    return fplt_privacy_check(mechanism, &known, error);
 }
 
 fplt_status privacy_draw(const fplt_plot *plot, const char *path, fplt_error *error)
@@ -368,14 +369,14 @@ static fplt_status run_calibrate(cli_call *cli, fplt_error *error)
 /* ---- verify ---- */
 
 struct findings {
-    fplt__buffer text;
+    cli_text text;
     json_t *list;
 };
 
 static void keep_finding(void *context, int holds, const char *sentence)
 {
     struct findings *findings = context;
-    fplt__buffer_format(&findings->text, "  %s  %s\n", holds ? "ok  " : "FAIL", sentence);
+    cli_text_format(&findings->text, "  %s  %s\n", holds ? "ok  " : "FAIL", sentence);
     json_array_append_new(findings->list,
                           json_pack("{s:b, s:s}", "holds", holds, "finding", sentence));
 }
@@ -403,17 +404,17 @@ static fplt_status run_verify(cli_call *cli, fplt_error *error)
     fplt_certificate_summary summary;
     char *text;
     size_t length;
-    fplt_status status = fplt__file_read(cli->arguments[0], (size_t)1 << 30, &text, &length, error);
+    fplt_status status = fplt_file_read(cli->arguments[0], (size_t)1 << 30, &text, &length, error);
     if (!status) {
         status = fplt_certificate_verify(text, length, cli->arguments[0], keep_finding, &findings,
                                          &summary, error);
-        fplt__free(text);
+        fplt_free(text);
     }
     if (!status)
         status = print_findings(cli, &findings, &summary, error);
     if (!status && !summary.holds)
         cli->exit_status = 1;
-    fplt__buffer_clear(&findings.text);
+    cli_text_clear(&findings.text);
     json_decref(findings.list);
     return status;
 }
@@ -494,7 +495,8 @@ const cli_command cli_privacy[] = {
               "holds with the stated confidence; a claim below it is refuted, and the exit status "
               "is then 1. Not to refute proves nothing.",
      .examples =
-         "fedplt privacy audit --data hospitals.csv --label b --privacy.epsilon 2\n"
+         "fedplt privacy audit --data hospitals.csv --schema hospitals.schema.yaml "
+         "--privacy.epsilon 2\n"
          "fedplt privacy audit --privacy.epsilon 4 --rounds 30 --epochs 5 --canary features",
      .most = 1,
      .config = 1,

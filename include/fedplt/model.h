@@ -117,7 +117,7 @@ typedef struct fplt_record {
     size_t parameters; /* the algorithm's */
     fplt_choice parameter[FPLT_MOST_PARAMETERS];
     fplt_choice epochs, step; /* step: the least of all agents */
-    double largest_step;      /* of all agents */
+    double largest_step;      /* of all agents; NaN: nobody takes one */
     const char *advice;       /* borrowed from the job: what would help more; empty: nothing */
     fplt_facts facts;         /* curvature and cohort */
     int measured, judged;     /* whether the next two are known; never with privacy */

@@ -70,7 +70,8 @@ FPLT_API fplt_status fplt_settings_set(fplt_settings *settings, const char *name
 FPLT_API const fplt_setting *fplt_settings_find(const fplt_settings *settings, const char *name);
 FPLT_API const char *fplt_settings_nearest(const fplt_settings *settings, const char *name);
 
-/* Values. A name that no table has is a programming error and reads as NaN, 0 or NULL. */
+/* Values. A name that no table has is a programming error: it reads as NaN, 0 or NULL, and is logged
+ * as an error and counted. */
 FPLT_API int fplt_settings_given(const fplt_settings *settings, const char *name);
 FPLT_API int fplt_settings_is_auto(const fplt_settings *settings, const char *name);
 FPLT_API double fplt_settings_real(const fplt_settings *settings, const char *name);
@@ -78,6 +79,10 @@ FPLT_API long long fplt_settings_integer(const fplt_settings *settings, const ch
 FPLT_API int fplt_settings_switch(const fplt_settings *settings, const char *name);
 FPLT_API const char *fplt_settings_text(const fplt_settings *settings, const char *name);
 FPLT_API const char *fplt_settings_origin(const fplt_settings *settings, const char *name);
+
+/* How often a name that no table has was read, in all settings of the process: 0 in a sound
+ * program. */
+FPLT_API unsigned long fplt_settings_misread(void);
 
 /* All rows in order of the tables: number `index`, or NULL past the last. */
 FPLT_API const fplt_setting *fplt_settings_row(const fplt_settings *settings, size_t index,
@@ -97,6 +102,12 @@ FPLT_API fplt_status fplt_parse_integer(const char *text, long long *value);
 FPLT_API const char *fplt_list_next(const char *list, char *item, size_t size);
 FPLT_API const char *fplt_pairs_next(const char *pairs, char *key, size_t key_size, char *value,
                                      size_t value_size);
+
+/* Fills FPLT_BAD_VALUE with a sentence that says which names there are and which is the nearest to
+ * `name`; `what` they are names of. `list` gives name number `index`, and NULL past the last. */
+FPLT_API fplt_status fplt_unknown_name(const char *what, const char *name,
+                                       const char *(*list)(size_t index, const char **help),
+                                       fplt_error *error);
 
 /* Writes what is legal for a row, "a number above 0" or "one of a, b, c". */
 FPLT_API void fplt_setting_legal(const fplt_setting *setting, char *text, size_t size);
