@@ -1,7 +1,7 @@
 /* fedplt pki: who belongs to a federation. */
 #include <string.h>
 
-#include "base/file.h"
+#include "fedplt/file.h"
 #include "cli.h"
 #include "fedplt/federation.h"
 
@@ -98,13 +98,12 @@ static fplt_status sign(cli_call *cli, fplt_error *error)
     const char *out = fplt_settings_text(cli->settings, "out");
     char *request, *certificate = NULL, path[4200];
     size_t length;
-    fplt_status status = fplt__file_read(cli->arguments[0], 1 << 20, &request, &length, error);
+    fplt_status status = fplt_file_read(cli->arguments[0], 1 << 20, &request, &length, error);
     if (status)
         return status;
     snprintf(path, sizeof path, "%.4000s.pem", cli->arguments[0]);
     if (!(status = fplt_federation_sign(folder_of(cli), request, &certificate, error)) &&
-        !(status =
-              fplt__file_save(out ? out : path, 0666, certificate, strlen(certificate), error)))
+        !(status = fplt_file_save(out ? out : path, 0666, certificate, strlen(certificate), error)))
         printf("%s: to be put beside the agent's key as agent.pem\n", out ? out : path);
     fplt_free(request);
     fplt_free(certificate);

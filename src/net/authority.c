@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "fedplt/file.h"
 #include "base/memory.h"
 #include "fedplt/settings.h"
 
@@ -41,7 +41,7 @@ static fplt_status save(const char *folder, const char *file, unsigned mode, con
 {
     char path[4200];
     path_of(path, folder, file);
-    return fplt__file_save(path, mode, bytes, size, error);
+    return fplt_file_save(path, mode, bytes, size, error);
 }
 
 static fplt_status load(const char *folder, const char *file, char **text, size_t *size,
@@ -55,7 +55,7 @@ static fplt_status load(const char *folder, const char *file, char **text, size_
                               "%s is not there; `fedplt pki init NAME --address HOST:PORT` makes "
                               "the folder of a coordinator",
                               path);
-    return fplt__file_read(path, MOST_PEM, text, size ? size : &length, error);
+    return fplt_file_read(path, MOST_PEM, text, size ? size : &length, error);
 }
 
 static fplt_status open_table(const char *folder, fplt__table **table, fplt_error *error)

@@ -11,7 +11,7 @@
 #include <sodium.h>
 
 #include "base/buffer.h"
-#include "base/file.h"
+#include "fedplt/file.h"
 #include "base/memory.h"
 #include "fedplt/federation.h"
 #include "net/authority.h"
@@ -40,7 +40,7 @@ static fplt_status write_template(const char *folder, const char *federation, co
              "train: {algorithm: fed-plt, eps: 0.01, rounds: 100}\n"
              "# privacy: {epsilon: 2}\n",
              federation, port, port, port < 65533 ? port + 2 : 0);
-    return fplt__file_save(path, 0644, text, strlen(text), error);
+    return fplt_file_save(path, 0644, text, strlen(text), error);
 }
 
 fplt_status fplt_federation_found(const char *folder, const char *federation, const char *address,
@@ -148,10 +148,10 @@ static fplt_status own_key(const char *folder, char **key, fplt_error *error)
                               path);
     path_in(folder, "agent.key", path);
     if (access(path, F_OK) == 0)
-        return fplt__file_read(path, MOST_PEM, key, &size, error);
+        return fplt_file_read(path, MOST_PEM, key, &size, error);
     if ((status = fplt__key_make(key, error)))
         return status;
-    return fplt__file_save(path, 0600, *key, strlen(*key), error);
+    return fplt_file_save(path, 0600, *key, strlen(*key), error);
 }
 
 /* Asked for twice, it must be the same bytes: the coordinator lets one request use an invitation. */
@@ -162,13 +162,13 @@ static fplt_status own_request(const char *folder, const char *key, const char *
     size_t size;
     path_in(folder, "agent.request", path);
     if (access(path, F_OK) == 0) {
-        fplt_status status = fplt__file_read(path, MOST_PEM, request, &size, error);
+        fplt_status status = fplt_file_read(path, MOST_PEM, request, &size, error);
         if (status || (!fplt__request_read(*request, known, NULL) && strcmp(known, name) == 0))
             return status;
         fplt__free(*request);
     }
     fplt_status status = fplt__request_make(key, name, request, error);
-    return status ? status : fplt__file_save(path, 0644, *request, strlen(*request), error);
+    return status ? status : fplt_file_save(path, 0644, *request, strlen(*request), error);
 }
 
 fplt_status fplt_federation_request(const char *folder, const char *name, char **request,
@@ -239,7 +239,7 @@ static fplt_status save_certificate(const char *folder, const char *certificate,
         return status;
     snprintf(name, FPLT_NAME_SIZE, "%s", identity.name);
     path_in(folder, "agent.pem", path);
-    if ((status = fplt__file_save(path, 0644, certificate, strlen(certificate), error)))
+    if ((status = fplt_file_save(path, 0644, certificate, strlen(certificate), error)))
         return status;
     path_in(folder, "agent.request", path);
     unlink(path);
@@ -257,7 +257,7 @@ static fplt_status save_certificate(const char *folder, const char *certificate,
              "#   epsilon: 2             # budget of all runs; off: to train without privacy\n",
              strchr(invitation->host, ':') ? "[" : "", invitation->host,
              strchr(invitation->host, ':') ? "]" : "", invitation->port, identity.federation);
-    return fplt__file_save(path, 0644, text, strlen(text), error);
+    return fplt_file_save(path, 0644, text, strlen(text), error);
 }
 
 fplt_status fplt_federation_join(const char *code, const char *folder, const char *proxy,

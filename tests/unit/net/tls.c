@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
-#include "base/file.h"
+#include "fedplt/file.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "fedplt/federation.h"
@@ -494,7 +494,7 @@ static void through_the_door(void **state)
     assert_ok(joining.status, joining.error);
     assert_string_equal(joining.name, "basel");
     snprintf(path, sizeof path, "%s/agent.pem", joining.folder);
-    assert_ok(fplt__file_read(path, 1 << 16, &pem, &size, &error), error);
+    assert_ok(fplt_file_read(path, 1 << 16, &pem, &size, &error), error);
     assert_ok(fplt__certificate_read(pem, path, &identity, &error), error);
     assert_int_equal(identity.role, FPLT_ROLE_AGENT);
     assert_string_equal(identity.name, "basel");
