@@ -5,7 +5,7 @@
 #   make check      set up, build, pass all tests
 #   make sanitize   the tests under ASan+UBSan and under TSan, and valgrind
 #   make bench      what the program's speed is, as ratios
-#   make simulate a million schedules of the federation's protocol (SCHEDULES=1000000)
+#   make simulate   a million schedules of the federation's protocol (SCHEDULES=1000000)
 #   make fuzz       ten minutes for each parser (FUZZ_SECONDS=600)
 #   make mutate     plants 200 one-line bugs and lists those that no test notices (MUTATE_SEED=1)
 #   make install    library, headers, fedplt.pc, program, man pages, completion (PREFIX, DESTDIR)
@@ -59,7 +59,6 @@ bench: setup-tests all
 simulate: setup all
 	@$(BUILD)/tests/simulator/simulator $(SCHEDULES)
 
-fuzz: setup
 fuzz: setup-tests
 	@tools/fuzz $(FUZZ_SECONDS)
 

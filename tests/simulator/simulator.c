@@ -912,6 +912,15 @@ static void step(void)
         if (w.site[i].machine)
             site_crash(i);
     }
+    if (w.faults && w.lead && chance(3))
+        lead_event((fplt__lead_event){.kind = FPLT__LEAD_PAUSE});
+    if (w.lead && chance(20))
+        lead_event((fplt__lead_event){.kind = FPLT__LEAD_RESUME});
+    if (w.faults && w.lead && w.tickets && chance(5)) { /* a client that hangs up */
+        uint64_t ticket = w.tickets - below(3);
+        to_site(w.ticket[ticket % 4096].site, w.ticket[ticket % 4096].id, 0, NULL);
+        lead_event((fplt__lead_event){.kind = FPLT__LEAD_GONE, .ticket = ticket});
+    }
     for (int k = 0; k < PACKETS; k++)
         if (w.packet[k].used)
             waiting[count++] = k;
