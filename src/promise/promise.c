@@ -662,9 +662,9 @@ static void search_all(struct search *search)
 {
     const fplt_promise_view *view = &search->plan->view;
     struct candidate trial = search->best;
-    int rhos = view->planned_rho ? 7 : 1, steps = view->planned_step ? 6 : 1;
+    int rhos = view->planned_rho ? 12 : 1, steps = view->planned_step ? 6 : 1;
     for (int i = 0; i < rhos * steps; i++) {
-        trial.rho_factor = view->planned_rho ? ldexp(1, 2 * (i % rhos) - 9) : 1;
+        trial.rho_factor = view->planned_rho ? ldexp(1, i % rhos - 8) : 1;
         trial.step_factor = ldexp(1, -(i / rhos));
         if (view->planned_rounds)
             trial.rounds = 1;
