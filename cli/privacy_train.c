@@ -10,22 +10,22 @@
 fplt_status train_certify(struct training *training, fplt_error *error)
 {
     char path[4096];
-    size_t n = fplt_objective_dimension(training->view->objective);
-    double *weights;
-    fplt_status status = fplt__alloc_into(&weights, n, sizeof *weights, "the model", error);
+    const fplt_promise_view *view = fplt_promise_see(training->plan);
+    fplt_certificate_run run;
+    uint64_t *rounds;
+    fplt_status status = fplt__alloc_into(&rounds, view->agents, sizeof *rounds, "rounds", error);
     if (status)
         return status;
-    status = training->view->releases_mean ? fplt_engine_mean(training->engine, weights)
-                                           : fplt_engine_model(training->engine, weights);
-    if (status)
-        fplt_error_set(error, status, "the model is out of range");
-    else
-        status = fplt_certificate_make(training->plan, training->engine, weights, n,
-                                       &training->certificate, error);
-    fplt__free(weights);
-    if (status)
+    for (uint32_t i = 0; i < view->agents; i++)
+        rounds[i] = fplt_engine_updates(training->engine, i);
+    if (!(status = fplt_certificate_begin(&run, error)) &&
+        !(status = fplt_model_digest(training->model, run.model, error))) {
+        run.rounds = rounds;
+        status = fplt_certificate_make(view, &run, NULL, &training->certificate, error);
+    }
+    fplt__free(rounds);
+    if (status || (status = fplt_model_certify(training->model, training->certificate, error)))
         return status;
-    fplt_job_edit(training->job)->certificate = training->certificate;
     snprintf(path, sizeof path, "%s/privacy.json", training->out);
     return fplt__file_save(path, 0666, training->certificate, strlen(training->certificate), error);
 }

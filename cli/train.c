@@ -316,10 +316,9 @@ static fplt_status write_all(cli_call *cli, struct training *training, fplt_erro
     char path[4096];
     fplt_status status;
     snprintf(path, sizeof path, "%s/model.json", training->out);
-    if (training->plan && (status = train_certify(training, error)))
-        return status;
     if ((status = fplt_model_from_run(training->job, training->engine, &training->result,
                                       &training->model, error)) ||
+        (training->plan && (status = train_certify(training, error))) ||
         (!training->view->run.blind && ((status = write_history(training, error)) ||
                                         (status = draw_history(cli, training, error)))) ||
         (status = write_agents(cli, training, error)))

@@ -7,6 +7,7 @@
 #include "fedplt/data.h"
 #include "fedplt/engine.h"
 #include "fedplt/job.h"
+#include "fedplt/key.h"
 #include "fedplt/ledger.h"
 #include "fedplt/log.h"
 #include "fedplt/memory.h"

@@ -88,8 +88,7 @@ typedef struct fplt_job_view {
     const fplt_participation *participation;
     fplt_run_settings run;
     const fplt_auto *automatic; /* what was auto, and the reasons */
-    int releases_mean;       /* the model is the mean of the agents' own, not the coordinator's */
-    const char *certificate; /* of privacy, as JSON, for the record of the run; NULL: none */
+    int releases_mean; /* the model is the mean of the agents' own, not the coordinator's */
 } fplt_job_view;
 
 /* Everything; the settings must have all parts and outlive the job. With `start: model` the point is

@@ -98,7 +98,7 @@ typedef struct fplt_ledger_entry {
     double rate;
 } fplt_ledger_entry;
 
-/* In the order of their first charge; of one account, or of all where it is NULL. Non-zero ends it.
+/* Account by account, in the order of their first charge; of one, or of all where it is NULL. Non-zero ends it.
  * The ledger must not be changed meanwhile. */
 typedef int (*fplt_ledger_visitor)(void *context, const fplt_ledger_entry *entry);
 FPLT_API fplt_status fplt_ledger_visit(fplt_ledger *ledger, const char *account,

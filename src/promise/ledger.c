@@ -161,7 +161,7 @@ fplt_status fplt_ledger_visit(fplt_ledger *ledger, const char *account, fplt_led
                                "SELECT name, run, min(time), sum(rounds), sum(rate) FROM charge "
                                "JOIN account ON account.id = charge.account "
                                "WHERE ?1 IS NULL OR name = ?1 "
-                               "GROUP BY account.id, run ORDER BY min(charge.id)",
+                               "GROUP BY account.id, run ORDER BY account.id, min(charge.id)",
                                &query, error);
     if (account)
         sqlite3_bind_text(query, 1, account, -1, SQLITE_STATIC);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "promise/certificate.h"
 #include "report/model.h"
 
 /* The sentence about an automatic choice; empty when there is none. */
@@ -193,8 +194,6 @@ static fplt_status record_training(const fplt_job *job, fplt_engine *engine,
         status = fplt_model_evaluate(model, view->held_out, NULL, &quality, error);
     if (!status && measured)
         json_object_set_new(record, "model", measure_json(&measure));
-    if (view->certificate)
-        json_object_set_new(record, "privacy", json_loads(view->certificate, 0, NULL));
     if (!status && judged)
         json_object_set_new(record, "held_out",
                             json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "rows",
@@ -265,4 +264,31 @@ fplt_status fplt_model_from_run(const fplt_job *job, fplt_engine *engine, const 
         *model = NULL;
     }
     return status;
+}
+
+fplt_status fplt_model_digest(const fplt_model *model, unsigned char digest[FPLT_MODEL_DIGEST],
+                              fplt_error *error)
+{
+    json_t *document = fplt__model_json(model);
+    if (!document)
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the digest of a model");
+    fplt_status status = fplt__model_digest(document, digest, error);
+    json_decref(document);
+    return status;
+}
+
+fplt_status fplt_model_certify(fplt_model *model, const char *certificate, fplt_error *error)
+{
+    json_t *record = model->training ? json_loads(model->training, 0, NULL) : json_object();
+    json_object_set_new(record, "privacy", json_loads(certificate, 0, NULL));
+    char *text = record ? json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    char *own = text ? fplt__strdup(text) : NULL;
+    json_decref(record);
+    free(text);
+    if (!own)
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the record of a run");
+    fplt__free(model->training);
+    model->training = own;
+    model->info.training = own;
+    return FPLT_OK;
 }

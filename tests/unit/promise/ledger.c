@@ -119,8 +119,8 @@ static void charges_add_up_over_runs(void **state)
     assert_int_equal(sum_of(ledger, "basel").runs, 2);
     assert_ok(fplt_ledger_visit(ledger, NULL, take, &list, &error), error);
     assert_int_equal(list.count, 3);
-    assert_string_equal(list.account[1], "bern");
-    assert_int_equal((uintptr_t)list.entry[2].run, 9);
+    assert_string_equal(list.account[2], "bern");
+    assert_int_equal((uintptr_t)list.entry[1].run, 9);
     assert_int_equal(list.entry[0].rounds, 5);
     assert_close(list.entry[0].rate, 0.15, 1e-15);
     assert_int_equal(strlen(list.time[0]), 20);
