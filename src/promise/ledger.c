@@ -201,9 +201,10 @@ fplt_status fplt_ledger_admit(fplt_ledger *ledger, const char *account, double r
     if ((status = check_rate(rate, error)) ||
         (status = fplt_ledger_sum(ledger, account, &total, error)) || isinf(budget->epsilon))
         return status;
-    double held = total.spent + total.reserved;
-    if ((status = fplt_ledger_epsilon(held, budget->delta, &before, error)) ||
-        (status = fplt_ledger_epsilon(held + rate, budget->delta, &after, error)))
+    double held = total.spent + total.reserved, group = budget->group ? (double)budget->group : 1;
+    double scale = group * group;
+    if ((status = fplt_ledger_epsilon(scale * held, budget->delta, &before, error)) ||
+        (status = fplt_ledger_epsilon(scale * (held + rate), budget->delta, &after, error)))
         return status;
     if (after <= budget->epsilon)
         return FPLT_OK;
