@@ -69,41 +69,97 @@ static const char *family_name(size_t index, const char **help)
     return families[index].name;
 }
 
-/* "2N + 1" */
-static void vectors(unsigned agent, unsigned coordinator, char *text, size_t size)
+/* A count of vectors that may grow with the dimension n: a matrix is n vectors, a triangle n/2. */
+struct count {
+    unsigned halves, rest; /* halves n/2 + rest */
+};
+
+enum { PROBE = 1000 };
+
+/* From the counts at the dimensions PROBE and 2 PROBE. */
+static struct count count_of(unsigned at_probe, unsigned at_twice)
 {
-    char own[16] = "";
-    if (agent)
-        snprintf(own, sizeof own, agent == 1 ? "N" : "%uN", agent);
-    if (coordinator || !agent)
-        snprintf(text, size, "%s%s%u", own, agent ? " + " : "", coordinator);
+    unsigned halves = (at_twice - at_probe) * 2 / PROBE;
+    return (struct count){halves, at_probe - halves * PROBE / 2};
+}
+
+/* "2", "n/2 + 1", "n + 3" */
+static void print_count(struct count count, char *text, size_t size)
+{
+    char factor[16] = "";
+    if (!count.halves) {
+        snprintf(text, size, "%u", count.rest);
+        return;
+    }
+    if (count.halves > 2)
+        snprintf(factor, sizeof factor, "%u", count.halves % 2 ? count.halves : count.halves / 2);
+    int used = snprintf(text, size, "%sn%s", factor, count.halves % 2 ? "/2" : "");
+    if (count.rest)
+        snprintf(text + used, size - (size_t)used, " + %u", count.rest);
+}
+
+/* "2N + 1" */
+static void vectors(struct count agent, struct count coordinator, char *text, size_t size)
+{
+    char own[40] = "", common[40];
+    print_count(agent, own, sizeof own);
+    print_count(coordinator, common, sizeof common);
+    int none = !agent.halves && !agent.rest, one = !agent.halves && agent.rest == 1;
+    if (none)
+        snprintf(text, size, "%s", common);
     else
-        snprintf(text, size, "%s", own);
+        snprintf(text, size, "%s%s%sN%s%s", agent.halves ? "(" : "", one ? "" : own,
+                 agent.halves ? ")" : "", strcmp(common, "0") ? " + " : "",
+                 strcmp(common, "0") ? common : "");
+}
+
+static void sent(const fplt_shape *shape, unsigned *up, unsigned *down)
+{
+    *up = shape->mirrored;
+    *down = 0;
+    for (unsigned e = 0; e < shape->exchanges; e++) {
+        *up += shape->exchange[e].up;
+        *down += shape->exchange[e].down;
+    }
 }
 
 static void add_counts(fplt_table *out, const fplt_algorithm *algorithm)
 {
     double parameter[FPLT_MOST_PARAMETERS] = {0};
-    char text[64];
-    unsigned up = 0, down = 0;
+    char text[128], ups[sizeof text + 2];
+    unsigned up[2], down[2];
+    fplt_shape shape[2];
     fplt_algorithm_defaults(algorithm, parameter);
-    fplt_shape shape = fplt_algorithm_shape(algorithm, parameter);
-    for (unsigned e = 0; e < shape.exchanges; e++) {
-        up += shape.exchange[e].up;
-        down += shape.exchange[e].down;
+    for (unsigned i = 0; i < 2; i++) {
+        shape[i] = fplt_algorithm_shape(algorithm, parameter, (i + 1) * PROBE);
+        sent(&shape[i], &up[i], &down[i]);
     }
-    if (algorithm->paper.agent + algorithm->paper.coordinator)
-        vectors(algorithm->paper.agent, algorithm->paper.coordinator, text, sizeof text);
-    fplt_table_text(out, algorithm->paper.agent + algorithm->paper.coordinator ? text : NULL);
-    vectors(shape.kept, shape.vectors + shape.mirrored, text, sizeof text);
+    unsigned paper = algorithm->paper.agent, common = algorithm->paper.coordinator;
+    if (paper + common)
+        vectors(count_of(paper, paper), count_of(common, common), text, sizeof text);
+    fplt_table_text(out, paper + common ? text : NULL);
+    vectors(count_of(shape[0].kept, shape[1].kept),
+            count_of(shape[0].vectors + shape[0].mirrored, shape[1].vectors + shape[1].mirrored),
+            text, sizeof text);
     fplt_table_text(out, text);
-    up += shape.mirrored;
-    if (shape.finish_down && algorithm->allows & FPLT_ALLOWS_PARTIAL)
-        snprintf(text, sizeof text, "%u/%u (%u/%u) in %u", up, down, up, down + shape.finish_down,
-                 shape.exchanges);
+    print_count(count_of(up[0], up[1]), text, sizeof text);
+    snprintf(ups, sizeof ups, up[0] == up[1] ? "%s" : "(%s)", text);
+    if (shape->finish_down && algorithm->allows & FPLT_ALLOWS_PARTIAL)
+        snprintf(text, sizeof text, "%.40s/%u (%.40s/%u) in %u", ups, *down, ups,
+                 *down + shape->finish_down, shape->exchanges);
     else
-        snprintf(text, sizeof text, "%u/%u in %u", up, down, shape.exchanges);
+        snprintf(text, sizeof text, "%.40s/%u in %u", ups, *down, shape->exchanges);
     fplt_table_text(out, text);
+}
+
+static const char *solvers_of(const fplt_algorithm *algorithm)
+{
+    unsigned allows = algorithm->allows;
+    if (allows & FPLT_ALLOWS_MINIMISER)
+        return "any";
+    if (allows & FPLT_NEEDS_CERTAINTY)
+        return "none";
+    return allows & FPLT_ALLOWS_ACCELERATED ? "(S)GD, accelerated" : "(S)GD";
 }
 
 static fplt_status list_algorithms(int json, fplt_error *error)
@@ -120,9 +176,7 @@ static fplt_status list_algorithms(int json, fplt_error *error)
         unsigned allows = algorithm->allows;
         fplt_table_text(out, algorithm->name);
         add_counts(out, algorithm);
-        fplt_table_text(out, allows & FPLT_ALLOWS_MINIMISER     ? "any"
-                             : allows & FPLT_ALLOWS_ACCELERATED ? "(S)GD, accelerated"
-                                                                : "(S)GD");
+        fplt_table_text(out, solvers_of(algorithm));
         fplt_table_text(out, algorithm->paper.epochs);
         fplt_table_text(out, allows & FPLT_ALLOWS_PARTIAL ? "yes" : "no");
         fplt_table_text(out, allows & FPLT_ALLOWS_PRIVACY ? "yes" : "no");

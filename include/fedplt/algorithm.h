@@ -104,7 +104,8 @@ typedef struct fplt_algorithm {
     const char *name, *title, *reference;
     fplt_shape shape;
     unsigned allows;
-    const char *no_minimiser, *no_partial, *no_privacy; /* the reason where it is not allowed */
+    /* the reason where it is not allowed; no_random: with FPLT_NEEDS_CERTAINTY */
+    const char *no_minimiser, *no_random, *no_partial, *no_privacy;
     struct {
         unsigned agent, coordinator; /* vectors it counts: agent N + coordinator */
         const char *epochs, *problems;
@@ -117,8 +118,9 @@ typedef struct fplt_algorithm {
     int common_step;
     const char *step_rule; /* what gamma: auto is, for the help */
 
-    /* Optional: the shape where it depends on parameters; starts as a copy of `shape`. */
-    void (*reshape)(const double *parameter, fplt_shape *shape);
+    /* Optional: the shape where it depends on the parameters or the dimension (a symmetric matrix is
+     * (n + 1)/2 vectors); starts as a copy of `shape`. */
+    void (*reshape)(const double *parameter, size_t dimension, fplt_shape *shape);
     /* Fills the parameters that are NaN (auto). */
     void (*choose)(const fplt_facts *facts, double *parameter);
     /* Optional: a sentence where the resolved parameters cannot work together. */
@@ -152,7 +154,8 @@ typedef struct fplt_algorithm {
 FPLT_API const fplt_algorithm *fplt_algorithm_find(const char *name);
 FPLT_API const fplt_algorithm *fplt_algorithm_list(size_t index); /* NULL past the last */
 
-FPLT_API fplt_shape fplt_algorithm_shape(const fplt_algorithm *algorithm, const double *parameter);
+FPLT_API fplt_shape fplt_algorithm_shape(const fplt_algorithm *algorithm, const double *parameter,
+                                         size_t dimension);
 FPLT_API size_t fplt_algorithm_parameters(const fplt_algorithm *algorithm);
 /* Index of a parameter by name, or -1. */
 FPLT_API int fplt_algorithm_parameter(const fplt_algorithm *algorithm, const char *name);

@@ -16,7 +16,7 @@ extern "C" {
 typedef struct fplt_objective fplt_objective;
 
 typedef struct fplt_objective_settings {
-    const char *loss;        /* logistic, softmax, least-squares, huber, squared-hinge */
+    const char *loss; /* logistic, softmax, least-squares, huber, squared-hinge, poisson, cox */
     const char *regulariser; /* ridge: ||x||^2/2; nonconvex: sum x_j^2/(1 + x_j^2); none */
     double weight;           /* of the regulariser: the paper's epsilon */
     double huber_delta;
@@ -26,6 +26,9 @@ typedef struct fplt_objective_settings {
                        down to it in every gradient; values, second derivatives and curvature stay
                        those of the loss itself */
     const char *kernel; /* NULL: the fastest this machine has; reference, avx2, avx512 */
+    /* poisson: exp goes on as a parabola above this linear predictor, so that the cost is smooth;
+     * 0: one more than the logarithm of the largest label there is, at least 1 */
+    double predictor_bound;
 } fplt_objective_settings;
 
 /* logistic, ridge of weight 0.5, nothing else. */
@@ -33,8 +36,11 @@ FPLT_API fplt_objective_settings fplt_objective_defaults(void);
 
 /* Copies what it needs of the data set into the layout of the kernel. The vector x holds the
  * weights, output after output (`features` each; one output but for softmax), then one intercept an
- * output. Refused with a sentence: unknown names, numbers out of range, a loss that does not fit
- * the data set's task, a kernel that this machine lacks, an agent without rows. */
+ * output. Rows with weights count as their share of the agent's weights, and with `weigh_rows` an
+ * agent counts by its weights; an offset is added to a row's margin. Refused with a sentence:
+ * unknown names, numbers out of range, a loss that does not fit the data set's task, an intercept
+ * where the loss does not see it (cox), offsets with several outputs, a kernel that this machine
+ * lacks, an agent without rows. */
 FPLT_API fplt_status fplt_objective_create(const fplt_objective_settings *settings,
                                            const fplt_dataset *dataset, fplt_objective **objective,
                                            fplt_error *error);
@@ -117,6 +123,8 @@ FPLT_API fplt_status fplt_objective_curvature(const fplt_objective *objective, u
 FPLT_API fplt_status fplt_objective_hits(const fplt_objective *objective, uint32_t agent,
                                          const double *x, size_t *hits, double *scratch);
 
+/* Whether a loss sees an intercept: cox does not. 0 for an unknown name. */
+FPLT_API int fplt_loss_takes_intercept(const char *name);
 /* The losses and regularisers there are: name number `index` and one line of help; NULL past the
  * last. */
 FPLT_API const char *fplt_loss_name(size_t index, const char **help);

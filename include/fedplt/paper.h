@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fedplt/compare.h"
 #include "fedplt/status.h"
 
 #ifdef __cplusplus

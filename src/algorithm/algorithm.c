@@ -5,10 +5,11 @@
 #include <string.h>
 
 static const fplt_algorithm *const algorithms[] = {
-    &fplt__fed_plt,  &fplt__fed_plt_anderson, &fplt__fedpd,
-    &fplt__fedlin,   &fplt__tamuna,           &fplt__led,
-    &fplt__5gcs,     &fplt__fedsplit,         &fplt__scaffnew,
-    &fplt__scaffold, &fplt__fedavg,           &fplt__fedprox,
+    &fplt__fed_plt,   &fplt__fed_plt_anderson, &fplt__fedpd,
+    &fplt__fedlin,    &fplt__tamuna,           &fplt__led,
+    &fplt__5gcs,      &fplt__fedsplit,         &fplt__scaffnew,
+    &fplt__scaffold,  &fplt__fedavg,           &fplt__fedprox,
+    &fplt__fed_lbfgs, &fplt__fed_newton,       &fplt__fednl,
 };
 
 const fplt_algorithm *fplt_algorithm_list(size_t index)
@@ -24,11 +25,12 @@ const fplt_algorithm *fplt_algorithm_find(const char *name)
     return NULL;
 }
 
-fplt_shape fplt_algorithm_shape(const fplt_algorithm *algorithm, const double *parameter)
+fplt_shape fplt_algorithm_shape(const fplt_algorithm *algorithm, const double *parameter,
+                                size_t dimension)
 {
     fplt_shape shape = algorithm->shape;
     if (algorithm->reshape)
-        algorithm->reshape(parameter, &shape);
+        algorithm->reshape(parameter, dimension, &shape);
     return shape;
 }
 
@@ -148,10 +150,8 @@ fplt_status fplt_algorithm_allow(const fplt_algorithm *algorithm, const fplt_sol
         return fplt_error_set(error, FPLT_UNSUPPORTED, "%s does not take the solver %s: %s",
                               algorithm->name, solver->name, algorithm->no_minimiser);
     if (allows & FPLT_NEEDS_CERTAINTY && solver->traits & (FPLT_STOCHASTIC | FPLT_NOISY))
-        return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "%s does not take the solver %s: it combines the residuals of "
-                              "earlier rounds, which randomness would swamp",
-                              algorithm->name, solver->name);
+        return fplt_error_set(error, FPLT_UNSUPPORTED, "%s does not take the solver %s: %s",
+                              algorithm->name, solver->name, algorithm->no_random);
     if (partial && !(allows & FPLT_ALLOWS_PARTIAL))
         return fplt_error_set(error, FPLT_UNSUPPORTED, "%s needs every agent in every round: %s",
                               algorithm->name, algorithm->no_partial);
@@ -249,6 +249,14 @@ double fplt__epoch_share(const fplt_facts *facts)
 double fplt__cautious_step(const fplt_facts *facts)
 {
     return fplt__epoch_share(facts) / facts->curvature.highest;
+}
+
+double fplt__inner(const double *a, const double *b, size_t count)
+{
+    double sum = 0;
+    for (size_t j = 0; j < count; j++)
+        sum += a[j] * b[j];
+    return sum;
 }
 
 void fplt__mean(const double *sum, uint32_t count, double *out, size_t dimension)

@@ -16,6 +16,9 @@ extern const fplt_algorithm fplt__scaffnew;
 extern const fplt_algorithm fplt__scaffold;
 extern const fplt_algorithm fplt__fedavg;
 extern const fplt_algorithm fplt__fedprox;
+extern const fplt_algorithm fplt__fed_lbfgs;
+extern const fplt_algorithm fplt__fed_newton;
+extern const fplt_algorithm fplt__fednl;
 
 /* For methods whose coordinator keeps the model x as its first vector: where it begins, what it
  * broadcasts (also in the finish), its mean over the cohort, and what is deployed. */
@@ -51,6 +54,7 @@ double fplt__cautious_step(const fplt_facts *facts);
 /* TAMUNA: the slot of a member of a cohort of `size`, one to one. */
 uint32_t fplt__tamuna_slot(fplt_stream *shared, uint32_t member, uint32_t size);
 
+double fplt__inner(const double *a, const double *b, size_t count);
 /* out = sum / count */
 void fplt__mean(const double *sum, uint32_t count, double *out, size_t dimension);
 

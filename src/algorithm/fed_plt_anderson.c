@@ -63,8 +63,9 @@ static unsigned slots_of(const double *parameter)
     return (unsigned)parameter[MEMORY] + 1;
 }
 
-static void reshape(const double *parameter, fplt_shape *shape)
+static void reshape(const double *parameter, size_t dimension, fplt_shape *shape)
 {
+    (void)dimension;
     unsigned slots = slots_of(parameter);
     shape->kept = CANDIDATE + SLOT * slots;
     shape->vectors = slots;
@@ -152,14 +153,6 @@ static double *slot(double *kept, size_t n, unsigned k, unsigned which)
     return kept + (CANDIDATE + SLOT * k + which) * n;
 }
 
-static double inner(const double *a, const double *b, size_t count)
-{
-    double sum = 0;
-    for (size_t j = 0; j < count; j++)
-        sum += a[j] * b[j];
-    return sum;
-}
-
 static int scale_of(const fplt_round *round, unsigned slots, unsigned k)
 {
     return (int)(round->scalar[EXPONENT] + round->scalar[ALPHA + slots + k]);
@@ -198,7 +191,7 @@ static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned ex
     unsigned next = ((unsigned)round->scalar[PLACE] + (round->scalar[ACCEPTED] != 0)) % slots;
     for (unsigned k = 0; k < slots; k++) {
         const double *other = k == next ? r : slot(staged, n, k, RZ);
-        up[k] = ldexp(inner(r, other, 2 * n), scale_of(round, slots, k));
+        up[k] = ldexp(fplt__inner(r, other, 2 * n), scale_of(round, slots, k));
     }
     return FPLT_OK;
 }
@@ -315,6 +308,7 @@ const fplt_algorithm fplt__fed_plt_anderson = {
               .exchange = {{.down = 1}},
               .local_model = X},
     .allows = FPLT_ALLOWS_MINIMISER | FPLT_ALLOWS_COMPOSITE | FPLT_NEEDS_CERTAINTY,
+    .no_random = "it combines the residuals of earlier rounds, which randomness would swamp",
     .no_partial = "the extrapolation combines whole states, so an absent agent would break it; use "
                   "fed-plt",
     .no_privacy = "its inner products are not a function of the noisy iterates alone; use fed-plt",

@@ -173,7 +173,7 @@ static fplt_status resolve(fplt_engine *engine, fplt_error *error)
 static fplt_status allocate(fplt_engine *engine, fplt_error *error)
 {
     size_t n = engine->plan.dimension, agents = engine->plan.agents, down = 1;
-    fplt_shape shape = fplt_algorithm_shape(engine->plan.algorithm, engine->plan.parameter);
+    fplt_shape shape = fplt_algorithm_shape(engine->plan.algorithm, engine->plan.parameter, n);
     for (unsigned e = 0; e <= shape.exchanges; e++) {
         size_t size = fplt_plan_down(&engine->plan, e);
         down = size > down ? size : down;

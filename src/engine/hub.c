@@ -17,14 +17,14 @@ size_t fplt__mirrored_up(const fplt_shape *shape, size_t dimension, unsigned exc
 
 size_t fplt_plan_down(const fplt_plan *plan, unsigned exchange)
 {
-    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter);
+    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
     return plan->dimension *
            (exchange < shape.exchanges ? shape.exchange[exchange].down : shape.finish_down);
 }
 
 size_t fplt_plan_up(const fplt_plan *plan, unsigned exchange)
 {
-    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter);
+    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
     return fplt__plain_up(&shape, plan->dimension, exchange) +
            fplt__mirrored_up(&shape, plan->dimension, exchange);
 }
@@ -36,7 +36,7 @@ size_t fplt_plan_words(const fplt_plan *plan, unsigned exchange)
 
 size_t fplt_plan_enrol_words(const fplt_plan *plan)
 {
-    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter);
+    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
     return 2 * shape.mirrored * plan->dimension;
 }
 
@@ -60,7 +60,7 @@ fplt_status fplt_hub_create(const fplt_plan *plan, const fplt_prox *prox, const 
         return status;
     size_t n = plan->dimension;
     hub->plan = *plan;
-    hub->shape = fplt_algorithm_shape(plan->algorithm, plan->parameter);
+    hub->shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
     size_t most = largest_up(plan, &hub->shape), mirrored = hub->shape.mirrored * n;
     double *zero = NULL;
     hub->view = (fplt_coordinator){

@@ -122,7 +122,7 @@ fplt_status fplt_node_create(const fplt_plan *plan, const fplt_node_settings *se
         return status;
     node->plan = *plan;
     node->settings = *settings;
-    node->shape = fplt_algorithm_shape(plan->algorithm, plan->parameter);
+    node->shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
     node->step = fplt__member_step(plan, &settings->training, &settings->curvature,
                                    settings->cohort ? settings->cohort : plan->agents);
     if ((status = allocate(node, error)) || (status = begin(node, error))) {

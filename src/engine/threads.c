@@ -490,7 +490,8 @@ fplt_status fplt__threads_create(const struct fplt__fleet_plan *plan, fplt__flee
         return status;
     threads->base.verbs = &verbs;
     threads->plan = *plan->plan;
-    threads->shape = fplt_algorithm_shape(plan->plan->algorithm, plan->plan->parameter);
+    threads->shape =
+        fplt_algorithm_shape(plan->plan->algorithm, plan->plan->parameter, plan->plan->dimension);
     threads->objective = plan->objective;
     threads->noise = settings->noise;
     threads->training = settings->training;

@@ -325,6 +325,9 @@ fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task t
     cost.regulariser = fplt_settings_text(settings, "regulariser");
     cost.weight = fplt_settings_real(settings, "eps");
     cost.huber_delta = fplt_settings_real(settings, "huber-delta");
+    cost.predictor_bound = fplt_settings_is_auto(settings, "predictor-bound")
+                               ? 0
+                               : fplt_settings_real(settings, "predictor-bound");
     cost.intercept = fplt_settings_switch(settings, "intercept");
     cost.weigh_rows = is(settings, "weights", "rows");
     cost.clip = fplt_settings_real(settings, "clip");

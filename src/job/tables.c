@@ -52,6 +52,10 @@ const fplt_setting fplt__job_cost_table[] = {
     {"eps", FPLT_REAL, 0, "0.5", 0, HUGE_VAL, NULL, "weight of the regulariser", 0, 0},
     {"huber-delta", FPLT_REAL, FPLT_ABOVE, "1", 0, HUGE_VAL, NULL,
      "where the loss huber turns from squares to lines", 0, 0},
+    {"predictor-bound", FPLT_REAL, FPLT_AUTO, "auto", -700, 700, NULL,
+     "poisson: exp goes on as a parabola above this linear predictor, which bounds the curvature; "
+     "auto: one more than the logarithm of the largest count",
+     0, 0},
     {"intercept", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "one more coordinate an output, not regularised", 0, 0},
     {"weights", FPLT_CHOICE, 0, "agents", 0, 0, "agents|rows",

@@ -29,9 +29,18 @@ void fplt__matrix_row_axpy(const fplt__matrix *a, size_t row, double alpha, doub
         y[j] += alpha * element[j * step];
 }
 
+static double sparse_cell(const fplt__matrix *a, size_t row, size_t column)
+{
+    for (size_t e = a->start[row]; e < a->start[row + 1]; e++)
+        if (a->column[e] == column)
+            return a->value[e];
+    return 0;
+}
+
 void fplt__matrix_column(const fplt__matrix *a, size_t first, size_t count, size_t column,
                          double *out)
 {
     for (size_t r = 0; r < count; r++)
-        out[r] = a->dense[fplt__matrix_place(a, first + r, column)];
+        out[r] = a->layout == FPLT_SPARSE ? sparse_cell(a, first + r, column)
+                                          : a->dense[fplt__matrix_place(a, first + r, column)];
 }

@@ -42,7 +42,7 @@ static inline size_t fplt__matrix_place(const fplt__matrix *a, size_t row, size_
 double fplt__matrix_row_dot(const fplt__matrix *a, size_t row, const double *x);
 void fplt__matrix_row_axpy(const fplt__matrix *a, size_t row, double alpha, double *y);
 
-/* Elements first, first + 1, ... of one column, as a dense vector; not for sparse matrices. */
+/* Elements first, first + 1, ... of one column, as a dense vector. */
 void fplt__matrix_column(const fplt__matrix *a, size_t first, size_t count, size_t column,
                          double *out);
 

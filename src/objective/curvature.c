@@ -1,6 +1,8 @@
 /* Bounds of the second derivative of f_i. The loss bends by c in the margin, least <= c <= most, so
- * the Hessian lies between `least` and `most` times B = A'A/q, plus the regulariser; B's largest
- * eigenvalue comes from B itself for short rows and from Lanczos's iteration for long ones. */
+ * the Hessian lies between `least` and `most` times B = A'WA/q, plus the regulariser, W the weights
+ * of the records; B's largest eigenvalue comes from B itself for short rows and from Lanczos's
+ * iteration for long ones. The Hessian of Cox's likelihood is a sum of covariances of rows, one an
+ * event, each at most the largest squared distance of a row from any fixed point. */
 #include "objective/objective.h"
 
 #include <math.h>
@@ -15,22 +17,24 @@ enum { LANCZOS_FROM = 65, WHOLE_TO = 500, STEPS_MOST = 100 };
 /* Rounding of the eigenvalues of B, relative to the largest. */
 static const double rounding = 1e-12, lanczos_margin = 0.01;
 
-/* Lower triangle of A'A/q. */
-static void gram(const fplt_objective *o, const fplt__matrix *a, double *b, double *row)
+/* Lower triangle of A'WA/q. */
+static void gram(const fplt_objective *o, const fplt__shard *shard, double *b, double *row)
 {
+    const fplt__matrix *a = &shard->matrix;
     size_t n = a->columns;
     memset(b, 0, n * n * sizeof *b);
     for (size_t r = 0; r < a->rows; r++) {
+        double weight = shard->weight ? shard->weight[r] : 1;
         if (a->layout == FPLT_SPARSE) {
             for (size_t e = a->start[r]; e < a->start[r + 1]; e++)
                 for (size_t d = a->start[r]; d <= e; d++)
-                    b[a->column[e] * n + a->column[d]] += a->value[e] * a->value[d];
+                    b[a->column[e] * n + a->column[d]] += weight * a->value[e] * a->value[d];
             continue;
         }
         for (size_t j = 0; j < n; j++)
             row[j] = a->dense[fplt__matrix_place(a, r, j)];
         for (size_t j = 0; j < n; j++)
-            o->kernel->axpy(row[j], row, b + j * n, j + 1);
+            o->kernel->axpy(weight * row[j], row, b + j * n, j + 1);
     }
     for (size_t i = 0; i < n * n; i++)
         b[i] /= (double)a->rows;
@@ -48,10 +52,10 @@ static fplt_status whole_spectrum(const fplt_objective *o, const fplt__shard *sh
     status = fplt__alloc_into(&work, 4 * n, sizeof *work, "a Gram matrix", error);
     if (!status) {
         double unused;
-        gram(o, &shard->matrix, b, work);
+        gram(o, shard, b, work);
         fplt__symmetric_extremes(o->kernel, b, n, work, smallest, largest);
         if (ridge != 0 && o->columns > o->features) {
-            gram(o, &shard->matrix, b, work);
+            gram(o, shard, b, work);
             for (size_t j = 0; j < o->features; j++)
                 b[j * n + j] += ridge;
             fplt__symmetric_extremes(o->kernel, b, n, work, smallest, &unused);
@@ -67,14 +71,17 @@ static fplt_status whole_spectrum(const fplt_objective *o, const fplt__shard *sh
 }
 
 /* product = B v, by the traversal of the gradient. */
-static void gram_times(const fplt_objective *o, const fplt__matrix *a, const double *v,
+static void gram_times(const fplt_objective *o, const fplt__shard *shard, const double *v,
                        double *product)
 {
+    const fplt__matrix *a = &shard->matrix;
     double margins[FPLT_CHUNK];
     memset(product, 0, a->columns * sizeof *product);
     for (size_t first = 0; first < a->rows; first += o->chunk) {
         size_t left = a->rows - first, count = left < o->chunk ? left : o->chunk;
         o->kernel->margins(a, first, count, v, margins);
+        for (size_t r = 0; shard->weight && r < count; r++)
+            margins[r] *= shard->weight[first + r];
         o->kernel->combine(a, first, count, margins, product);
     }
     for (size_t j = 0; j < a->columns; j++)
@@ -85,10 +92,10 @@ static void gram_times(const fplt_objective *o, const fplt__matrix *a, const dou
  * the largest. From a random start, 100 steps miss it by more than 1 % with probability below
  * 1.7 sqrt(n) exp(-19.9) [Kuczynski and Wozniakowski 1992]; after 20 + 2 log2 n steps the
  * iteration ends when the last ten have gained less than a ten-thousandth. */
-static double lanczos(const fplt_objective *o, const fplt__matrix *a, double *v, double *before,
+static double lanczos(const fplt_objective *o, const fplt__shard *shard, double *v, double *before,
                       double *product)
 {
-    size_t n = a->columns;
+    size_t n = shard->matrix.columns;
     double diagonal[STEPS_MOST], beside[STEPS_MOST], estimate[STEPS_MOST];
     size_t least = 20;
     for (size_t power = n; power > 1; power /= 2)
@@ -102,7 +109,7 @@ static double lanczos(const fplt_objective *o, const fplt__matrix *a, double *v,
         before[j] = 0;
     }
     for (size_t k = 0;; k++) {
-        gram_times(o, a, v, product);
+        gram_times(o, shard, v, product);
         diagonal[k] = o->kernel->dot(product, v, n);
         estimate[k] = fplt__tridiagonal_eigenvalue(diagonal, beside, k + 1, k);
         o->kernel->axpy(-diagonal[k], v, product, n);
@@ -127,7 +134,7 @@ static fplt_status largest_by_lanczos(const fplt_objective *o, const fplt__shard
     fplt_status status = fplt__alloc_into(&vectors, 3 * n, sizeof *vectors, "Lanczos", error);
     if (status)
         return status;
-    *largest = lanczos(o, &shard->matrix, vectors, vectors + n, vectors + 2 * n);
+    *largest = lanczos(o, shard, vectors, vectors + n, vectors + 2 * n);
     fplt__free(vectors);
     return FPLT_OK;
 }
@@ -136,8 +143,43 @@ static double longest_row(const fplt__shard *shard)
 {
     double most = 0;
     for (size_t r = 0; r < shard->matrix.rows; r++)
-        most = fmax(most, shard->norm[r]);
+        most = fmax(most, shard->norm[r] * (shard->weight ? sqrt(shard->weight[r]) : 1));
     return most;
+}
+
+/* The share of the weight that events have. */
+static double share_of_events(const fplt__shard *shard)
+{
+    double events = 0;
+    for (size_t r = 0; r < shard->matrix.rows; r++)
+        if (!signbit(shard->label[r]))
+            events += shard->weight ? shard->weight[r] : 1;
+    return events / (double)shard->matrix.rows;
+}
+
+/* The largest squared distance of a row from the mean row. */
+static fplt_status widest_row(const fplt__shard *shard, double *widest, fplt_error *error)
+{
+    const fplt__matrix *a = &shard->matrix;
+    double *mean;
+    fplt_status status = fplt__alloc_into(&mean, 2 * a->columns, sizeof *mean, "a mean row", error);
+    if (status)
+        return status;
+    double *row = mean + a->columns;
+    for (size_t r = 0; r < a->rows; r++)
+        fplt__matrix_row_axpy(a, r, 1 / (double)a->rows, mean);
+    *widest = 0;
+    for (size_t r = 0; r < a->rows; r++) {
+        double square = 0;
+        for (size_t j = 0; j < a->columns; j++)
+            row[j] = -mean[j];
+        fplt__matrix_row_axpy(a, r, 1, row);
+        for (size_t j = 0; j < a->columns; j++)
+            square += row[j] * row[j];
+        *widest = fmax(*widest, square);
+    }
+    fplt__free(mean);
+    return FPLT_OK;
 }
 
 /* Where the loss does not bend, only the regulariser is left, and it leaves out intercepts. */
@@ -154,7 +196,10 @@ fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int
     double lowest = lowest_without_data(o), largest, ridge = o->weight * o->regulariser->least;
     int needs_smallest = o->loss->least > 0 && o->columns <= WHOLE_TO;
     fplt_status status = FPLT_OK;
-    if (bound) {
+    double most = o->loss->whole ? share_of_events(shard) : o->most;
+    if (o->loss->whole) {
+        status = widest_row(shard, &largest, error);
+    } else if (bound) {
         double row = longest_row(shard);
         largest = row * row;
     } else if (needs_smallest || o->columns < LANCZOS_FROM) {
@@ -168,7 +213,6 @@ fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int
     if (status)
         return status;
     curvature->lowest = shard->scale * lowest;
-    curvature->highest =
-        shard->scale * (o->loss->most * largest + o->weight * o->regulariser->most);
+    curvature->highest = shard->scale * (most * largest + o->weight * o->regulariser->most);
     return FPLT_OK;
 }

@@ -1,25 +1,24 @@
 /* The losses of a margin, and the registry of all losses.
  * With u = -b <a, x>: logistic log(1 + e^u), squared hinge max(0, 1 + u)^2 / 2.
+ * Poisson e^m - y m with m = <a, x>.
  * With t = <a, x> - y: least squares t^2 / 2, Huber t^2 / 2 up to |t| = delta, linear beyond. */
 #include "objective/loss.h"
 
 #include <math.h>
 
+#include "objective/cox.h"
 #include "objective/softmax.h"
 
 #define BINARY     (1u << FPLT_TASK_BINARY)
 #define CLASSES    (1u << FPLT_TASK_CLASSES)
 #define REGRESSION (1u << FPLT_TASK_REGRESSION)
+#define SURVIVAL   (1u << FPLT_TASK_SURVIVAL)
 
 /* logistic */
 
-static double logistic_value(const fplt__block *block, double *u)
+static void logistic_value(const fplt__block *block, double *u)
 {
     block->kernel->softplus(u, block->count);
-    double sum = 0;
-    for (size_t r = 0; r < block->count; r++)
-        sum += u[r];
-    return sum;
 }
 
 static void logistic_slope(const fplt__block *block, double *u)
@@ -65,12 +64,10 @@ static const fplt__loss logistic = {
 
 /* least squares */
 
-static double squares_value(const fplt__block *block, double *m)
+static void squares_value(const fplt__block *block, double *m)
 {
-    double sum = 0;
     for (size_t r = 0; r < block->count; r++)
-        sum += (m[r] - block->label[r]) * (m[r] - block->label[r]);
-    return sum / 2;
+        m[r] = (m[r] - block->label[r]) * (m[r] - block->label[r]) / 2;
 }
 
 static void squares_slope(const fplt__block *block, double *m)
@@ -108,14 +105,13 @@ static const fplt__loss squares = {
 
 /* Huber: comparisons are written so that a NaN stays one */
 
-static double huber_value(const fplt__block *block, double *m)
+static void huber_value(const fplt__block *block, double *m)
 {
-    double delta = block->parameter, sum = 0;
+    double delta = block->parameter;
     for (size_t r = 0; r < block->count; r++) {
         double t = fabs(m[r] - block->label[r]);
-        sum += t > delta ? delta * (t - delta / 2) : t * t / 2;
+        m[r] = t > delta ? delta * (t - delta / 2) : t * t / 2;
     }
-    return sum;
 }
 
 static void huber_slope(const fplt__block *block, double *m)
@@ -138,6 +134,7 @@ static const fplt__loss huber = {
     .help =
         "(m - y)^2 / 2 up to a distance of huber_delta, linear beyond: regression with outliers",
     .tasks = REGRESSION | BINARY,
+    .parameter = "huber-delta",
     .least = 0,
     .most = 1,
     .value = huber_value,
@@ -149,12 +146,10 @@ static const fplt__loss huber = {
 
 /* squared hinge */
 
-static double hinge_value(const fplt__block *block, double *u)
+static void hinge_value(const fplt__block *block, double *u)
 {
-    double sum = 0;
     for (size_t r = 0; r < block->count; r++)
-        sum += 1 + u[r] <= 0 ? 0 : (1 + u[r]) * (1 + u[r]);
-    return sum / 2;
+        u[r] = 1 + u[r] <= 0 ? 0 : (1 + u[r]) * (1 + u[r]) / 2;
 }
 
 static void hinge_slope(const fplt__block *block, double *u)
@@ -183,6 +178,57 @@ static const fplt__loss hinge = {
     .hits = flipped_hits,
 };
 
+/* Poisson: e^m - y m. Past the bound B on the linear predictor the exponential goes on as its
+ * parabola there, so that the second derivative is at most e^B and the loss stays convex. */
+
+static void poisson_value(const fplt__block *block, double *m)
+{
+    double bound = block->parameter, top = exp(bound);
+    for (size_t r = 0; r < block->count; r++) {
+        double past = m[r] - bound;
+        double mean = past > 0 ? top * (1 + past + past * past / 2) : exp(m[r]);
+        m[r] = mean - block->label[r] * m[r];
+    }
+}
+
+static void poisson_slope(const fplt__block *block, double *m)
+{
+    double bound = block->parameter, top = exp(bound);
+    for (size_t r = 0; r < block->count; r++)
+        m[r] = (m[r] > bound ? top * (1 + m[r] - bound) : exp(m[r])) - block->label[r];
+}
+
+static void poisson_curve(const fplt__block *block, double *m)
+{
+    for (size_t r = 0; r < block->count; r++)
+        m[r] = exp(m[r] > block->parameter ? block->parameter : m[r]);
+}
+
+static const fplt__loss poisson = {
+    .name = "poisson",
+    .help = "exp(m) - y m: counts, the logarithm of whose mean is linear",
+    .tasks = REGRESSION,
+    .counts = 1,
+    .parameter = "predictor-bound",
+    .least = 0,
+    .most_of = exp,
+    .value = poisson_value,
+    .slope = poisson_slope,
+    .curve = poisson_curve,
+    .bend = scalar_bend,
+};
+
+static const fplt__loss cox = {
+    .name = "cox",
+    .help = "partial likelihood of survival times, each agent a stratum, ties after Breslow",
+    .tasks = SURVIVAL,
+    .whole = 1,
+    .value = fplt__cox_value,
+    .slope = fplt__cox_slope,
+    .curve = fplt__cox_curve,
+    .bend = fplt__cox_bend,
+};
+
 static const fplt__loss softmax = {
     .name = "softmax",
     .help = "multinomial logistic, one weight vector a class: two classes or more",
@@ -197,4 +243,5 @@ static const fplt__loss softmax = {
     .hits = fplt__softmax_hits,
 };
 
-const fplt__loss *const fplt__losses[] = {&logistic, &softmax, &squares, &huber, &hinge, NULL};
+const fplt__loss *const fplt__losses[] = {&logistic, &softmax, &squares, &huber,
+                                          &hinge,    &poisson, &cox,     NULL};

@@ -16,17 +16,26 @@ typedef struct fplt__block {
     double parameter; /* of the loss */
     size_t count, outputs, stride;
     const double *label;
+    const double *weight; /* of the records, mean 1; NULL: all 1. Only whole losses look at it */
+    double *room;         /* 2 x stride, for whole losses only */
 } fplt__block;
 
 typedef struct fplt__loss {
     const char *name, *help;
-    unsigned tasks;     /* bit 1 << task for those it fits */
-    int flips;          /* margins are of -label times the row, and the label is not used */
-    int classes;        /* one output a class, labels 0, 1, ... */
+    unsigned tasks; /* bit 1 << task for those it fits */
+    int flips;      /* margins are of -label times the row, and the label is not used */
+    int classes;    /* one output a class, labels 0, 1, ... */
+    int counts;     /* labels are at least 0 */
+    /* No sum over records: a block has all of an agent's, the latest times first, and what
+     * `value`, `slope` and `bend` make of a record depends on the others, weights included. */
+    int whole;
+    const char
+        *parameter;     /* the setting that it has beside: huber-delta, predictor-bound; or NULL */
     double least, most; /* bounds of the second derivative in the margin */
+    double (*most_of)(double parameter); /* the same where it depends on the parameter; or NULL */
 
-    double (*value)(const fplt__block *block, double *margins); /* the sum; margins are lost */
-    void (*slope)(const fplt__block *block, double *margins);   /* margins become derivatives */
+    void (*value)(const fplt__block *block, double *margins); /* margins become losses */
+    void (*slope)(const fplt__block *block, double *margins); /* margins become derivatives */
     /* margins become what `bend` needs to replace directions by second derivative times
      * direction */
     void (*curve)(const fplt__block *block, double *margins);

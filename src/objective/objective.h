@@ -29,9 +29,12 @@ typedef struct fplt__objective_kind {
 /* What one agent has. */
 typedef struct fplt__shard {
     fplt__matrix matrix;
-    const double *label; /* borrowed from the objective */
-    const double *norm;  /* of the rows; borrowed likewise */
-    double scale;        /* of f_i: 1, or its share of the rows times the number of agents */
+    const double *label;           /* borrowed from the objective */
+    const double *norm;            /* of the rows; borrowed likewise */
+    const double *weight, *offset; /* of the rows, or NULL; borrowed likewise. Weights have mean 1,
+                                      offsets the sign of their row */
+    double total;                  /* weight of all rows: their number where they have none */
+    double scale; /* of f_i: 1, or its share of the rows times the number of agents */
 } fplt__shard;
 
 struct fplt_objective {
@@ -47,10 +50,11 @@ struct fplt_objective {
     const fplt__regulariser *regulariser;
     fplt_task task;
     double weight, parameter, clip;
+    double most;                       /* bound of the loss's second derivative in the margin */
     size_t features, columns, outputs; /* columns: features, and one for the intercept */
     size_t chunk;                      /* records treated together */
     fplt__shard *shard;                /* owned, as are the arrays it points into: */
-    double *values, *label, *norm;
+    double *values, *label, *norm, *row_weight, *offset;
     size_t *start;
     uint32_t *column;
 

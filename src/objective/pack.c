@@ -3,6 +3,7 @@
 #include "objective/objective.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/memory.h"
 
@@ -62,6 +63,11 @@ static fplt_status read_label(const fplt_objective *o, uint32_t agent, size_t ro
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "agent %u, row %zu: label %g, but two classes are -1 and +1", agent,
                               row, label);
+    if (o->loss->counts && label < 0)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "agent %u, row %zu: label %g, but the loss %s is of counts, at least "
+                              "0",
+                              agent, row, label, o->loss->name);
     if (!o->loss->classes)
         return FPLT_OK;
     if (o->task == FPLT_TASK_BINARY)
@@ -87,12 +93,12 @@ static double pack_dense(fplt__matrix *a, size_t row, const double *from, size_t
     return square;
 }
 
-static double pack_sparse(fplt__matrix *a, size_t row, const fplt_rows *rows, size_t features,
-                          double factor)
+static double pack_sparse(fplt__matrix *a, size_t row, const fplt_rows *rows, size_t from,
+                          size_t features, double factor)
 {
     double square = 0;
     size_t to = a->start[row];
-    for (size_t e = rows->start[row]; e < rows->start[row + 1]; e++, to++) {
+    for (size_t e = rows->start[from]; e < rows->start[from + 1]; e++, to++) {
         a->column[to] = rows->column[e];
         a->value[to] = factor * rows->value[e];
         square += rows->value[e] * rows->value[e];
@@ -105,25 +111,86 @@ static double pack_sparse(fplt__matrix *a, size_t row, const fplt_rows *rows, si
     return square;
 }
 
-static fplt_status pack_shard(const fplt_objective *o, uint32_t agent, const fplt_rows *rows,
-                              fplt__matrix *a, double *labels, double *norms, fplt_error *error)
+/* Places of one agent's rows, borrowed from the objective; weight and offset may be NULL. */
+struct places {
+    double *label, *norm, *weight, *offset;
+};
+
+/* The latest times first, rows of the same time in their order. */
+static int later_first(const void *a, const void *b, void *labels)
+{
+    const size_t *x = a, *y = b;
+    double s = fabs(((const double *)labels)[*x]), t = fabs(((const double *)labels)[*y]);
+    return s != t ? (s < t) - (s > t) : (*x > *y) - (*x < *y);
+}
+
+/* The order in which the loss wants the rows; released with fplt__free. */
+static fplt_status order_rows(const fplt_objective *o, const fplt_rows *rows, size_t **order,
+                              fplt_error *error)
+{
+    fplt_status status =
+        fplt__alloc_into(order, rows->count, sizeof **order, "the order of rows", error);
+    for (size_t r = 0; !status && r < rows->count; r++)
+        (*order)[r] = r;
+    if (!status && o->loss->whole)
+        qsort_r(*order, rows->count, sizeof **order, later_first, (void *)rows->label);
+    return status;
+}
+
+/* Weights with mean 1, so that sums over records are still divided by their number. */
+static double pack_weights(const fplt_rows *rows, const size_t *order, double *weight)
+{
+    double total = 0;
+    if (!rows->weight)
+        return (double)rows->count;
+    for (size_t r = 0; r < rows->count; r++)
+        total += rows->weight[r];
+    for (size_t r = 0; r < rows->count; r++)
+        weight[r] = rows->weight[order[r]] / (total / (double)rows->count);
+    return total;
+}
+
+static fplt_status pack_rows(const fplt_objective *o, uint32_t agent, const fplt_rows *rows,
+                             const size_t *order, fplt__matrix *a, const struct places *to,
+                             fplt_error *error)
 {
     for (size_t r = 0; r < rows->count; r++) {
         double factor;
-        fplt_status status = read_label(o, agent, r, rows->label[r], &factor, &labels[r], error);
+        size_t from = order[r];
+        fplt_status status =
+            read_label(o, agent, from, rows->label[from], &factor, &to->label[r], error);
         if (status)
             return status;
-        double square = rows->dense
-                            ? pack_dense(a, r, rows->dense + r * o->features, o->features, factor)
-                            : pack_sparse(a, r, rows, o->features, factor);
-        norms[r] = sqrt(square + (double)(o->columns - o->features));
-        if (!isfinite(norms[r]))
+        double square =
+            rows->dense ? pack_dense(a, r, rows->dense + from * o->features, o->features, factor)
+                        : pack_sparse(a, r, rows, from, o->features, factor);
+        to->norm[r] = sqrt(square + (double)(o->columns - o->features));
+        if (rows->offset)
+            to->offset[r] = factor * rows->offset[from];
+        if (!isfinite(to->norm[r]))
             return fplt_error_set(error, FPLT_BAD_DATA,
                                   "agent %u, row %zu: a number is not finite, or too large to be "
                                   "squared",
-                                  agent, r);
+                                  agent, from);
     }
     return FPLT_OK;
+}
+
+static fplt_status pack_shard(const fplt_objective *o, uint32_t agent, const fplt_rows *rows,
+                              fplt__shard *shard, const struct places *to, fplt_error *error)
+{
+    size_t *order;
+    fplt_status status = order_rows(o, rows, &order, error);
+    if (status)
+        return status;
+    shard->label = to->label;
+    shard->norm = to->norm;
+    shard->weight = rows->weight ? to->weight : NULL;
+    shard->offset = rows->offset ? to->offset : NULL;
+    shard->total = pack_weights(rows, order, to->weight);
+    status = pack_rows(o, agent, rows, order, &shard->matrix, to, error);
+    fplt__free(order);
+    return status;
 }
 
 fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset, fplt_error *error)
@@ -131,7 +198,12 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
     struct sizes sizes;
     fplt_status status;
     const char *what = "an objective's copy of the data";
+    fplt_rows all = fplt_dataset_all(dataset);
     if ((status = measure(o, dataset, &sizes, error)) ||
+        (all.weight && (status = fplt__alloc_into(&o->row_weight, sizes.rows, sizeof *o->row_weight,
+                                                  what, error))) ||
+        (all.offset &&
+         (status = fplt__alloc_into(&o->offset, sizes.rows, sizeof *o->offset, what, error))) ||
         (status = fplt__alloc_into(&o->shard, o->agents, sizeof *o->shard, what, error)) ||
         (status = fplt__alloc_into(&o->label, sizes.rows, sizeof *o->label, what, error)) ||
         (status = fplt__alloc_into(&o->norm, sizes.rows, sizeof *o->norm, what, error)) ||
@@ -155,11 +227,10 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
             .column = layout == FPLT_SPARSE ? o->column + first_value : NULL,
             .value = layout == FPLT_SPARSE ? o->values + first_value : NULL,
         };
-        shard->label = o->label + first_row;
-        shard->norm = o->norm + first_row;
-        status = pack_shard(o, i, &rows, &shard->matrix, o->label + first_row, o->norm + first_row,
-                            error);
-        if (status)
+        struct places to = {o->label + first_row, o->norm + first_row,
+                            o->row_weight ? o->row_weight + first_row : NULL,
+                            o->offset ? o->offset + first_row : NULL};
+        if ((status = pack_shard(o, i, &rows, shard, &to, error)))
             return status;
         first_row += fplt__padded(rows.count);
         if (layout == FPLT_SPARSE)

@@ -15,6 +15,7 @@
 struct room {
     double *margins, *others;            /* outputs * chunk */
     double *label, *norm;                /* chunk: of a minibatch */
+    double *whole;                       /* 2 * chunk, of a whole loss */
     double *weights, *directions, *sums; /* outputs * columns, used where gathered */
 };
 
@@ -25,7 +26,8 @@ static int gathers(const fplt_objective *o)
 
 static size_t scratch_needed(const fplt_objective *o)
 {
-    return 2 * (o->outputs + 1) * o->chunk + (gathers(o) ? 3 * o->outputs * o->columns : 0);
+    return 2 * (o->outputs + 1) * o->chunk + (gathers(o) ? 3 * o->outputs * o->columns : 0) +
+           (o->loss->whole ? 2 * o->chunk : 0);
 }
 
 static struct room divide(const fplt_objective *o, double *scratch)
@@ -37,6 +39,7 @@ static struct room divide(const fplt_objective *o, double *scratch)
         .others = scratch + block,
         .label = scratch + 2 * block,
         .norm = scratch + 2 * block + o->chunk,
+        .whole = o->loss->whole ? rest : NULL, /* which has one output, so nothing is gathered */
     };
     if (gathers(o)) {
         room.weights = rest;
@@ -72,7 +75,8 @@ static void scatter_add(const fplt_objective *o, const double *sums, double *y)
             y[place(o, k, j)] += sums[k * o->columns + j];
 }
 
-static fplt__block block_at(const fplt_objective *o, const fplt__shard *shard, size_t first)
+static fplt__block block_at(const fplt_objective *o, const fplt__shard *shard,
+                            const struct room *room, size_t first)
 {
     size_t left = shard->matrix.rows - first;
     return (fplt__block){
@@ -82,15 +86,46 @@ static fplt__block block_at(const fplt_objective *o, const fplt__shard *shard, s
         .outputs = o->outputs,
         .stride = o->chunk,
         .label = shard->label + first,
+        .weight = shard->weight ? shard->weight + first : NULL,
+        .room = room->whole,
     };
 }
 
-static void all_margins(const fplt_objective *o, const fplt__shard *shard, size_t first,
-                        const fplt__block *block, const double *weights, double *margins)
+static void all_products(const fplt_objective *o, const fplt__shard *shard, size_t first,
+                         const fplt__block *block, const double *weights, double *margins)
 {
     for (size_t k = 0; k < o->outputs; k++)
         o->kernel->margins(&shard->matrix, first, block->count, weights + k * o->columns,
                            margins + k * block->stride);
+}
+
+/* Margins, the known part of them included. */
+static void all_margins(const fplt_objective *o, const fplt__shard *shard, size_t first,
+                        const fplt__block *block, const double *weights, double *margins)
+{
+    all_products(o, shard, first, block, weights, margins);
+    for (size_t r = 0; shard->offset && r < block->count; r++)
+        margins[r] += shard->offset[first + r];
+}
+
+/* What a record counts, on numbers of it; whole losses have done so themselves. */
+static void weigh_records(const fplt_objective *o, const fplt__block *block, double *numbers)
+{
+    if (!block->weight || o->loss->whole)
+        return;
+    for (size_t k = 0; k < block->outputs; k++)
+        for (size_t r = 0; r < block->count; r++)
+            numbers[k * block->stride + r] *= block->weight[r];
+}
+
+/* Sum of the losses; the margins are lost. */
+static double sum_values(const fplt_objective *o, const fplt__block *block, double *margins)
+{
+    double sum = 0;
+    o->loss->value(block, margins);
+    for (size_t r = 0; r < block->count; r++)
+        sum += block->weight && !o->loss->whole ? block->weight[r] * margins[r] : margins[r];
+    return sum;
 }
 
 static void all_combined(const fplt_objective *o, const fplt__shard *shard, size_t first,
@@ -148,19 +183,20 @@ static fplt_status value_gradient(const fplt_objective *o, uint32_t agent, const
     const double *weights = gather(o, x, room.weights);
     double *sums = gradient ? cleared_sums(o, &room, gradient) : NULL, total = 0;
     for (size_t first = 0; first < records; first += o->chunk) {
-        fplt__block block = block_at(o, shard, first);
+        fplt__block block = block_at(o, shard, &room, first);
         all_margins(o, shard, first, &block, weights, room.margins);
         if (!gradient) {
-            total += o->loss->value(&block, room.margins);
+            total += sum_values(o, &block, room.margins);
             continue;
         }
         if (value) {
             memcpy(room.others, room.margins, o->outputs * o->chunk * sizeof *room.others);
-            total += o->loss->value(&block, room.others);
+            total += sum_values(o, &block, room.others);
         }
         o->loss->slope(&block, room.margins);
         if (o->clip > 0)
             clip_slopes(o, &block, shard->norm + first, room.margins);
+        weigh_records(o, &block, room.margins);
         all_combined(o, shard, first, &block, room.margins, sums);
     }
     if (value)
@@ -194,22 +230,27 @@ static void add_batch(const fplt_objective *o, const fplt__shard *shard, const u
                       size_t count, const double *weights, const struct room *room, double *sums)
 {
     double *slopes = room->margins;
-    fplt__block block = block_at(o, shard, 0);
+    fplt__block block = block_at(o, shard, room, 0);
     block.count = count;
     block.label = room->label;
+    block.weight = NULL;
     for (size_t r = 0; r < count; r++) {
         room->label[r] = shard->label[rows[r]];
         room->norm[r] = shard->norm[rows[r]];
         for (size_t k = 0; k < o->outputs; k++)
             slopes[k * block.stride + r] =
                 row_dot(o, &shard->matrix, rows[r], weights + k * o->columns);
+        if (shard->offset)
+            slopes[r] += shard->offset[rows[r]];
     }
     o->loss->slope(&block, slopes);
     if (o->clip > 0)
         clip_slopes(o, &block, room->norm, slopes);
     for (size_t r = 0; r < count; r++)
         for (size_t k = 0; k < o->outputs; k++)
-            row_axpy(o, &shard->matrix, rows[r], slopes[k * block.stride + r],
+            row_axpy(o, &shard->matrix, rows[r],
+                     shard->weight ? slopes[k * block.stride + r] * shard->weight[rows[r]]
+                                   : slopes[k * block.stride + r],
                      sums + k * o->columns);
 }
 
@@ -218,6 +259,8 @@ static fplt_status batch_gradient(const fplt_objective *o, uint32_t agent, const
                                   double *scratch)
 {
     const fplt__shard *shard = &o->shard[agent];
+    if (o->loss->whole)
+        return FPLT_UNSUPPORTED;
     for (size_t r = 0; r < count; r++)
         if (rows[r] >= shard->matrix.rows)
             return FPLT_BAD_VALUE;
@@ -241,11 +284,12 @@ static fplt_status hessian_times(const fplt_objective *o, uint32_t agent, const 
     const double *directions = gather(o, v, room.directions);
     double *sums = cleared_sums(o, &room, product);
     for (size_t first = 0; first < records; first += o->chunk) {
-        fplt__block block = block_at(o, shard, first);
+        fplt__block block = block_at(o, shard, &room, first);
         all_margins(o, shard, first, &block, weights, room.margins);
-        all_margins(o, shard, first, &block, directions, room.others);
+        all_products(o, shard, first, &block, directions, room.others);
         o->loss->curve(&block, room.margins);
         o->loss->bend(&block, room.margins, room.others);
+        weigh_records(o, &block, room.others);
         all_combined(o, shard, first, &block, room.others, sums);
     }
     if (gathers(o)) {
@@ -267,6 +311,7 @@ static void add_hessian_row(const fplt_objective *o, const fplt__shard *shard, s
     memset(u, 0, o->outputs * o->chunk * sizeof *u);
     fplt__matrix_column(&shard->matrix, first, block->count, column, u + output * o->chunk);
     o->loss->bend(block, room->margins, u);
+    weigh_records(o, block, u);
     if (!gathers(o)) {
         all_combined(o, shard, first, block, u, row);
         return;
@@ -284,12 +329,14 @@ static void add_sparse_record(const fplt_objective *o, const fplt__matrix *a, si
     fplt__block one = *block;
     one.count = 1;
     one.label += in_block;
+    one.weight = block->weight ? block->weight + in_block : NULL;
     for (size_t e = a->start[row]; e < a->start[row + 1]; e++)
         for (size_t k = 0; k < o->outputs; k++) {
             double *to = hessian + place(o, k, a->column[e]) * o->dimension;
             for (size_t l = 0; l < o->outputs; l++)
                 room->others[l * o->chunk] = l == k ? a->value[e] : 0;
             o->loss->bend(&one, room->margins + in_block, room->others);
+            weigh_records(o, &one, room->others);
             for (size_t l = 0; l < o->outputs; l++)
                 for (size_t d = a->start[row]; d < a->start[row + 1]; d++)
                     to[place(o, l, a->column[d])] += room->others[l * o->chunk] * a->value[d];
@@ -317,10 +364,10 @@ static fplt_status whole_hessian(const fplt_objective *o, uint32_t agent, const 
     const double *weights = gather(o, x, room.weights);
     memset(hessian, 0, o->dimension * o->dimension * sizeof *hessian);
     for (size_t first = 0; first < shard->matrix.rows; first += o->chunk) {
-        fplt__block block = block_at(o, shard, first);
+        fplt__block block = block_at(o, shard, &room, first);
         all_margins(o, shard, first, &block, weights, room.margins);
         o->loss->curve(&block, room.margins);
-        if (shard->matrix.layout == FPLT_SPARSE) {
+        if (shard->matrix.layout == FPLT_SPARSE && !o->loss->whole) {
             for (size_t r = 0; r < block.count; r++)
                 add_sparse_record(o, &shard->matrix, first + r, &block, r, &room, hessian);
             continue;
@@ -343,7 +390,7 @@ static fplt_status count_hits(const fplt_objective *o, uint32_t agent, const dou
     const double *weights = gather(o, x, room.weights);
     *hits = 0;
     for (size_t first = 0; first < shard->matrix.rows; first += o->chunk) {
-        fplt__block block = block_at(o, shard, first);
+        fplt__block block = block_at(o, shard, &room, first);
         all_margins(o, shard, first, &block, weights, room.margins);
         *hits += o->loss->hits(&block, room.margins);
     }
@@ -357,8 +404,7 @@ static size_t records_of(const fplt_objective *o, uint32_t agent)
 
 static int has_batches(const fplt_objective *o)
 {
-    (void)o;
-    return 1;
+    return !o->loss->whole;
 }
 
 static void destroy(fplt_objective *o)
@@ -367,6 +413,8 @@ static void destroy(fplt_objective *o)
     fplt__free(o->values);
     fplt__free(o->label);
     fplt__free(o->norm);
+    fplt__free(o->row_weight);
+    fplt__free(o->offset);
     fplt__free(o->start);
     fplt__free(o->column);
 }
@@ -404,11 +452,51 @@ static fplt_status check_numbers(const fplt_objective_settings *settings, fplt_e
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "clip is %g, but it must be finite and above 0, or 0 for no clipping",
                               settings->clip);
-    if (strcmp(settings->loss, "huber") == 0 &&
-        !(settings->huber_delta > 0 && isfinite(settings->huber_delta)))
+    return FPLT_OK;
+}
+
+static double largest_label(const fplt_dataset *dataset)
+{
+    fplt_rows all = fplt_dataset_all(dataset);
+    double most = 0;
+    for (size_t r = 0; r < all.count; r++)
+        most = fmax(most, all.label[r]);
+    return most;
+}
+
+/* What the loss has beside, and what follows from it. */
+static fplt_status choose_parameter(fplt_objective *o, const fplt_objective_settings *settings,
+                                    const fplt_dataset *dataset, fplt_error *error)
+{
+    int huber = o->loss->parameter && strcmp(o->loss->parameter, "huber-delta") == 0;
+    o->parameter = huber ? settings->huber_delta : settings->predictor_bound;
+    if (huber && !(o->parameter > 0 && isfinite(o->parameter)))
         return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "huber_delta is %g, but it must be finite and above 0",
-                              settings->huber_delta);
+                              "huber_delta is %g, but it must be finite and above 0", o->parameter);
+    if (o->loss->counts && o->parameter == 0)
+        o->parameter = fmax(log(largest_label(dataset)), 0) + 1;
+    if (o->loss->counts && !(fabs(o->parameter) <= 700))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "predictor_bound is %g, but it must be between -700 and 700",
+                              o->parameter);
+    o->most = o->loss->most_of ? o->loss->most_of(o->parameter) : o->loss->most;
+    return FPLT_OK;
+}
+
+static fplt_status check_fit(const fplt_objective *o, const fplt_objective_settings *settings,
+                             const fplt_dataset *dataset, fplt_error *error)
+{
+    if (o->loss->whole && settings->intercept)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "the loss %s does not see an intercept: leave it out", o->loss->name);
+    if (o->loss->whole && settings->clip > 0)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "the loss %s is no sum over records, so clip has nothing to clip",
+                              o->loss->name);
+    if (o->loss->classes && fplt_dataset_all(dataset).offset)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "rows have one offset, but the loss %s has one output a class",
+                              o->loss->name);
     return FPLT_OK;
 }
 
@@ -433,6 +521,16 @@ static size_t chunk_for(size_t columns, size_t outputs)
     return rows < FPLT_PANEL ? FPLT_PANEL : rows > FPLT_CHUNK ? FPLT_CHUNK : rows;
 }
 
+static size_t most_rows(const fplt_dataset *dataset)
+{
+    size_t most = 1;
+    for (uint32_t i = 0; i < fplt_dataset_agents(dataset); i++) {
+        size_t rows = fplt_dataset_shard(dataset, i).count;
+        most = rows > most ? rows : most;
+    }
+    return most;
+}
+
 static fplt_status configure(fplt_objective *o, const fplt_objective_settings *settings,
                              const fplt_dataset *dataset, fplt_error *error)
 {
@@ -443,7 +541,9 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
         (status = fplt__kernel_choose(settings->kernel, &o->kernel, error)))
         return status;
     o->task = fplt_dataset_task(dataset);
-    if ((status = check_task(o->loss, o->task, error)))
+    if ((status = check_task(o->loss, o->task, error)) ||
+        (status = check_fit(o, settings, dataset, error)) ||
+        (status = choose_parameter(o, settings, dataset, error)))
         return status;
     o->agents = fplt_dataset_agents(dataset);
     o->features = fplt_dataset_features(dataset);
@@ -452,19 +552,22 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
     o->dimension = o->outputs * o->columns;
     o->intercepts = settings->intercept ? o->outputs : 0;
     o->weight = settings->weight;
-    o->parameter = settings->huber_delta;
     o->clip = settings->clip;
-    o->chunk = chunk_for(o->columns, o->outputs);
+    o->chunk =
+        o->loss->whole ? fplt__padded(most_rows(dataset)) : chunk_for(o->columns, o->outputs);
     o->scratch = scratch_needed(o);
-    o->quadratic = o->loss->least == o->loss->most && o->regulariser->least == o->regulariser->most;
+    o->quadratic = o->loss->least == o->most && !o->loss->whole &&
+                   o->regulariser->least == o->regulariser->most;
     return FPLT_OK;
 }
 
-static void weigh(fplt_objective *o, const fplt_dataset *dataset, int by_rows)
+static void weigh(fplt_objective *o, int by_rows)
 {
-    double mean = (double)fplt_dataset_rows(dataset) / o->agents;
+    double all = 0;
     for (uint32_t i = 0; i < o->agents; i++)
-        o->shard[i].scale = by_rows ? (double)o->shard[i].matrix.rows / mean : 1;
+        all += o->shard[i].total;
+    for (uint32_t i = 0; i < o->agents; i++)
+        o->shard[i].scale = by_rows ? o->shard[i].total / (all / o->agents) : 1;
 }
 
 fplt_status fplt_objective_create(const fplt_objective_settings *settings,
@@ -483,7 +586,7 @@ fplt_status fplt_objective_create(const fplt_objective_settings *settings,
         fplt_objective_destroy(o);
         return status;
     }
-    weigh(o, dataset, settings->weigh_rows);
+    weigh(o, settings->weigh_rows);
     *objective = o;
     return FPLT_OK;
 }

@@ -49,6 +49,12 @@ const char *fplt_loss_name(size_t index, const char **help)
     return NULL;
 }
 
+int fplt_loss_takes_intercept(const char *name)
+{
+    const fplt__loss *loss;
+    return !fplt__loss_find(name, &loss, NULL) && !loss->whole;
+}
+
 const char *fplt_regulariser_name(size_t index, const char **help)
 {
     for (size_t i = 0; fplt__regularisers[i]; i++) {

@@ -29,15 +29,14 @@ static void exponentials(const fplt__block *block, double *m, double *total, dou
         largest[r] = most[r];
 }
 
-double fplt__softmax_value(const fplt__block *block, double *m)
+void fplt__softmax_value(const fplt__block *block, double *m)
 {
-    double own[FPLT_CHUNK], total[FPLT_CHUNK], largest[FPLT_CHUNK], sum = 0;
+    double own[FPLT_CHUNK], total[FPLT_CHUNK], largest[FPLT_CHUNK];
     for (size_t r = 0; r < block->count; r++)
         own[r] = m[(size_t)block->label[r] * block->stride + r];
     exponentials(block, m, total, largest);
     for (size_t r = 0; r < block->count; r++)
-        sum += fplt__log(total[r]) + (largest[r] - own[r]);
-    return sum;
+        m[r] = fplt__log(total[r]) + (largest[r] - own[r]);
 }
 
 void fplt__softmax_curve(const fplt__block *block, double *m)

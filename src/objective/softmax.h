@@ -4,7 +4,7 @@
 
 #include "objective/loss.h"
 
-double fplt__softmax_value(const fplt__block *block, double *margins);
+void fplt__softmax_value(const fplt__block *block, double *margins);
 void fplt__softmax_slope(const fplt__block *block, double *margins);
 void fplt__softmax_curve(const fplt__block *block, double *margins);
 void fplt__softmax_bend(const fplt__block *block, const double *curve, double *directions);

@@ -1,4 +1,4 @@
-/* The data sets of ../shared, as agents' costs. */
+/* Data sets with known minimisers, as agents' costs: those of ../shared, and two generated ones. */
 #ifndef FPLT_TESTS_REAL_H
 #define FPLT_TESTS_REAL_H
 
@@ -8,12 +8,20 @@ struct source {
     const char *name, *path, *label, *labels;
     size_t features;
     uint32_t shards; /* 0: by site */
+    const char *references;
 };
 
+#define REFERENCES SHARED "/data/reference"
+
+enum { HEART_DISEASE, A9A, MUSHROOMS, CLINICS, SHARDS };
+
 static const struct source sources[] = {
-    {"heart_disease", SHARED "/data/heart_disease/heart_disease.csv", "b", NULL, 13, 0},
-    {"a9a", SHARED "/data/libsvm_a9a/a9a", NULL, NULL, 123, 100},
-    {"mushrooms", SHARED "/data/libsvm_mushrooms/mushrooms", NULL, "1=1,2=-1", 112, 100},
+    {"heart_disease", SHARED "/data/heart_disease/heart_disease.csv", "b", NULL, 13, 0, REFERENCES},
+    {"a9a", SHARED "/data/libsvm_a9a/a9a", NULL, NULL, 123, 100, REFERENCES},
+    {"mushrooms", SHARED "/data/libsvm_mushrooms/mushrooms", NULL, "1=1,2=-1", 112, 100,
+     REFERENCES},
+    {"clinics", GOLDEN "/clinics.csv", "b", NULL, 6, 0, GOLDEN},
+    {"shards", GOLDEN "/shards.svm", NULL, NULL, 20, 7, GOLDEN},
 };
 
 static fplt_dataset *read_source(const struct source *source)

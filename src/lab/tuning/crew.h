@@ -3,7 +3,6 @@
 #ifndef FPLT_LAB_TUNING_CREW_H
 #define FPLT_LAB_TUNING_CREW_H
 
-#include "fedplt/compare.h"
 #include "fedplt/status.h"
 
 typedef struct fplt__crew {

@@ -303,7 +303,7 @@ static struct hand hand_make(const problem *p, const char *name, uint32_t cohort
     hand.facts = (fplt_facts){all, AGENTS, cohort, hand.training.epochs, N, 0};
     fplt_algorithm_defaults(hand.algorithm, hand.parameter);
     assert_ok(fplt_algorithm_resolve(hand.algorithm, &hand.facts, hand.parameter, &error), error);
-    hand.shape = fplt_algorithm_shape(hand.algorithm, hand.parameter);
+    hand.shape = fplt_algorithm_shape(hand.algorithm, hand.parameter, N);
     for (uint32_t i = 0; i < AGENTS; i++) {
         fplt_facts own = hand.facts;
         own.curvature = hand.algorithm->common_step ? all : hand.curvature[i];

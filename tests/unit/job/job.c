@@ -100,7 +100,8 @@ static void read_vector(const char *path, double *x, size_t count)
     fclose(file);
 }
 
-static void reaches(const char *eps, const char *h_weight, const char *reference)
+static void reaches(const char *data, size_t n, const char *eps, const char *h_weight,
+                    const char *reference)
 {
     fplt_error error;
     fplt_job *job;
@@ -108,7 +109,7 @@ static void reaches(const char *eps, const char *h_weight, const char *reference
     fplt_result result;
     double x[13], expected[13];
     fplt_settings *settings = settings_for(NULL);
-    set(settings, "data", SHARED "/data/heart_disease/heart_disease.csv");
+    set(settings, "data", data);
     set(settings, "label", "b");
     set(settings, "eps", eps);
     if (h_weight) {
@@ -123,8 +124,8 @@ static void reaches(const char *eps, const char *h_weight, const char *reference
     assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
     assert_int_equal(result.outcome, FPLT_CONVERGED);
     assert_int_equal(fplt_engine_model(engine, x), FPLT_OK);
-    read_vector(reference, expected, 13);
-    for (size_t j = 0; j < 13; j++)
+    read_vector(reference, expected, n);
+    for (size_t j = 0; j < n; j++)
         assert_near(x[j], expected[j], 2e-11);
     fplt_engine_destroy(engine);
     fplt_job_destroy(job);
@@ -136,9 +137,19 @@ static void reaches_known_minimisers(void **state)
 {
     (void)state;
     need_file(SHARED "/data/reference/heart_disease_eps0.5_l2.txt");
-    reaches("0.5", NULL, SHARED "/data/reference/heart_disease_eps0.5_l2.txt");
-    reaches("0.01", NULL, SHARED "/data/reference/heart_disease_eps0.01_l2.txt");
-    reaches("0.5", "0.04", SHARED "/data/reference/heart_disease_eps0.5_l1.txt");
+    const char *data = SHARED "/data/heart_disease/heart_disease.csv";
+    reaches(data, 13, "0.5", NULL, SHARED "/data/reference/heart_disease_eps0.5_l2.txt");
+    reaches(data, 13, "0.01", NULL, SHARED "/data/reference/heart_disease_eps0.01_l2.txt");
+    reaches(data, 13, "0.5", "0.04", SHARED "/data/reference/heart_disease_eps0.5_l1.txt");
+}
+
+static void reaches_minimisers_of_generated_data(void **state)
+{
+    (void)state;
+    const char *data = GOLDEN "/clinics.csv";
+    reaches(data, 6, "0.5", NULL, GOLDEN "/clinics_eps0.5_l2.txt");
+    reaches(data, 6, "0.01", NULL, GOLDEN "/clinics_eps0.01_l2.txt");
+    reaches(data, 6, "0.5", "0.04", GOLDEN "/clinics_eps0.5_l1.txt");
 }
 
 static void divides_and_holds_out(void **state)
@@ -390,6 +401,7 @@ int main(void)
         cmocka_unit_test(choices_are_the_registries),
         cmocka_unit_test(default_is_the_papers_problem),
         cmocka_unit_test(reaches_known_minimisers),
+        cmocka_unit_test(reaches_minimisers_of_generated_data),
         cmocka_unit_test(divides_and_holds_out),
         cmocka_unit_test(intercept_is_free),
         cmocka_unit_test(loss_follows_the_task),

@@ -143,7 +143,7 @@ static void lists(void **state)
     const char *help, *name;
     for (; (name = fplt_loss_name(count, &help)); count++)
         assert_true(strlen(name) > 0 && strlen(help) > 0);
-    assert_int_equal(count, 5);
+    assert_int_equal(count, 7);
     for (count = 0; (name = fplt_regulariser_name(count, &help)); count++)
         assert_true(strlen(name) > 0 && strlen(help) > 0);
     assert_int_equal(count, 3);

@@ -7,7 +7,7 @@
 
 #include "fedplt/privacy.h"
 
-#define CASES SHARED "/vectors/exact_quadratic_cases.csv"
+#define CASES GOLDEN "/exact_quadratic_cases.csv"
 
 enum { MOST_AGENTS = 10, MOST_ROUNDS = 40, MOST_NORMALS = 128, MOST_SEEN = 512 };
 
@@ -239,7 +239,6 @@ static void check_bounds(const struct table *table, const struct run *run)
 static void exact_cases_are_reproduced_and_bounded(void **state)
 {
     (void)state;
-    need_file(CASES);
     struct table table;
     int rows = 0, beyond_paper = 0;
     for (table_open(&table, CASES); table_next(&table); rows++) {
@@ -265,7 +264,7 @@ static void exact_cases_are_reproduced_and_bounded(void **state)
     assert_int_equal(beyond_paper, 1);
 }
 
-/* What the largest figure of the shared cases is: the transmitted z of one row, 1.86 times the
+/* What the largest figure of the exact cases is: the transmitted z of one row, 1.86 times the
  * paper's. */
 static void the_transmitted_z_exceeds_the_papers_figure(void **state)
 {

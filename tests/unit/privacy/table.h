@@ -1,4 +1,4 @@
-/* Comma-separated tables of the shared reference values. */
+/* Comma-separated tables of golden values. */
 #ifndef FPLT_TESTS_PRIVACY_TABLE_H
 #define FPLT_TESTS_PRIVACY_TABLE_H
 

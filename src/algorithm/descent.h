@@ -1,0 +1,49 @@
+/* Descent methods of the coordinator: it alone decides where to go, and the agents say what their costs
+ * are there. A line search lasts over rounds: a round evaluates one point x + t d, which is then
+ * accepted, or t is shortened. All decisions come from the exact sums. */
+#ifndef FPLT_ALGORITHM_DESCENT_H
+#define FPLT_ALGORITHM_DESCENT_H
+
+#include "algorithm/algorithm.h"
+
+/* The coordinator's first vectors and numbers: the accepted point and its gradient, the direction; the
+ * value and the slope at the accepted point, t, and how often it was shortened. */
+enum { FPLT__POINT, FPLT__GRADIENT, FPLT__DIRECTION, FPLT__DESCENT_VECTORS };
+enum { FPLT__VALUE, FPLT__SLOPE, FPLT__LENGTH, FPLT__REFUSED, FPLT__BEGUN, FPLT__DESCENT_NUMBERS };
+
+void fplt__descent_begin(fplt_coordinator *coordinator, const double *start);
+/* x + t d */
+fplt_status fplt__descent_broadcast(const fplt_coordinator *coordinator, const fplt_round *round,
+                                    unsigned exchange, double *down);
+/* The point that the next round looks at; the accepted one where the last look was a refusal. */
+fplt_status fplt__descent_model(const fplt_coordinator *coordinator, double *x);
+
+/* Takes the sums at x + t d. Nonzero: the point is accepted, and the caller now writes a direction and
+ * calls fplt__descent_aim. Zero: it is refused and t shortened. */
+int fplt__descent_arrive(fplt_coordinator *coordinator, const double *gradient, double value);
+/* The direction is written: the next look is at its end. */
+void fplt__descent_aim(fplt_coordinator *coordinator);
+
+/* A symmetric n x n matrix as its lower triangle, row after row: its length in numbers. */
+size_t fplt__triangle(size_t dimension);
+void fplt__triangle_pack(const double *matrix, size_t dimension, double *triangle);
+/* d = -(H + shift I)^-1 g, with more shift where that is not positive definite. `matrix` has room for
+ * n x n numbers. */
+void fplt__newton_aim(fplt_coordinator *coordinator, const double *triangle, double shift,
+                      double *matrix);
+/* The lower triangle of the agent's Hessian at x, and what it costs in gradients. `matrix`: n x n. */
+fplt_status fplt__agent_hessian(fplt_agent *agent, const double *x, double *matrix,
+                                fplt_error *error);
+/* Refuses a dimension whose square is too much to send. */
+fplt_status fplt__check_square(const fplt_facts *facts, const char *name, fplt_error *error);
+
+/* The value and gradient of f_i at x, counted once. */
+fplt_status fplt__agent_value_gradient(fplt_agent *agent, const double *x, double *value,
+                                       double *gradient, fplt_error *error);
+/* Common to them: there is no local training, so gamma is 1/lmax in name only. */
+double fplt__unused_step(const fplt_facts *facts, const double *parameter);
+
+#define FPLT__NO_TRAINING \
+    "it asks an agent for derivatives at the common model: there is no local training"
+
+#endif

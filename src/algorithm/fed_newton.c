@@ -1,0 +1,78 @@
+/* Newton's method on the sum of all costs, for smooth costs of few coordinates with all agents active.
+ *
+ *     down:  x + t d
+ *     agent: sends the gradient, the lower triangle of the Hessian and the value of f_i there
+ *     coordinator: accepts the point or shortens t; d = -H^-1 g, H and g the exact sums */
+#include "algorithm/descent.h"
+
+static const fplt_setting settings[] = {FPLT_SETTINGS_END};
+
+/* The triangle is as many whole vectors as it fills; the rest travels with the value as scalars. */
+static void reshape(const double *parameter, size_t dimension, fplt_shape *shape)
+{
+    (void)parameter;
+    size_t numbers = fplt__triangle(dimension);
+    shape->work = (unsigned)dimension;
+    shape->vectors = FPLT__DESCENT_VECTORS + (unsigned)dimension;
+    shape->exchange[0].up = 1 + (unsigned)(numbers / dimension);
+    shape->exchange[0].up_scalars = 1 + (unsigned)(numbers % dimension);
+}
+
+static fplt_status check(const fplt_facts *facts, const double *parameter, fplt_error *error)
+{
+    (void)parameter;
+    return fplt__check_square(facts, "fed-newton", error);
+}
+
+static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned exchange,
+                         const double *x, double *up, fplt_error *error)
+{
+    (void)round;
+    (void)exchange;
+    size_t n = agent->dimension;
+    double *value = up + n + fplt__triangle(n);
+    fplt_status status = fplt__agent_value_gradient(agent, x, value, up, error);
+    if (!status)
+        status = fplt__agent_hessian(agent, x, agent->work, error);
+    if (!status)
+        fplt__triangle_pack(agent->work, n, up + n);
+    return status;
+}
+
+static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsigned exchange,
+                   const double *sum)
+{
+    (void)round;
+    (void)exchange;
+    size_t n = coordinator->dimension;
+    if (fplt__descent_arrive(coordinator, sum, sum[n + fplt__triangle(n)]))
+        fplt__newton_aim(coordinator, sum + n, 0, coordinator->vector + FPLT__DESCENT_VECTORS * n);
+}
+
+const fplt_algorithm fplt__fed_newton = {
+    .name = "fed-newton",
+    .title = "Newton at the coordinator",
+    .reference = "Newton's method on the exact sum of the agents' gradients and Hessians",
+    .shape = {.numbers = FPLT__DESCENT_NUMBERS,
+              .exchanges = 1,
+              .exchange = {{.down = 1}},
+              .local_model = -1},
+    .allows = FPLT_NEEDS_CERTAINTY,
+    .no_minimiser = FPLT__NO_TRAINING,
+    .no_random = FPLT__NO_TRAINING,
+    .no_partial = "its step is Newton's for the sum of all costs; use fed-plt",
+    .no_privacy = "it sends the bare gradient and Hessian of the agent's cost; use fed-plt",
+    .paper.epochs = "none",
+    .paper.problems = "non-convex",
+    .settings = settings,
+    .common_step = 1,
+    .step_rule = "not used: the coordinator searches the step",
+    .reshape = reshape,
+    .check = check,
+    .step = fplt__unused_step,
+    .begin_coordinator = fplt__descent_begin,
+    .broadcast = fplt__descent_broadcast,
+    .local = local,
+    .absorb = absorb,
+    .model = fplt__descent_model,
+};

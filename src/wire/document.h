@@ -1,0 +1,82 @@
+/* The documents that all sides agree on: a proposal, made before any fact is known, and the plan, which
+ * is the proposal and every resolved value. Canonical JSON: UTF-8, keys sorted, no blanks, reals as
+ * C99 hexadecimal strings, 64-bit numbers that may pass 2^53 as decimal strings. Reading refuses
+ * what is not canonical, unknown, repeated and missing keys, and more than
+ * 64 kB + 1 kB x (members + columns). */
+#ifndef FPLT_WIRE_DOCUMENT_H
+#define FPLT_WIRE_DOCUMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fedplt/status.h"
+#include "fedplt/steps.h"
+#include "wire/hash.h"
+#include "wire/message.h"
+
+/* A setting by name, as a person would write it. */
+typedef struct fplt__pair {
+    char *name, *value; /* owned */
+} fplt__pair;
+
+typedef struct fplt__proposal {
+    char federation[FPLT__NAME];
+    uint32_t run;           /* of the federation: 1, 2, ... */
+    uint8_t nonce[16];      /* random: no two runs share a hash */
+    fplt__digest authority; /* SHA-256 of the authority's certificate */
+    uint32_t members;
+    char (*roster)[FPLT__NAME]; /* owned; position is the identity */
+    size_t settings, privacies;
+    fplt__pair *setting; /* owned; the section `train`, names sorted */
+    fplt__pair *privacy; /* owned; the section `privacy`; none: off */
+    uint32_t columns;
+    char *schema;    /* owned; canonical JSON of the schema, not looked into here; "null": none */
+    uint32_t quorum; /* 0: auto */
+} fplt__proposal;
+
+typedef struct fplt__agreement {
+    fplt__proposal proposal;
+    fplt_plan plan; /* what hub and node are made from; agents is the roster */
+    size_t resolves;
+    fplt__pair *resolved;     /* owned; every setting that was auto, as resolved; names sorted */
+    uint64_t *records;        /* owned; one a member */
+    fplt_curvature curvature; /* of all, or public bounds */
+    uint64_t rounds;
+    uint32_t quorum;         /* of the roster's rule; 0: more than half of each cohort */
+    uint32_t evaluate_every; /* rounds; 0: only at the end */
+    int criterion_at_mean;   /* of the agents' models, as the engine does; else at the model */
+    int score;               /* held-out rows are scored too */
+    double tolerance, change;
+    int relative;
+    /* Privacy: */
+    int private;  /* nothing is measured, nothing but kinds 1, 2, 3 and 8 travels */
+    uint64_t cap; /* rounds an agent may compute: rounds + spare; without privacy 0, no cap */
+    double *tau;  /* owned; noise of each member, 0 without privacy */
+    double *rate; /* owned; what a computed round costs each member (Renyi rate mu^2/2) */
+    /* Of every column, where the schema standardises by the facts; else shifts is 0. */
+    uint32_t shifts;
+    double *shift, *scale;  /* owned */
+    fplt__digest start;     /* of the start vector's bytes (GET /start); zeros: the zero vector */
+    char kernel[32];        /* pinned, or empty */
+    fplt__digest continues; /* the plan whose last model is the start; zeros: none */
+} fplt__agreement;
+
+/* As sent: to be released with fplt__free. Strings are checked: names are [a-z0-9-]{1,40}. */
+fplt_status fplt__proposal_text(const fplt__proposal *proposal, char **text, fplt_error *error);
+fplt_status fplt__proposal_read(const void *text, size_t size, fplt__proposal *proposal,
+                                fplt_error *error);
+void fplt__proposal_clear(fplt__proposal *proposal);
+
+fplt_status fplt__agreement_text(const fplt__agreement *agreement, char **text, fplt_error *error);
+/* Also refuses an algorithm that does not exist, parameters outside their rows, and arrays that do not
+ * have one entry a member or column. */
+fplt_status fplt__agreement_read(const void *text, size_t size, fplt__agreement *agreement,
+                                 fplt_error *error);
+void fplt__agreement_clear(fplt__agreement *agreement);
+
+/* [a-z0-9-]{1,40} */
+int fplt__name_is_legal(const char *name);
+/* NULL where it is not among them. */
+const char *fplt__pair_find(const fplt__pair *pairs, size_t count, const char *name);
+
+#endif

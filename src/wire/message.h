@@ -1,0 +1,102 @@
+/* The small messages, as JSON (at most 64 kB, 8 deep; unknown and repeated keys are refused): reports,
+ * the answer to a join, consent, errors; and the proof that goes in a header. */
+#ifndef FPLT_WIRE_MESSAGE_H
+#define FPLT_WIRE_MESSAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fedplt/status.h"
+#include "wire/hash.h"
+
+enum { FPLT__MESSAGE_LIMIT = 64 << 10, FPLT__WORD = 24, FPLT__SENTENCE = 512, FPLT__NAME = 41 };
+
+/* What the coordinator had committed of a member when it answered: a receipt, under a key that only
+ * the coordinator has. An agent stores the newest and returns it; a coordinator that meets one ahead
+ * of its own database knows that the database is an old copy. */
+typedef struct fplt__proof {
+    uint32_t leg;
+    uint64_t round, version;
+    fplt__digest chain;
+    fplt__digest
+        mac; /* crypto_auth of (plan, u32 identity, u32 leg, u64 round, u64 version, chain) */
+} fplt__proof;
+
+void fplt__proof_sign(fplt__proof *proof, const fplt__digest *plan, uint32_t identity,
+                      const uint8_t key[32]);
+int fplt__proof_valid(const fplt__proof *proof, const fplt__digest *plan, uint32_t identity,
+                      const uint8_t key[32]);
+/* As the header Fedplt-Proof has it: leg.round.version.chain.mac, decimal and hexadecimal. */
+enum { FPLT__PROOF_TEXT = 10 + 20 + 20 + 64 + 64 + 5 };
+void fplt__proof_text(const fplt__proof *proof, char text[FPLT__PROOF_TEXT]);
+int fplt__proof_read(const char *text, fplt__proof *proof); /* 0: not one */
+
+/* What an agent has on disk, and nothing else. */
+typedef struct fplt__report {
+    fplt__digest plan;
+    uint32_t leg;
+    uint64_t version;
+    fplt__digest chain;
+    int has_staged, has_enrolled, has_proof, has_trouble, has_charged;
+    struct {
+        uint64_t round;
+        fplt__digest digest; /* fplt__work_digest of the messages stored */
+    } staged;
+    struct {
+        uint32_t leg;
+        fplt__digest digest; /* fplt__work_digest of the enrolment */
+    } enrolled;
+    fplt__proof proof;
+    struct {
+        uint64_t round;
+        char word[FPLT__WORD]; /* diverged, spent, failed, ... */
+        char sentence[FPLT__SENTENCE];
+    } trouble;
+    struct {
+        double rate;      /* the sum of rates over all runs of this ledger */
+        fplt__digest mac; /* crypto_auth of its eight bytes under the agent's own ledger key */
+    } charged;
+} fplt__report;
+
+fplt_status fplt__report_text(const fplt__report *report, char **text, fplt_error *error);
+fplt_status fplt__report_read(const void *text, size_t size, fplt__report *report,
+                              fplt_error *error);
+
+/* The answer to a join. */
+typedef struct fplt__joined {
+    uint64_t session;
+    uint32_t identity;
+    fplt__digest document; /* the proposal or plan that GET /plan gives */
+    int planned;           /* whether that is the plan */
+    int has_charged;       /* the largest `charged` this coordinator has seen of the member */
+    double charged;
+    fplt__digest charged_mac;
+} fplt__joined;
+
+fplt_status fplt__joined_text(const fplt__joined *joined, char **text, fplt_error *error);
+fplt_status fplt__joined_read(const void *text, size_t size, fplt__joined *joined,
+                              fplt_error *error);
+
+/* Agreement to a document, or a refusal with its reason. `records` counts with the proposal. */
+typedef struct fplt__consent {
+    fplt__digest document;
+    int agreed;
+    uint64_t records;
+    char sentence[FPLT__SENTENCE];
+} fplt__consent;
+
+fplt_status fplt__consent_text(const fplt__consent *consent, char **text, fplt_error *error);
+fplt_status fplt__consent_read(const void *text, size_t size, fplt__consent *consent,
+                               fplt_error *error);
+
+/* {"error":word,"final":bool,"sentence":text} */
+typedef struct fplt__fault {
+    char word[FPLT__WORD];
+    int final; /* repeating it is of no use */
+    char sentence[FPLT__SENTENCE];
+} fplt__fault;
+
+fplt_status fplt__fault_text(const fplt__fault *fault, char **text, fplt_error *error);
+fplt_status fplt__fault_read(const void *text, size_t size, fplt__fault *fault, fplt_error *error);
+
+#endif
