@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char fplt__certificate_schema[] = {
+#include "promise/certificate_schema.h"
+    0};
+
 enum { DEEPEST = 512 };
 
 struct check {
