@@ -97,7 +97,9 @@ enum fplt_allowance {
     FPLT_ALLOWS_PARTIAL = 4,
     FPLT_ALLOWS_COMPOSITE = 8, /* h != 0 */
     FPLT_ALLOWS_PRIVACY = 16,  /* a privacy claim for noisy training */
-    FPLT_NEEDS_CERTAINTY = 32  /* takes no solver that draws random numbers */
+    FPLT_NEEDS_CERTAINTY = 32, /* takes no solver that draws random numbers */
+    FPLT_ALLOWS_ANY_START =
+        64 /* right from whatever agents keep: one may begin anew among the others */
 };
 
 typedef struct fplt_algorithm {
@@ -134,8 +136,12 @@ typedef struct fplt_algorithm {
      * a second; writes `staged`. Optional when nothing is kept or all starts at zero. */
     void (*begin)(fplt_agent *agent, const double *start, const double *second);
     void (*begin_coordinator)(fplt_coordinator *coordinator, const double *start);
-    /* Optional. */
+    /* Optional: the scalars of a round. */
     void (*plan)(const fplt_coordinator *coordinator, fplt_round *round);
+    /* Optional: the local epochs of a round where they are drawn; all sides draw them alike. */
+    uint32_t (*length)(const double *parameter, fplt_stream *shared);
+    /* Optional: whether a round with so many members is void when one of them is missing. */
+    int (*whole)(const double *parameter, uint32_t active);
     /* `down` has room for the vectors of the exchange, or of the finish when exchange equals
      * shape.exchanges. */
     fplt_status (*broadcast)(const fplt_coordinator *coordinator, const fplt_round *round,

@@ -183,6 +183,12 @@ FPLT_API fplt_status fplt_dataset_split(const fplt_dataset *dataset, double frac
                                         fplt_dataset **train, fplt_dataset **test,
                                         fplt_error *error);
 
+/* The same where the data set's agents are number `first`, first + 1, ... of a federation: each has
+ * the rows held out that it would have among all. */
+FPLT_API fplt_status fplt_dataset_split_from(const fplt_dataset *dataset, uint32_t first,
+                                             double fraction, uint64_t seed, fplt_dataset **train,
+                                             fplt_dataset **test, fplt_error *error);
+
 /* What was done to the columns and rows, so that the same can be done to other data: first
  * a_j <- (a_j - mean_j) / scale_j, then rows longer than `radius` are shortened to it. */
 typedef struct fplt_transform {

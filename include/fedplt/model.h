@@ -8,6 +8,7 @@
 #include "fedplt/data.h"
 #include "fedplt/engine.h"
 #include "fedplt/job.h"
+#include "fedplt/report.h"
 #include "fedplt/status.h"
 
 #ifdef __cplusplus
@@ -74,11 +75,24 @@ FPLT_API fplt_status fplt_model_dataset(const fplt_model *model, const char *con
 
 /* On rows that were transformed. Each array may be NULL: `scores` has count x outputs, and
  * `probabilities` count x classes (FPLT_UNSUPPORTED unless fplt_model_has_probabilities);
- * `predicted` has count: the number of the class, or the score itself in regression. */
+ * `predicted` has count: the number of the class, or the score itself in regression; the expected
+ * count with the loss poisson, the hazard relative to a row of zeros with cox. */
 FPLT_API fplt_status fplt_model_predict(const fplt_model *model, const fplt_rows *rows,
                                         double *scores, double *probabilities, double *predicted,
                                         fplt_error *error);
 FPLT_API int fplt_model_has_probabilities(const fplt_model *model);
+
+/* Other programs' forms: `form` is onnx (a graph on the columns as the file has them, categories as
+ * columns of 0 and 1, named in its metadata; its coefficients are single precision) or csv (the table
+ * below). The file appears whole or not at all. */
+FPLT_API fplt_status fplt_model_export(const fplt_model *model, const char *form, const char *path,
+                                       fplt_error *error);
+/* What exists: form number `index` and one line of help; NULL past the last. */
+FPLT_API const char *fplt_export_list(size_t index, const char **help);
+/* Coefficients by name, as the model has them and in the units of the file, before columns were
+ * standardised (missing where rows were shortened, which no coefficient can undo). */
+FPLT_API fplt_status fplt_model_coefficients(const fplt_model *model, fplt_table **table,
+                                             fplt_error *error);
 
 /* How well; NaN where a measure has no meaning (AUC with one class only, accuracy in regression). */
 typedef struct fplt_quality {

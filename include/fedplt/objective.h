@@ -29,6 +29,10 @@ typedef struct fplt_objective_settings {
     /* poisson: exp goes on as a parabola above this linear predictor, so that the cost is smooth;
      * 0: one more than the logarithm of the largest label there is, at least 1 */
     double predictor_bound;
+    /* with weigh_rows, where the data set has not all agents of a federation: how many there are,
+     * and the sum of all their rows' weights (1 each where rows have none); 0: it has all */
+    uint32_t all_agents;
+    double all_weight;
 } fplt_objective_settings;
 
 /* logistic, ridge of weight 0.5, nothing else. */

@@ -36,6 +36,22 @@ FPLT_API size_t fplt_plan_up(const fplt_plan *plan, unsigned exchange);
 FPLT_API size_t fplt_plan_words(const fplt_plan *plan, unsigned exchange);
 FPLT_API size_t fplt_plan_enrol_words(const fplt_plan *plan);
 
+/* Plans, rounds, hubs and nodes as bytes, for other processes and other days: little-endian, a version
+ * byte first. Encoding returns the bytes needed, and writes nothing where `room` is less. Decoding
+ * refuses, with a sentence, what has another version, size or shape. */
+FPLT_API size_t fplt_plan_encode(const fplt_plan *plan, void *bytes, size_t room);
+FPLT_API fplt_status fplt_plan_decode(const void *bytes, size_t size, fplt_plan *plan,
+                                      fplt_error *error);
+
+/* A round as every side can make it from the plan: only the scalars (of the shape; NULL where there
+ * are none) must travel. Epochs and common randomness follow from the seed. */
+FPLT_API void fplt_round_make(const fplt_plan *plan, uint64_t number, uint32_t active,
+                              uint32_t position, const double *scalars, fplt_round *round);
+FPLT_API size_t fplt_round_encode(const fplt_plan *plan, const fplt_round *round, void *bytes,
+                                  size_t room);
+FPLT_API fplt_status fplt_round_decode(const fplt_plan *plan, const void *bytes, size_t size,
+                                       fplt_round *round, fplt_error *error);
+
 typedef struct fplt_hub fplt_hub;
 
 /* `prox` is borrowed; NULL is h = 0. `start` NULL is the zero vector. */
@@ -45,6 +61,11 @@ FPLT_API void fplt_hub_destroy(fplt_hub *hub);
 
 /* An agent's initial mirrored vectors, once an agent of the roster, before the first round. */
 FPLT_API fplt_status fplt_hub_enrol(fplt_hub *hub, const uint64_t *words);
+/* The same for all agents at once, where each begins at `start` (NULL: zero), model and z alike. */
+FPLT_API fplt_status fplt_hub_enrol_all(fplt_hub *hub, const double *start, fplt_error *error);
+/* Clears the running sums: all agents must be enrolled again. With a `start` the coordinator's own
+ * vectors begin again there too. */
+FPLT_API void fplt_hub_restart(fplt_hub *hub, const double *start);
 
 FPLT_API void fplt_hub_plan(const fplt_hub *hub, uint64_t number, uint32_t active,
                             fplt_round *round);
@@ -55,6 +76,11 @@ FPLT_API fplt_status fplt_hub_absorb(fplt_hub *hub, const fplt_round *round, uns
 /* Drops what was received in the exchange at hand: the round ends without effect. */
 FPLT_API void fplt_hub_abandon(fplt_hub *hub);
 FPLT_API fplt_status fplt_hub_model(const fplt_hub *hub, double *x);
+/* Vectors, numbers and running sums; what was received in an exchange at hand is not part of it, and
+ * decoding drops it. */
+FPLT_API size_t fplt_hub_encode(const fplt_hub *hub, void *bytes, size_t room);
+FPLT_API fplt_status fplt_hub_decode(fplt_hub *hub, const void *bytes, size_t size,
+                                     fplt_error *error);
 /* The running sums, as words: what the agents' own mirrored vectors must add up to. */
 FPLT_API void fplt_hub_totals(const fplt_hub *hub, uint64_t *words);
 
@@ -70,23 +96,48 @@ typedef struct fplt_node_settings {
     uint32_t cohort;          /* expected number of active agents a round */
     const double *start, *second;
     const fplt_noise_source *noise; /* borrowed; NULL: simulated noise */
+    uint64_t cap; /* rounds it may compute, counting those computed again; 0: no cap */
 } fplt_node_settings;
+
+/* Numbers of a measurement behind the gradient: value, hits, records, and 1 where hits mean
+ * something. */
+enum { FPLT_MEASURES = 4 };
 
 FPLT_API fplt_status fplt_node_create(const fplt_plan *plan, const fplt_node_settings *settings,
                                       fplt_node **node, fplt_error *error);
 FPLT_API void fplt_node_destroy(fplt_node *node);
 
 FPLT_API fplt_status fplt_node_enrol(fplt_node *node, uint64_t *words);
-/* Trains and writes what to send. Calling it again for the same round begins again from the
- * accepted state. */
+/* Trains from the accepted state and writes what to send. Asked again for the latest round it writes
+ * the same words without computing. FPLT_BAD_VALUE, and nothing computed: an older round, the latest
+ * with another content (fplt_node_drop it first), an exchange out of turn, or a round past the cap. */
 FPLT_API fplt_status fplt_node_train(fplt_node *node, const fplt_round *round, unsigned exchange,
                                      const double *down, uint64_t *words, fplt_error *error);
+/* Forgets the answer to the latest round, which may then be asked for again. */
+FPLT_API void fplt_node_drop(fplt_node *node);
+/* Begins again at `start` (NULL: zero), model and z alike. */
+FPLT_API fplt_status fplt_node_restart(fplt_node *node, const double *start, fplt_error *error);
 FPLT_API void fplt_node_finish(fplt_node *node, const fplt_round *round, const double *down);
 /* The staged state takes effect. */
 FPLT_API void fplt_node_accept(fplt_node *node);
 /* The accepted vectors: shape.kept x dimension. */
 FPLT_API const double *fplt_node_kept(const fplt_node *node);
 FPLT_API double fplt_node_gradients(const fplt_node *node);
+
+/* What a criterion is made from, at x: dimension + FPLT_MEASURES numbers as words. Without noise: not
+ * for runs that promise privacy. */
+FPLT_API fplt_status fplt_node_measure(fplt_node *node, const double *x, uint64_t *words,
+                                       fplt_error *error);
+/* The agent's own model as words; FPLT_UNSUPPORTED where it keeps none. */
+FPLT_API fplt_status fplt_node_local_model(fplt_node *node, uint64_t *words, fplt_error *error);
+/* The Hessian of its cost at x, dimension x dimension numbers as words. Without noise, too. */
+FPLT_API fplt_status fplt_node_information(fplt_node *node, const double *x, uint64_t *words,
+                                           fplt_error *error);
+
+/* Vectors kept, staged and held, and what was answered. */
+FPLT_API size_t fplt_node_encode(const fplt_node *node, void *bytes, size_t room);
+FPLT_API fplt_status fplt_node_decode(fplt_node *node, const void *bytes, size_t size,
+                                      fplt_error *error);
 
 #ifdef __cplusplus
 }

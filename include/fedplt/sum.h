@@ -50,6 +50,20 @@ FPLT_API fplt_status fplt_sum_add_words(fplt_sum *sum, size_t first, const uint6
 FPLT_API fplt_status fplt_sum_add_part(fplt_sum *sum, size_t first, const fplt_sum *other,
                                        size_t from, size_t count);
 
+/* A sum to which only words (and parts of such sums) are added: 16 bytes a number instead of 32, and
+ * several times as fast. fplt_sum_add and fplt_sum_add_change refuse it. */
+FPLT_API fplt_status fplt_sum_create_words(size_t length, int exponent, fplt_sum **sum,
+                                           fplt_error *error);
+
+/* Such integers without their common zeros and signs, exactly, for the wire: at most
+ * fplt_words_most(count) bytes. Returns the bytes needed; what does not fit into `room` is not
+ * written. */
+FPLT_API size_t fplt_words_most(size_t count);
+FPLT_API size_t fplt_words_pack(const uint64_t *words, size_t count, void *bytes, size_t room);
+/* Refuses what fplt_words_pack does not write, a byte too many or too few. */
+FPLT_API fplt_status fplt_words_unpack(const void *bytes, size_t size, uint64_t *words,
+                                       size_t count, fplt_error *error);
+
 /* Rounds each number to the grid of 2^-64 in place, so that adding it to a sum loses nothing. */
 FPLT_API void fplt_grid_round(double *x, size_t count);
 

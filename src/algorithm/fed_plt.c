@@ -78,8 +78,8 @@ const fplt_algorithm fplt__fed_plt = {
               .exchanges = 1,
               .exchange = {{.down = 1}},
               .local_model = X},
-    .allows =
-        FPLT_ALLOWS_MINIMISER | FPLT_ALLOWS_PARTIAL | FPLT_ALLOWS_COMPOSITE | FPLT_ALLOWS_PRIVACY,
+    .allows = FPLT_ALLOWS_MINIMISER | FPLT_ALLOWS_PARTIAL | FPLT_ALLOWS_COMPOSITE |
+              FPLT_ALLOWS_PRIVACY | FPLT_ALLOWS_ANY_START,
     .paper.agent = 2,
     .paper.coordinator = 1,
     .paper.epochs = ">= 1",

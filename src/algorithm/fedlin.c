@@ -74,7 +74,7 @@ const fplt_algorithm fplt__fedlin = {
               .exchanges = 2,
               .exchange = {{.down = 1, .up = 1}, {.down = 1, .up = 1}},
               .local_model = -1},
-    .allows = FPLT_ALLOWS_ACCELERATED,
+    .allows = FPLT_ALLOWS_ACCELERATED | FPLT_ALLOWS_ANY_START,
     .no_minimiser =
         "its local cost f_i(w) + <g - G_i, w> is meant to be followed for a few gradient "
         "steps, and to minimise it diverges on unlike agents (the accelerated solvers "

@@ -54,7 +54,7 @@ const fplt_algorithm fplt__fedpd = {
               .exchanges = 1,
               .exchange = {{.down = 1, .up = 1}},
               .local_model = X},
-    .allows = FPLT_ALLOWS_MINIMISER | FPLT_ALLOWS_PRIVACY,
+    .allows = FPLT_ALLOWS_MINIMISER | FPLT_ALLOWS_PRIVACY | FPLT_ALLOWS_ANY_START,
     .no_partial = "its model is the mean over all of x_i + eta lambda_i, of which the coordinator "
                   "keeps no copy",
     .paper.agent = 2,

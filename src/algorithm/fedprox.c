@@ -45,7 +45,8 @@ const fplt_algorithm fplt__fedprox = {
     .reference = "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in "
                  "Heterogeneous Networks (2020)",
     .shape = {.vectors = 1, .exchanges = 1, .exchange = {{.down = 1, .up = 1}}, .local_model = -1},
-    .allows = FPLT_ALLOWS_MINIMISER | FPLT_ALLOWS_PARTIAL | FPLT_ALLOWS_PRIVACY,
+    .allows =
+        FPLT_ALLOWS_MINIMISER | FPLT_ALLOWS_PARTIAL | FPLT_ALLOWS_PRIVACY | FPLT_ALLOWS_ANY_START,
     .paper.epochs = ">= 1",
     .paper.problems = "non-convex; biased for more than one epoch",
     .settings = settings,

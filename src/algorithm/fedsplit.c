@@ -75,7 +75,7 @@ const fplt_algorithm fplt__fedsplit = {
               .exchanges = 1,
               .exchange = {{.down = 1}},
               .local_model = -1},
-    .allows = FPLT_ALLOWS_MINIMISER | FPLT_ALLOWS_PRIVACY,
+    .allows = FPLT_ALLOWS_MINIMISER | FPLT_ALLOWS_PRIVACY | FPLT_ALLOWS_ANY_START,
     .no_partial =
         "it was stated and analysed with all agents active; fed-plt is the same splitting "
         "with partial participation",

@@ -34,10 +34,9 @@ static double step(const fplt_facts *facts, const double *parameter)
     return 1 / facts->curvature.highest;
 }
 
-static void plan(const fplt_coordinator *coordinator, fplt_round *round)
+static uint32_t length(const double *parameter, fplt_stream *shared)
 {
-    fplt_stream shared = round->shared;
-    round->epochs = fplt__random_length(&shared, coordinator->parameter[P]);
+    return fplt__random_length(shared, parameter[P]);
 }
 
 static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned exchange,
@@ -81,7 +80,7 @@ const fplt_algorithm fplt__scaffnew = {
     .choose = choose,
     .step = step,
     .begin_coordinator = fplt__begin_model,
-    .plan = plan,
+    .length = length,
     .broadcast = fplt__broadcast_model,
     .local = local,
     .absorb = fplt__absorb_mean,

@@ -110,7 +110,7 @@ const fplt_algorithm fplt__scaffold = {
               .exchanges = 1,
               .exchange = {{.down = 2, .up = 1}},
               .local_model = -1},
-    .allows = FPLT_ALLOWS_PARTIAL | FPLT_ALLOWS_PRIVACY,
+    .allows = FPLT_ALLOWS_PARTIAL | FPLT_ALLOWS_PRIVACY | FPLT_ALLOWS_ANY_START,
     .no_minimiser =
         "its control variate c_i divides by the step size gamma of a plain gradient step",
     .paper.epochs = ">= 1",

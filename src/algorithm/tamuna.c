@@ -78,10 +78,14 @@ static double step(const fplt_facts *facts, const double *parameter)
     return 1 / facts->curvature.highest;
 }
 
-static void plan(const fplt_coordinator *coordinator, fplt_round *round)
+static uint32_t length(const double *parameter, fplt_stream *shared)
 {
-    fplt_stream shared = round->shared;
-    round->epochs = fplt__random_length(&shared, coordinator->parameter[P]);
+    return fplt__random_length(shared, parameter[P]);
+}
+
+static int whole(const double *parameter, uint32_t active)
+{
+    return holders(parameter, active) < active;
 }
 
 /* The finaliser of SplitMix64 [Steele, Lea and Flood 2014]. */
@@ -120,7 +124,7 @@ static struct share share_of(const fplt_agent *agent, const fplt_round *round)
     struct share share = {.c = round->active, .s = holders(agent->parameter, round->active)};
     if (share.s < share.c) {
         fplt_stream shared = round->shared;
-        fplt__random_length(&shared, agent->parameter[P]); /* drawn by plan */
+        length(agent->parameter, &shared); /* drawn already */
         share.slot = fplt__tamuna_slot(&shared, round->position, round->active);
     }
     return share;
@@ -186,7 +190,8 @@ const fplt_algorithm fplt__tamuna = {
     .check = check,
     .step = step,
     .begin_coordinator = fplt__begin_model,
-    .plan = plan,
+    .length = length,
+    .whole = whole,
     .broadcast = fplt__broadcast_model,
     .local = local,
     .absorb = absorb,

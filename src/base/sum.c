@@ -30,10 +30,10 @@ struct fplt_sum {
     unsigned pending; /* additions since the last spill */
     double scale;     /* 2^(-64 - exponent) */
     wide *total;
-    int64_t *high, *low;
+    int64_t *high, *low; /* NULL: words only */
 };
 
-fplt_status fplt_sum_create(size_t length, int exponent, fplt_sum **out, fplt_error *error)
+static fplt_status create(size_t length, int exponent, int limbs, fplt_sum **out, fplt_error *error)
 {
     *out = NULL;
     if (exponent < -512 || exponent > 512)
@@ -46,14 +46,27 @@ fplt_status fplt_sum_create(size_t length, int exponent, fplt_sum **out, fplt_er
     sum->length = length;
     sum->exponent = exponent;
     sum->scale = ldexp(1.0, FPLT_SUM_EXPONENT - exponent);
-    if ((status = fplt__alloc_into(&sum->total, length, sizeof *sum->total, "a sum", error)) ||
-        (status = fplt__alloc_into(&sum->high, length, sizeof *sum->high, "a sum", error)) ||
-        (status = fplt__alloc_into(&sum->low, length, sizeof *sum->low, "a sum", error))) {
+    status = fplt__alloc_into(&sum->total, length, sizeof *sum->total, "a sum", error);
+    if (!status && limbs)
+        status = fplt__alloc_into(&sum->high, length, sizeof *sum->high, "a sum", error);
+    if (!status && limbs)
+        status = fplt__alloc_into(&sum->low, length, sizeof *sum->low, "a sum", error);
+    if (status) {
         fplt_sum_destroy(sum);
         return status;
     }
     *out = sum;
     return FPLT_OK;
+}
+
+fplt_status fplt_sum_create(size_t length, int exponent, fplt_sum **sum, fplt_error *error)
+{
+    return create(length, exponent, 1, sum, error);
+}
+
+fplt_status fplt_sum_create_words(size_t length, int exponent, fplt_sum **sum, fplt_error *error)
+{
+    return create(length, exponent, 0, sum, error);
 }
 
 void fplt_sum_destroy(fplt_sum *sum)
@@ -69,9 +82,11 @@ void fplt_sum_destroy(fplt_sum *sum)
 void fplt_sum_clear(fplt_sum *sum)
 {
     memset(sum->total, 0, sum->length * sizeof *sum->total);
+    sum->pending = 0;
+    if (!sum->high)
+        return;
     memset(sum->high, 0, sum->length * sizeof *sum->high);
     memset(sum->low, 0, sum->length * sizeof *sum->low);
-    sum->pending = 0;
 }
 
 size_t fplt_sum_length(const fplt_sum *sum)
@@ -86,6 +101,8 @@ static int has_room(const fplt_sum *sum, size_t first, size_t count)
 
 static wide whole(const fplt_sum *sum, size_t i)
 {
+    if (!sum->high)
+        return sum->total[i];
     return sum->total[i] + ((wide)sum->high[i] * ((wide)1 << 52)) + sum->low[i];
 }
 
@@ -95,7 +112,8 @@ static fplt_status spill(fplt_sum *sum)
     for (size_t i = 0; i < sum->length; i++) {
         wide value = whole(sum, i), size = value < 0 ? -value : value;
         sum->total[i] = value;
-        sum->high[i] = sum->low[i] = 0;
+        if (sum->high)
+            sum->high[i] = sum->low[i] = 0;
         worst = size > worst ? size : worst;
     }
     sum->pending = 0;
@@ -164,7 +182,7 @@ static fplt_status add_slow(fplt_sum *sum, size_t i, double x, int sign)
 
 static fplt_status add_signed(fplt_sum *sum, size_t first, const double *x, size_t count, int sign)
 {
-    if (!has_room(sum, first, count))
+    if (!has_room(sum, first, count) || !sum->high)
         return FPLT_BAD_VALUE;
     if (sum->pending == SPILL_AFTER) {
         fplt_status status = spill(sum);
@@ -260,10 +278,39 @@ static int within(wide value)
     return value < total_limit && value > -total_limit;
 }
 
+/* Whether a number is out of range, or nearly so: by its high word alone. */
+static int is_suspect(uint64_t high)
+{
+    const uint64_t limit = UINT64_C(1) << 61;
+    return high + limit - 1 > 2 * limit - 2;
+}
+
+/* Adds in one pass, and takes back what it added where a number turns out to be out of range. */
+static int add_plainly(wide *total, const uint64_t *words, size_t count)
+{
+    for (size_t start = 0; start < count; start += BLOCK) {
+        size_t end = count - start < BLOCK ? count : start + BLOCK;
+        int suspect = 0;
+        for (size_t i = start; i < end; i++) {
+            unsigned_wide sum = (unsigned_wide)total[i] + (unsigned_wide)value_of(words + 2 * i);
+            suspect |= is_suspect(words[2 * i + 1]) | is_suspect((uint64_t)(sum >> 64));
+            total[i] = (wide)sum;
+        }
+        if (!suspect)
+            continue;
+        for (size_t i = 0; i < end; i++)
+            total[i] = (wide)((unsigned_wide)total[i] - (unsigned_wide)value_of(words + 2 * i));
+        return 0;
+    }
+    return 1;
+}
+
 fplt_status fplt_sum_add_words(fplt_sum *sum, size_t first, const uint64_t *words, size_t count)
 {
     if (!has_room(sum, first, count))
         return FPLT_BAD_VALUE;
+    if (!sum->high && add_plainly(sum->total + first, words, count))
+        return FPLT_OK;
     for (size_t i = 0; i < count; i++) {
         wide value = value_of(words + 2 * i);
         if (!within(value) || !within(whole(sum, first + i) + value))

@@ -341,8 +341,8 @@ static fplt_status take_side(const fplt_dataset *dataset, const unsigned char *h
     return status;
 }
 
-static fplt_status hold_out(const fplt_dataset *dataset, double fraction, uint64_t seed,
-                            unsigned char *held, size_t *total, fplt_error *error)
+static fplt_status hold_out(const fplt_dataset *dataset, uint32_t identity, double fraction,
+                            uint64_t seed, unsigned char *held, size_t *total, fplt_error *error)
 {
     uint32_t *chosen;
     size_t most = 0;
@@ -355,7 +355,8 @@ static fplt_status hold_out(const fplt_dataset *dataset, double fraction, uint64
         size_t rows = dataset->first[i + 1] - dataset->first[i];
         size_t count = (size_t)(fraction * (double)rows + 0.5);
         count = count < rows ? count : rows - 1;
-        fplt_stream stream = fplt_stream_make(seed, 0, FPLT_FOR_PARTITION, HELD_OUT, i, 0);
+        fplt_stream stream =
+            fplt_stream_make(seed, 0, FPLT_FOR_PARTITION, HELD_OUT, identity + i, 0);
         fplt_stream_choose(&stream, (uint32_t)count, (uint32_t)rows, chosen);
         for (size_t k = 0; k < count; k++)
             held[dataset->first[i] + chosen[k]] = 1;
@@ -367,6 +368,13 @@ static fplt_status hold_out(const fplt_dataset *dataset, double fraction, uint64
 
 fplt_status fplt_dataset_split(const fplt_dataset *dataset, double fraction, uint64_t seed,
                                fplt_dataset **train, fplt_dataset **test, fplt_error *error)
+{
+    return fplt_dataset_split_from(dataset, 0, fraction, seed, train, test, error);
+}
+
+fplt_status fplt_dataset_split_from(const fplt_dataset *dataset, uint32_t first, double fraction,
+                                    uint64_t seed, fplt_dataset **train, fplt_dataset **test,
+                                    fplt_error *error)
 {
     unsigned char *held;
     size_t total = 0;
@@ -381,7 +389,7 @@ fplt_status fplt_dataset_split(const fplt_dataset *dataset, double fraction, uin
     fplt_status status = fplt__alloc_into(&held, dataset->rows, 1, "held-out rows", error);
     if (status)
         return status;
-    status = hold_out(dataset, fraction, seed, held, &total, error);
+    status = hold_out(dataset, first, fraction, seed, held, &total, error);
     if (!status && total == 0)
         status = fplt_error_set(error, FPLT_BAD_VALUE,
                                 "holding out %g of each agent's rows leaves no row to test on",

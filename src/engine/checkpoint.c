@@ -93,7 +93,7 @@ static void hash_data(fplt_engine *engine, crypto_generichash_state *hash)
     fplt_status status =
         engine->fleet->verbs->evaluate(engine->fleet, engine->point, engine->sum, NULL);
     hash_number(hash, status);
-    for (size_t i = 0; !status && i < engine->plan.dimension + FPLT__MEASURES; i++) {
+    for (size_t i = 0; !status && i < engine->plan.dimension + FPLT_MEASURES; i++) {
         uint64_t words[2];
         fplt_sum_export(engine->sum, i, words, 1);
         crypto_generichash_update(hash, (const unsigned char *)words, sizeof words);

@@ -178,7 +178,7 @@ static fplt_status allocate(fplt_engine *engine, fplt_error *error)
         size_t size = fplt_plan_down(&engine->plan, e);
         down = size > down ? size : down;
     }
-    size_t measures = n + FPLT__MEASURES;
+    size_t measures = n + FPLT_MEASURES;
     size_t sums = shape.mirrored * n > measures ? shape.mirrored * n : measures;
     const char *what = "the engine";
     fplt_status status;
@@ -189,7 +189,7 @@ static fplt_status allocate(fplt_engine *engine, fplt_error *error)
         (status = fplt__alloc_into(&engine->point, n, sizeof(double), what, error)) ||
         (status = fplt__alloc_into(&engine->before, n, sizeof(double), what, error)) ||
         (status =
-             fplt__alloc_into(&engine->wide, 2 * n + FPLT__MEASURES, sizeof(double), what, error)))
+             fplt__alloc_into(&engine->wide, 2 * n + FPLT_MEASURES, sizeof(double), what, error)))
         return status;
     return fplt_sum_create(sums, FPLT_SUM_EXPONENT, &engine->sum, error);
 }
@@ -201,7 +201,8 @@ static fplt_status build(fplt_engine *engine, fplt_error *error)
     fplt_status status;
     if ((status = make_defaults(engine, error)) || (status = allow(engine, error)) ||
         (status = resolve(engine, error)) || (status = allocate(engine, error)) ||
-        (status = fplt_hub_create(&engine->plan, engine->prox, given, &engine->hub, error)))
+        (status = fplt__hub_create(&engine->plan, engine->prox, given, fplt_sum_create,
+                                   &engine->hub, error)))
         return status;
     struct fplt__fleet_plan plan = {&engine->plan, engine->objective, &engine->settings,
                                     engine->curvatures, engine->facts.cohort};
@@ -426,31 +427,24 @@ static void follow_model(fplt_engine *engine)
     memcpy(engine->before, engine->point, n * sizeof *engine->point);
 }
 
+static fplt__stopping stopping_of(const fplt_run_settings *settings)
+{
+    return (fplt__stopping){.rounds = settings->rounds,
+                            .tolerance = settings->tolerance,
+                            .change = settings->change,
+                            .relative = settings->relative,
+                            .evaluate_every = settings->evaluate_every,
+                            .blind = settings->blind};
+}
+
 static int has_stalled(fplt_engine *engine)
 {
     if (!(engine->settings.change > 0) || fplt_hub_model(engine->hub, engine->point))
         return 0;
     follow_model(engine);
     double size = sqrt(fplt__squared_norm(engine->point, engine->plan.dimension));
-    return engine->last_active && engine->moved <= engine->settings.change * fmax(1, size);
-}
-
-static fplt_outcome judge(fplt_engine *engine, const fplt_progress *progress, int stalled,
-                          fplt_error *error)
-{
-    const fplt_run_settings *settings = &engine->settings;
-    double target = settings->tolerance * (settings->relative ? engine->start.criterion : 1);
-    if (progress->measured && settings->tolerance > 0 && progress->measure.criterion <= target)
-        return FPLT_CONVERGED;
-    if (progress->measured &&
-        progress->measure.criterion > 1e16 * fmax(1, engine->start.criterion)) {
-        fplt_error_set(error, FPLT_DIVERGED, "the criterion grew from %.3g to %.3g",
-                       engine->start.criterion, progress->measure.criterion);
-        return FPLT_RUN_DIVERGED;
-    }
-    if (stalled)
-        return FPLT_STALLED;
-    return engine->round >= settings->rounds ? FPLT_ROUNDS_DONE : FPLT_RUNNING;
+    fplt__stopping stopping = stopping_of(&engine->settings);
+    return fplt__has_stalled(&stopping, engine->last_active, engine->moved, size);
 }
 
 static void describe(const fplt_engine *engine, const fplt_progress *progress, fplt_result *result)
@@ -471,11 +465,9 @@ static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *co
                            fplt_progress *progress, fplt_result *result, fplt_error *error)
 {
     const fplt_run_settings *settings = &engine->settings;
-    uint32_t every = settings->evaluate_every;
+    fplt__stopping stopping = stopping_of(settings);
     int stalled = has_stalled(engine);
-    progress->measured =
-        !settings->blind && (stalled || !engine->started || engine->round >= settings->rounds ||
-                             (every && engine->round % every == 0));
+    progress->measured = fplt__is_due(&stopping, engine->round, engine->started, stalled);
     if (progress->measured) {
         fplt_status status = fplt_engine_measure(engine, &progress->measure, error);
         if (status)
@@ -488,7 +480,9 @@ static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *co
     progress->round = engine->round;
     progress->active = engine->last_active;
     progress->counters = engine->counters;
-    result->outcome = judge(engine, progress, stalled, error);
+    result->outcome =
+        fplt__judge(&stopping, engine->round, progress->measured ? &progress->measure : NULL,
+                    engine->start.criterion, stalled, error);
     if (observer && observer(context, progress) && result->outcome == FPLT_RUNNING) {
         result->outcome = FPLT_STOPPED;
         if (!progress->measured && !settings->blind)

@@ -4,6 +4,7 @@
 
 #include "engine/fleet.h"
 #include "engine/hub.h"
+#include "engine/judge.h"
 #include "fedplt/engine.h"
 
 struct fplt_engine {
@@ -34,7 +35,5 @@ struct fplt_engine {
     unsigned char identity[32]; /* of problem and settings, once `identified` */
     int identified;
 };
-
-double fplt__squared_norm(const double *x, size_t n);
 
 #endif

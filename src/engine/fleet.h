@@ -10,9 +10,6 @@
 #include "fedplt/steps.h"
 #include "fedplt/sum.h"
 
-/* Numbers of an evaluation behind the gradient. */
-enum { FPLT__MEASURES = 4 };
-
 typedef struct fplt__fleet fplt__fleet;
 
 struct fplt__fleet_verbs {

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/memory.h"
+#include "engine/member.h"
 
 size_t fplt__plain_up(const fplt_shape *shape, size_t dimension, unsigned exchange)
 {
@@ -15,43 +17,16 @@ size_t fplt__mirrored_up(const fplt_shape *shape, size_t dimension, unsigned exc
     return exchange + 1 == shape->exchanges ? shape->mirrored * dimension : 0;
 }
 
-size_t fplt_plan_down(const fplt_plan *plan, unsigned exchange)
+static void begin(fplt_hub *hub, const double *start)
 {
-    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
-    return plan->dimension *
-           (exchange < shape.exchanges ? shape.exchange[exchange].down : shape.finish_down);
+    memset(hub->view.vector, 0, hub->shape.vectors * hub->plan.dimension * sizeof(double));
+    memset(hub->view.number, 0, hub->shape.numbers * sizeof(double));
+    if (hub->plan.algorithm->begin_coordinator)
+        hub->plan.algorithm->begin_coordinator(&hub->view, start);
 }
 
-size_t fplt_plan_up(const fplt_plan *plan, unsigned exchange)
-{
-    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
-    return fplt__plain_up(&shape, plan->dimension, exchange) +
-           fplt__mirrored_up(&shape, plan->dimension, exchange);
-}
-
-size_t fplt_plan_words(const fplt_plan *plan, unsigned exchange)
-{
-    return 2 * fplt_plan_up(plan, exchange);
-}
-
-size_t fplt_plan_enrol_words(const fplt_plan *plan)
-{
-    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
-    return 2 * shape.mirrored * plan->dimension;
-}
-
-static size_t largest_up(const fplt_plan *plan, const fplt_shape *shape)
-{
-    size_t most = 0;
-    for (unsigned e = 0; e < shape->exchanges; e++) {
-        size_t size = fplt_plan_up(plan, e);
-        most = size > most ? size : most;
-    }
-    return most;
-}
-
-fplt_status fplt_hub_create(const fplt_plan *plan, const fplt_prox *prox, const double *start,
-                            fplt_hub **out, fplt_error *error)
+fplt_status fplt__hub_create(const fplt_plan *plan, const fplt_prox *prox, const double *start,
+                             fplt__sum_maker make, fplt_hub **out, fplt_error *error)
 {
     *out = NULL;
     fplt_hub *hub;
@@ -61,7 +36,7 @@ fplt_status fplt_hub_create(const fplt_plan *plan, const fplt_prox *prox, const 
     size_t n = plan->dimension;
     hub->plan = *plan;
     hub->shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
-    size_t most = largest_up(plan, &hub->shape), mirrored = hub->shape.mirrored * n;
+    size_t most = fplt__plan_largest_up(plan), mirrored = hub->shape.mirrored * n;
     double *zero = NULL;
     hub->view = (fplt_coordinator){
         .dimension = n, .agents = plan->agents, .parameter = hub->plan.parameter, .prox = prox};
@@ -78,18 +53,23 @@ fplt_status fplt_hub_create(const fplt_plan *plan, const fplt_prox *prox, const 
                                    error)) ||
         (status = fplt__alloc_into(&hub->numbers, most, sizeof(double), what, error)) ||
         (status = fplt__alloc_into(&hub->total, mirrored, sizeof(double), what, error)) ||
-        (status = fplt_sum_create(most, FPLT_SUM_EXPONENT, &hub->up, error)) ||
-        (status = fplt_sum_create(mirrored, FPLT_SUM_EXPONENT, &hub->totals, error))) {
+        (status = make(most, FPLT_SUM_EXPONENT, &hub->up, error)) ||
+        (status = make(mirrored, FPLT_SUM_EXPONENT, &hub->totals, error))) {
         fplt__free(zero);
         fplt_hub_destroy(hub);
         return status;
     }
     hub->view.total = hub->total;
-    if (plan->algorithm->begin_coordinator)
-        plan->algorithm->begin_coordinator(&hub->view, start ? start : zero);
+    begin(hub, start ? start : zero);
     fplt__free(zero);
     *out = hub;
     return FPLT_OK;
+}
+
+fplt_status fplt_hub_create(const fplt_plan *plan, const fplt_prox *prox, const double *start,
+                            fplt_hub **hub, fplt_error *error)
+{
+    return fplt__hub_create(plan, prox, start, fplt_sum_create_words, hub, error);
 }
 
 void fplt_hub_destroy(fplt_hub *hub)
@@ -118,13 +98,60 @@ fplt_status fplt_hub_enrol(fplt_hub *hub, const uint64_t *words)
     return status;
 }
 
+/* What an agent that begins at `start` mirrors, added for all. */
+static fplt_status add_begun(fplt_hub *hub, double *staged, uint64_t *words, const double *start)
+{
+    size_t count = fplt_sum_length(hub->totals);
+    fplt_agent agent = {
+        .dimension = hub->plan.dimension, .parameter = hub->plan.parameter, .staged = staged};
+    fplt_sum *one;
+    fplt__member_begin(&hub->plan, &hub->shape, &agent, start, start);
+    fplt_status status = fplt_sum_create(count, FPLT_SUM_EXPONENT, &one, NULL);
+    if (!status)
+        status = fplt_sum_add(one, 0, staged, count);
+    if (!status)
+        fplt_sum_export(one, 0, words, count);
+    for (uint32_t i = 0; i < hub->plan.agents && !status; i++)
+        status = fplt_sum_add_words(hub->totals, 0, words, count);
+    fplt_sum_destroy(one);
+    return status;
+}
+
+fplt_status fplt_hub_enrol_all(fplt_hub *hub, const double *start, fplt_error *error)
+{
+    size_t n = hub->plan.dimension;
+    double *room;
+    uint64_t *words;
+    fplt_status status =
+        fplt__alloc_into(&room, (hub->shape.kept + 1) * n, sizeof *room, "a coordinator", error);
+    if (status)
+        return status;
+    status = fplt__alloc_into(&words, 2 * hub->shape.mirrored * n, sizeof *words, "a coordinator",
+                              error);
+    if (!status) {
+        status = add_begun(hub, room + n, words, start ? start : room);
+        if (status)
+            fplt_error_set(error, status, "the start is not finite or too large for %u agents",
+                           hub->plan.agents);
+    }
+    fplt__hub_refresh(hub);
+    fplt__free(room);
+    fplt__free(words);
+    return status;
+}
+
+void fplt_hub_restart(fplt_hub *hub, const double *start)
+{
+    fplt_hub_abandon(hub);
+    fplt_sum_clear(hub->totals);
+    fplt__hub_refresh(hub);
+    if (start)
+        begin(hub, start);
+}
+
 void fplt_hub_plan(const fplt_hub *hub, uint64_t number, uint32_t active, fplt_round *round)
 {
-    memset(round, 0, sizeof *round);
-    round->number = number;
-    round->agents = hub->plan.agents;
-    round->active = active;
-    round->shared = fplt_stream_make(hub->plan.seed, hub->plan.run, FPLT_FOR_SHARED, number, 0, 0);
+    fplt_round_make(&hub->plan, number, active, 0, NULL, round);
     if (hub->plan.algorithm->plan)
         hub->plan.algorithm->plan(&hub->view, round);
 }
@@ -170,4 +197,64 @@ fplt_status fplt_hub_model(const fplt_hub *hub, double *x)
 void fplt_hub_totals(const fplt_hub *hub, uint64_t *words)
 {
     fplt_sum_export(hub->totals, 0, words, fplt_sum_length(hub->totals));
+}
+
+/* version, u32 vectors, numbers, mirrored, u64 dimension, vectors, numbers, running sums */
+enum { HUB_VERSION = 1, HUB_HEAD = 1 + 12 + 8 };
+
+size_t fplt_hub_encode(const fplt_hub *hub, void *bytes, size_t room)
+{
+    const fplt_shape *shape = &hub->shape;
+    size_t n = hub->plan.dimension, vectors = shape->vectors * n;
+    size_t needed = HUB_HEAD + 8 * (vectors + shape->numbers) + 16 * shape->mirrored * n;
+    if (room < needed)
+        return needed;
+    uint8_t *to = bytes;
+    to[0] = HUB_VERSION;
+    fplt__put32(to + 1, shape->vectors);
+    fplt__put32(to + 5, shape->numbers);
+    fplt__put32(to + 9, shape->mirrored);
+    fplt__put64(to + 13, n);
+    to += HUB_HEAD;
+    fplt__put_reals(to, hub->view.vector, vectors);
+    to += 8 * vectors;
+    fplt__put_reals(to, hub->view.number, shape->numbers);
+    to += 8 * shape->numbers;
+    for (size_t i = 0; i < shape->mirrored * n; i++) {
+        uint64_t words[2];
+        fplt_sum_export(hub->totals, i, words, 1);
+        fplt__put64(to + 16 * i, words[0]);
+        fplt__put64(to + 16 * i + 8, words[1]);
+    }
+    return needed;
+}
+
+fplt_status fplt_hub_decode(fplt_hub *hub, const void *bytes, size_t size, fplt_error *error)
+{
+    const fplt_shape *shape = &hub->shape;
+    const uint8_t *from = bytes;
+    size_t n = hub->plan.dimension, vectors = shape->vectors * n;
+    if (size != fplt_hub_encode(hub, NULL, 0) || from[0] != HUB_VERSION ||
+        fplt__get32(from + 1) != shape->vectors || fplt__get32(from + 5) != shape->numbers ||
+        fplt__get32(from + 9) != shape->mirrored || fplt__get64(from + 13) != n)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "a coordinator's state of %zu bytes is not one of %s with dimension "
+                              "%zu",
+                              size, hub->plan.algorithm->name, n);
+    fplt_hub_restart(hub, NULL);
+    from += HUB_HEAD;
+    fplt__get_reals(from, hub->view.vector, vectors);
+    from += 8 * vectors;
+    fplt__get_reals(from, hub->view.number, shape->numbers);
+    from += 8 * shape->numbers;
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; i < shape->mirrored * n && !status; i++) {
+        uint64_t words[2] = {fplt__get64(from + 16 * i), fplt__get64(from + 16 * i + 8)};
+        status = fplt_sum_add_words(hub->totals, i, words, 1);
+    }
+    fplt__hub_refresh(hub);
+    return status ? fplt_error_set(error, FPLT_BAD_DATA,
+                                   "a coordinator's state: a running sum is "
+                                   "out of range")
+                  : FPLT_OK;
 }

@@ -16,6 +16,14 @@ struct fplt_hub {
     double *total;      /* the running sums as doubles */
 };
 
+/* Engines in which doubles are added need whole sums; others, sums of words. */
+typedef fplt_status (*fplt__sum_maker)(size_t length, int exponent, fplt_sum **sum,
+                                       fplt_error *error);
+fplt_status fplt__hub_create(const fplt_plan *plan, const fplt_prox *prox, const double *start,
+                             fplt__sum_maker make, fplt_hub **hub, fplt_error *error);
+
+/* Numbers of the longest exchange. */
+size_t fplt__plan_largest_up(const fplt_plan *plan);
 /* Numbers sent up in an exchange without the mirrored changes. */
 size_t fplt__plain_up(const fplt_shape *shape, size_t dimension, unsigned exchange);
 /* Mirrored changes travel with the last exchange. */

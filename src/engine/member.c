@@ -54,3 +54,15 @@ void fplt__member_begin(const fplt_plan *plan, const fplt_shape *shape, fplt_age
     if (plan->algorithm->begin)
         plan->algorithm->begin(agent, start, second);
 }
+
+fplt_status fplt__member_measure(const fplt_objective *objective, uint32_t cost, const double *x,
+                                 double *out, double *scratch)
+{
+    size_t n = fplt_objective_dimension(objective), hits = 0;
+    fplt_status status = fplt_objective_value_gradient(objective, cost, x, &out[n], out, scratch);
+    int judged = !fplt_objective_hits(objective, cost, x, &hits, scratch);
+    out[n + 1] = (double)hits;
+    out[n + 2] = (double)fplt_objective_records(objective, cost);
+    out[n + 3] = judged ? 1 : 0;
+    return status;
+}

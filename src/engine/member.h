@@ -15,6 +15,10 @@ fplt_status fplt__member_exchange(const fplt_plan *plan, const fplt_shape *shape
                                   const fplt_round *round, unsigned exchange, const double *down,
                                   double *up, fplt_sum *sum, fplt_error *error);
 
+/* At x: the gradient of its cost, then FPLT_MEASURES numbers. */
+fplt_status fplt__member_measure(const fplt_objective *objective, uint32_t cost, const double *x,
+                                 double *out, double *scratch);
+
 /* Writes the agent's initial vectors to `staged`. */
 void fplt__member_begin(const fplt_plan *plan, const fplt_shape *shape, fplt_agent *agent,
                         const double *start, const double *second);

@@ -3,9 +3,15 @@
 
 #include <string.h>
 
+#include <sodium.h>
+
+#include "base/bytes.h"
 #include "base/memory.h"
 #include "engine/hub.h"
 #include "engine/member.h"
+#include "engine/node.h"
+
+enum { HASH = 32, EXCHANGES = 2 };
 
 struct fplt_node {
     fplt_plan plan;
@@ -15,15 +21,22 @@ struct fplt_node {
     double *kept, *staged, *held, *work, *up, *scratch, *state; /* owned */
     fplt_sum *sum;
     double gradients;
+    uint64_t computed; /* rounds, against the cap */
+    int has_latest;
+    uint64_t latest;   /* round */
+    unsigned answered; /* exchanges of it */
+    struct {
+        unsigned char question[HASH];
+        uint64_t *words; /* owned */
+        int known;       /* whether the words are here */
+    } answer[EXCHANGES];
 };
 
 static fplt_status allocate(fplt_node *node, fplt_error *error)
 {
-    size_t n = node->plan.dimension, most = 0;
-    for (unsigned e = 0; e < node->shape.exchanges; e++) {
-        size_t size = fplt_plan_up(&node->plan, e);
-        most = size > most ? size : most;
-    }
+    size_t n = node->plan.dimension, most = fplt__plan_largest_up(&node->plan);
+    size_t sums = most > n + FPLT_MEASURES ? most : n + FPLT_MEASURES;
+    sums = sums > node->shape.mirrored * n ? sums : node->shape.mirrored * n;
     const fplt_objective *objective = node->settings.objective;
     const fplt_training *training = &node->settings.training;
     const struct {
@@ -34,7 +47,7 @@ static fplt_status allocate(fplt_node *node, fplt_error *error)
         {&node->staged, node->shape.kept * n},
         {&node->held, node->shape.held * n},
         {&node->work, node->shape.work * n},
-        {&node->up, most},
+        {&node->up, sums},
         {&node->scratch, fplt_local_scratch(objective, training)},
         {&node->state, fplt_solver_state(objective, training)},
     };
@@ -44,7 +57,14 @@ static fplt_status allocate(fplt_node *node, fplt_error *error)
         if (status)
             return status;
     }
-    return fplt_sum_create(most, FPLT_SUM_EXPONENT, &node->sum, error);
+    for (unsigned e = 0; e < node->shape.exchanges; e++) {
+        fplt_status status =
+            fplt__alloc_into(&node->answer[e].words, fplt_plan_words(&node->plan, e),
+                             sizeof(uint64_t), "an agent", error);
+        if (status)
+            return status;
+    }
+    return fplt_sum_create(sums, FPLT_SUM_EXPONENT, &node->sum, error);
 }
 
 /* The agent as the algorithm sees it; `local` must outlive it. */
@@ -76,7 +96,8 @@ static fplt_agent view_of(fplt_node *node, fplt_local *local, uint64_t round)
     };
 }
 
-static fplt_status begin(fplt_node *node, fplt_error *error)
+static fplt_status begin(fplt_node *node, const double *start, const double *second,
+                         fplt_error *error)
 {
     size_t n = node->plan.dimension;
     double *zero;
@@ -85,13 +106,17 @@ static fplt_status begin(fplt_node *node, fplt_error *error)
         return status;
     fplt_local local;
     fplt_agent agent = view_of(node, &local, 0);
-    fplt__member_begin(&node->plan, &node->shape, &agent,
-                       node->settings.start ? node->settings.start : zero,
-                       node->settings.second ? node->settings.second : zero);
+    fplt__member_begin(&node->plan, &node->shape, &agent, start ? start : zero,
+                       second ? second : zero);
     fplt__free(zero);
     fplt_node_accept(node);
-    node->settings.start = node->settings.second = NULL;
     return FPLT_OK;
+}
+
+fplt_status fplt_node_restart(fplt_node *node, const double *start, fplt_error *error)
+{
+    fplt_node_drop(node);
+    return begin(node, start, start, error);
 }
 
 fplt_status fplt_node_create(const fplt_plan *plan, const fplt_node_settings *settings,
@@ -125,10 +150,12 @@ fplt_status fplt_node_create(const fplt_plan *plan, const fplt_node_settings *se
     node->shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
     node->step = fplt__member_step(plan, &settings->training, &settings->curvature,
                                    settings->cohort ? settings->cohort : plan->agents);
-    if ((status = allocate(node, error)) || (status = begin(node, error))) {
+    if ((status = allocate(node, error)) ||
+        (status = begin(node, settings->start, settings->second, error))) {
         fplt_node_destroy(node);
         return status;
     }
+    node->settings.start = node->settings.second = NULL;
     *out = node;
     return FPLT_OK;
 }
@@ -144,6 +171,8 @@ void fplt_node_destroy(fplt_node *node)
     fplt__free(node->up);
     fplt__free(node->scratch);
     fplt__free(node->state);
+    for (unsigned e = 0; e < EXCHANGES; e++)
+        fplt__free(node->answer[e].words);
     fplt_sum_destroy(node->sum);
     fplt__free(node);
 }
@@ -157,18 +186,102 @@ fplt_status fplt_node_enrol(fplt_node *node, uint64_t *words)
     return status;
 }
 
+/* All that an answer depends on but the agent's own state. */
+static void hash_question(const fplt_node *node, const fplt_round *round, unsigned exchange,
+                          const double *down, unsigned char hash[HASH])
+{
+    crypto_generichash_state state;
+    uint64_t head[4] = {round->number, round->active, round->position, round->epochs};
+    crypto_generichash_init(&state, NULL, 0, HASH);
+    crypto_generichash_update(&state, (const unsigned char *)head, sizeof head);
+    crypto_generichash_update(&state, (const unsigned char *)round->scalar,
+                              node->shape.scalars * sizeof *round->scalar);
+    crypto_generichash_update(&state, (const unsigned char *)down,
+                              fplt_plan_down(&node->plan, exchange) * sizeof *down);
+    crypto_generichash_final(&state, hash, HASH);
+}
+
+/* Whether the question may be computed; FPLT_OK too where it was answered. */
+static fplt_status check_turn(const fplt_node *node, const fplt_round *round, unsigned exchange,
+                              fplt_error *error)
+{
+    unsigned long long number = round->number, latest = node->latest;
+    uint32_t identity = node->settings.identity;
+    uint64_t cap = node->settings.cap;
+    int again = node->has_latest && number == latest;
+    if (exchange >= node->shape.exchanges || (exchange && !(again && node->answered >= exchange)))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "agent %u: exchange %u of round %llu comes out of turn", identity,
+                              exchange, number);
+    if (node->has_latest && number < latest)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "agent %u: round %llu is over, it has answered round %llu", identity,
+                              number, latest);
+    if (cap && exchange == 0 && !(again && node->answered) && node->computed >= cap)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "agent %u has computed the %llu rounds that it may", identity,
+                              (unsigned long long)cap);
+    return FPLT_OK;
+}
+
+/* Whether it was answered: then with the words of then. */
+static fplt_status repeat(const fplt_node *node, unsigned exchange,
+                          const unsigned char question[HASH], uint64_t *words, fplt_error *error)
+{
+    if (!node->answer[exchange].known ||
+        memcmp(node->answer[exchange].question, question, HASH) != 0)
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE,
+            "agent %u has answered round %llu with another content: drop it first",
+            node->settings.identity, (unsigned long long)node->latest);
+    memcpy(words, node->answer[exchange].words,
+           fplt_plan_words(&node->plan, exchange) * sizeof *words);
+    return FPLT_OK;
+}
+
+static void remember(fplt_node *node, const fplt_round *round, unsigned exchange,
+                     const unsigned char question[HASH], const uint64_t *words)
+{
+    node->has_latest = 1;
+    node->latest = round->number;
+    node->answered = exchange + 1;
+    node->computed += exchange == 0;
+    for (unsigned e = exchange; e < EXCHANGES; e++)
+        node->answer[e].known = 0;
+    node->answer[exchange].known = 1;
+    memcpy(node->answer[exchange].question, question, HASH);
+    memcpy(node->answer[exchange].words, words,
+           fplt_plan_words(&node->plan, exchange) * sizeof *words);
+}
+
 fplt_status fplt_node_train(fplt_node *node, const fplt_round *round, unsigned exchange,
                             const double *down, uint64_t *words, fplt_error *error)
 {
+    unsigned char question[HASH];
+    fplt_status status = check_turn(node, round, exchange, error);
+    if (status)
+        return status;
+    hash_question(node, round, exchange, down, question);
+    if (node->has_latest && round->number == node->latest && exchange < node->answered)
+        return repeat(node, exchange, question, words, error);
     fplt_local local;
     fplt_agent agent = view_of(node, &local, round->number);
     fplt_sum_clear(node->sum);
-    fplt_status status = fplt__member_exchange(&node->plan, &node->shape, &agent, round, exchange,
-                                               down, node->up, node->sum, error);
+    status = fplt__member_exchange(&node->plan, &node->shape, &agent, round, exchange, down,
+                                   node->up, node->sum, error);
     node->gradients += local.gradients;
-    if (!status)
-        fplt_sum_export(node->sum, 0, words, fplt_plan_up(&node->plan, exchange));
-    return status;
+    if (status)
+        return status;
+    fplt_sum_export(node->sum, 0, words, fplt_plan_up(&node->plan, exchange));
+    remember(node, round, exchange, question, words);
+    return FPLT_OK;
+}
+
+void fplt_node_drop(fplt_node *node)
+{
+    node->answered = 0;
+    for (unsigned e = 0; e < EXCHANGES; e++)
+        node->answer[e].known = 0;
 }
 
 void fplt_node_finish(fplt_node *node, const fplt_round *round, const double *down)
@@ -192,4 +305,172 @@ const double *fplt_node_kept(const fplt_node *node)
 double fplt_node_gradients(const fplt_node *node)
 {
     return node->gradients;
+}
+
+/* Adds to the node's own sum and writes words. */
+static fplt_status as_words(fplt_node *node, const double *numbers, size_t count, uint64_t *words,
+                            const char *what, fplt_error *error)
+{
+    fplt_sum_clear(node->sum);
+    fplt_status status = fplt_sum_add(node->sum, 0, numbers, count);
+    if (status)
+        return fplt_error_set(error, status, "agent %u: %s is not finite or too large",
+                              node->settings.identity, what);
+    fplt_sum_export(node->sum, 0, words, count);
+    return FPLT_OK;
+}
+
+fplt_status fplt_node_measure(fplt_node *node, const double *x, uint64_t *words, fplt_error *error)
+{
+    size_t n = node->plan.dimension;
+    fplt_status status = fplt__member_measure(node->settings.objective, node->settings.cost, x,
+                                              node->up, node->scratch);
+    if (status)
+        return fplt_error_set(error, status, "the cost of agent %u failed",
+                              node->settings.identity);
+    return as_words(node, node->up, n + FPLT_MEASURES, words, "its cost or gradient", error);
+}
+
+fplt_status fplt_node_local_model(fplt_node *node, uint64_t *words, fplt_error *error)
+{
+    size_t n = node->plan.dimension;
+    if (node->shape.local_model < 0)
+        return fplt_error_set(error, FPLT_UNSUPPORTED, "agents of %s keep no model of their own",
+                              node->plan.algorithm->name);
+    return as_words(node, node->kept + (size_t)node->shape.local_model * n, n, words, "its model",
+                    error);
+}
+
+fplt_status fplt_node_information(fplt_node *node, const double *x, uint64_t *words,
+                                  fplt_error *error)
+{
+    size_t n = node->plan.dimension;
+    double *matrix;
+    fplt_status status = fplt__alloc_into(&matrix, n * n, sizeof *matrix, "a Hessian", error);
+    if (status)
+        return status;
+    status = fplt_objective_hessian(node->settings.objective, node->settings.cost, x, matrix,
+                                    node->scratch);
+    if (status)
+        fplt_error_set(error, status, "agent %u: its cost has no Hessian", node->settings.identity);
+    for (size_t row = 0; row < n && !status; row++)
+        status = as_words(node, matrix + row * n, n, words + 2 * row * n, "its Hessian", error);
+    fplt__free(matrix);
+    return status;
+}
+
+fplt__node_parts fplt__node_get(const fplt_node *node)
+{
+    size_t n = node->plan.dimension;
+    return (fplt__node_parts){.kept = node->kept,
+                              .staged = node->staged,
+                              .held = node->held,
+                              .kept_count = node->shape.kept * n,
+                              .held_count = node->shape.held * n,
+                              .computed = node->computed,
+                              .has_latest = node->has_latest,
+                              .latest = node->latest,
+                              .answered = node->answered};
+}
+
+void fplt__node_set(fplt_node *node, const fplt__node_parts *parts)
+{
+    size_t kept = node->shape.kept * node->plan.dimension * sizeof(double);
+    size_t held = node->shape.held * node->plan.dimension * sizeof(double);
+    fplt_node_drop(node);
+    if (parts->kept)
+        memcpy(node->kept, parts->kept, kept);
+    if (parts->staged)
+        memcpy(node->staged, parts->staged, kept);
+    if (parts->held)
+        memcpy(node->held, parts->held, held);
+    node->computed = parts->computed;
+    node->has_latest = parts->has_latest;
+    node->latest = parts->latest;
+    node->answered = parts->answered;
+}
+
+/* version, answered (u8), which answers are known (u8), has latest (u8), u32 kept, held, exchanges, u64
+ * dimension, latest, computed; kept, staged, held; each known answer: its question and words */
+enum { NODE_VERSION = 1, NODE_HEAD = 4 + 12 + 24 };
+
+static size_t encoded_size(const fplt_node *node, unsigned known)
+{
+    size_t n = node->plan.dimension;
+    size_t size = NODE_HEAD + 8 * n * (2 * node->shape.kept + node->shape.held);
+    for (unsigned e = 0; e < node->shape.exchanges; e++)
+        size += known >> e & 1 ? HASH + 8 * fplt_plan_words(&node->plan, e) : 0;
+    return size;
+}
+
+size_t fplt_node_encode(const fplt_node *node, void *bytes, size_t room)
+{
+    const fplt_shape *shape = &node->shape;
+    size_t n = node->plan.dimension;
+    unsigned known = (unsigned)node->answer[0].known | (unsigned)node->answer[1].known << 1;
+    size_t needed = encoded_size(node, known);
+    if (room < needed)
+        return needed;
+    uint8_t *to = bytes;
+    const uint8_t flags[] = {NODE_VERSION, (uint8_t)node->answered, (uint8_t)known,
+                             (uint8_t)node->has_latest};
+    memcpy(to, flags, sizeof flags);
+    fplt__put32(to + 4, shape->kept);
+    fplt__put32(to + 8, shape->held);
+    fplt__put32(to + 12, shape->exchanges);
+    fplt__put64(to + 16, n);
+    fplt__put64(to + 24, node->latest);
+    fplt__put64(to + 32, node->computed);
+    to += NODE_HEAD;
+    fplt__put_reals(to, node->kept, shape->kept * n);
+    to += 8 * shape->kept * n;
+    fplt__put_reals(to, node->staged, shape->kept * n);
+    to += 8 * shape->kept * n;
+    fplt__put_reals(to, node->held, shape->held * n);
+    to += 8 * shape->held * n;
+    for (unsigned e = 0; e < shape->exchanges; e++) {
+        if (!(known >> e & 1))
+            continue;
+        memcpy(to, node->answer[e].question, HASH);
+        to += HASH;
+        for (size_t i = 0; i < fplt_plan_words(&node->plan, e); i++, to += 8)
+            fplt__put64(to, node->answer[e].words[i]);
+    }
+    return needed;
+}
+
+fplt_status fplt_node_decode(fplt_node *node, const void *bytes, size_t size, fplt_error *error)
+{
+    const fplt_shape *shape = &node->shape;
+    const uint8_t *from = bytes;
+    size_t n = node->plan.dimension;
+    unsigned known = size >= NODE_HEAD ? from[2] : 0;
+    if (size < NODE_HEAD || from[0] != NODE_VERSION || known >= 1u << shape->exchanges ||
+        from[1] > shape->exchanges || from[3] > 1 || size != encoded_size(node, known) ||
+        fplt__get32(from + 4) != shape->kept || fplt__get32(from + 8) != shape->held ||
+        fplt__get32(from + 12) != shape->exchanges || fplt__get64(from + 16) != n)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "an agent's state of %zu bytes is not one of %s with dimension %zu",
+                              size, node->plan.algorithm->name, n);
+    node->answered = from[1];
+    node->has_latest = from[3];
+    node->latest = fplt__get64(from + 24);
+    node->computed = fplt__get64(from + 32);
+    from += NODE_HEAD;
+    fplt__get_reals(from, node->kept, shape->kept * n);
+    from += 8 * shape->kept * n;
+    fplt__get_reals(from, node->staged, shape->kept * n);
+    from += 8 * shape->kept * n;
+    fplt__get_reals(from, node->held, shape->held * n);
+    from += 8 * shape->held * n;
+    for (unsigned e = 0; e < shape->exchanges; e++) {
+        node->answer[e].known = known >> e & 1;
+        if (!node->answer[e].known)
+            continue;
+        memcpy(node->answer[e].question, from, HASH);
+        from += HASH;
+        for (size_t i = 0; i < fplt_plan_words(&node->plan, e); i++, from += 8)
+            node->answer[e].words[i] = fplt__get64(from);
+    }
+    return FPLT_OK;
 }

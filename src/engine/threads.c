@@ -187,19 +187,12 @@ static void evaluate_task(void *context, unsigned number)
     while (take(threads, agents_of(threads), &first, &last)) {
         for (uint32_t agent = first; agent < last; agent++) {
             fplt_error error;
-            size_t hits = 0;
             double *out = worker->up;
-            fplt_status status =
-                fplt_objective_value_gradient(threads->objective, agent, threads->point, &out[n],
-                                              out, worker->scratch);
-            int judged = !fplt_objective_hits(threads->objective, agent, threads->point, &hits,
-                                              worker->scratch);
-            out[n + 1] = (double)hits;
-            out[n + 2] = (double)fplt_objective_records(threads->objective, agent);
-            out[n + 3] = judged ? 1 : 0;
+            fplt_status status = fplt__member_measure(threads->objective, agent, threads->point,
+                                                      out, worker->scratch);
             const char *what = "the cost of agent %u failed";
             if (!status) {
-                status = fplt_sum_add(worker->sum, 0, out, n + FPLT__MEASURES);
+                status = fplt_sum_add(worker->sum, 0, out, n + FPLT_MEASURES);
                 what = "the cost of agent %u or its gradient is not finite or too large";
             }
             if (status) {
@@ -287,7 +280,7 @@ static fplt_status evaluate(fplt__fleet *fleet, const double *x, fplt_sum *sum, 
 {
     struct threads *threads = threads_of(fleet);
     threads->point = x;
-    return run(threads, evaluate_task, sum, threads->plan.dimension + FPLT__MEASURES, error);
+    return run(threads, evaluate_task, sum, threads->plan.dimension + FPLT_MEASURES, error);
 }
 
 static fplt_status total(fplt__fleet *fleet, unsigned vector, unsigned count, fplt_sum *sum)
@@ -414,7 +407,7 @@ static fplt_status create_worker(struct threads *threads, struct worker *worker,
 /* Longest sum any job needs: an exchange, an evaluation, all mirrored vectors, or two vectors. */
 static size_t longest(const struct threads *threads)
 {
-    size_t n = threads->plan.dimension, most = 2 * n + FPLT__MEASURES;
+    size_t n = threads->plan.dimension, most = 2 * n + FPLT_MEASURES;
     if (threads->shape.mirrored * n > most)
         most = threads->shape.mirrored * n;
     for (unsigned e = 0; e < threads->shape.exchanges; e++) {

@@ -22,10 +22,12 @@ typedef struct fplt__block {
 
 typedef struct fplt__loss {
     const char *name, *help;
-    unsigned tasks; /* bit 1 << task for those it fits */
-    int flips;      /* margins are of -label times the row, and the label is not used */
-    int classes;    /* one output a class, labels 0, 1, ... */
-    int counts;     /* labels are at least 0 */
+    unsigned tasks;  /* bit 1 << task for those it fits */
+    int flips;       /* margins are of -label times the row, and the label is not used */
+    int classes;     /* one output a class, labels 0, 1, ... */
+    int probable;    /* margins are logits: they give probabilities of the classes */
+    int exponential; /* what is predicted is e^margin: an expected count, a hazard */
+    int counts;      /* labels are at least 0 */
     /* No sum over records: a block has all of an agent's, the latest times first, and what
      * `value`, `slope` and `bend` make of a record depends on the others, weights included. */
     int whole;

@@ -561,13 +561,14 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
     return FPLT_OK;
 }
 
-static void weigh(fplt_objective *o, int by_rows)
+static void weigh(fplt_objective *o, const fplt_objective_settings *settings)
 {
-    double all = 0;
-    for (uint32_t i = 0; i < o->agents; i++)
+    double all = settings->all_agents ? settings->all_weight : 0;
+    uint32_t agents = settings->all_agents ? settings->all_agents : o->agents;
+    for (uint32_t i = 0; i < o->agents && !settings->all_agents; i++)
         all += o->shard[i].total;
     for (uint32_t i = 0; i < o->agents; i++)
-        o->shard[i].scale = by_rows ? o->shard[i].total / (all / o->agents) : 1;
+        o->shard[i].scale = settings->weigh_rows ? o->shard[i].total / (all / agents) : 1;
 }
 
 fplt_status fplt_objective_create(const fplt_objective_settings *settings,
@@ -586,7 +587,7 @@ fplt_status fplt_objective_create(const fplt_objective_settings *settings,
         fplt_objective_destroy(o);
         return status;
     }
-    weigh(o, settings->weigh_rows);
+    weigh(o, settings);
     *objective = o;
     return FPLT_OK;
 }

@@ -19,13 +19,14 @@ const char *fplt__task_name(fplt_task task)
     return (size_t)task < sizeof tasks / sizeof *tasks ? tasks[task] : "unknown";
 }
 
-static fplt_status find_outputs(const fplt_model_info *info, uint32_t *outputs, fplt_error *error)
+static fplt_status find_outputs(const fplt_model_info *info, const fplt__loss **kind,
+                                uint32_t *outputs, fplt_error *error)
 {
-    const fplt__loss *loss;
     *outputs = 0;
-    fplt_status status = fplt__loss_find(info->loss, &loss, error);
+    fplt_status status = fplt__loss_find(info->loss, kind, error);
     if (status)
         return status;
+    const fplt__loss *loss = *kind;
     if (!(loss->tasks >> info->task & 1))
         return fplt_error_set(error, FPLT_BAD_DATA, "the loss %s does not go with the task %s",
                               info->loss, fplt__task_name(info->task));
@@ -78,10 +79,12 @@ static fplt_status check_transform(const fplt_model_info *info, fplt_error *erro
     return check_finite(transform->scale, info->features, "transform.scale", error);
 }
 
-static fplt_status check(const fplt_model_info *info, uint32_t *outputs, fplt_error *error)
+static fplt_status check(const fplt_model_info *info, const fplt__loss **kind, uint32_t *outputs,
+                         fplt_error *error)
 {
     fplt_status status;
-    if ((status = check_classes(info, error)) || (status = find_outputs(info, outputs, error)))
+    if ((status = check_classes(info, error)) ||
+        (status = find_outputs(info, kind, outputs, error)))
         return status;
     size_t a_output = info->features + (info->intercept != 0);
     if (!info->features || info->features > UINT32_MAX)
@@ -178,13 +181,15 @@ fplt_status fplt_model_create(const fplt_model_info *info, fplt_model **out, fpl
     fplt_model *model;
     uint32_t outputs = 0;
     *out = NULL;
-    fplt_status status = check(info, &outputs, error);
+    const fplt__loss *kind;
+    fplt_status status = check(info, &kind, &outputs, error);
     if (status)
         return status;
     if ((status = fplt__alloc_into(&model, 1, sizeof *model, "a model", error)))
         return status;
     model->info = *info;
     model->outputs = outputs;
+    model->kind = kind;
     model->transform.features = info->features;
     if ((status = copy_all(info, model, error))) {
         fplt_model_destroy(model);

@@ -4,9 +4,11 @@
 #include <jansson.h>
 
 #include "fedplt/model.h"
+#include "objective/loss.h"
 
 struct fplt_model {
-    fplt_model_info info; /* all it points at is owned */
+    fplt_model_info info;   /* all it points at is owned */
+    const fplt__loss *kind; /* of info.loss */
     uint32_t outputs;
     fplt_transform transform;
     char *loss, *label, *site, *labels, *program, *training;

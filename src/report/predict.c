@@ -63,12 +63,14 @@ static double score_of(const fplt_model *model, const fplt_rows *rows, size_t ro
     double score = row_dot(rows, row, info->weights + output * info->features);
     if (info->intercept)
         score += info->weights[model->outputs * info->features + output];
+    if (rows->offset)
+        score += rows->offset[row];
     return score;
 }
 
 int fplt_model_has_probabilities(const fplt_model *model)
 {
-    return strcmp(model->info.loss, "logistic") == 0 || strcmp(model->info.loss, "softmax") == 0;
+    return model->kind->probable;
 }
 
 static void probabilities_of(const fplt_model *model, const double *scores, double *probabilities)
@@ -91,7 +93,7 @@ static void probabilities_of(const fplt_model *model, const double *scores, doub
 static double predicted_of(const fplt_model *model, const double *scores)
 {
     if (!fplt_task_classifies(model->info.task))
-        return scores[0];
+        return model->kind->exponential ? exp(scores[0]) : scores[0];
     if (model->outputs == 1)
         return scores[0] > 0;
     uint32_t best = 0;

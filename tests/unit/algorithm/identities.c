@@ -332,6 +332,9 @@ static void hand_round(struct hand *hand, const problem *p, const uint32_t *acti
     hub.prox = prox;
     if (a->plan)
         a->plan(&hub, &round);
+    fplt_stream shared = round.shared;
+    if (a->length)
+        round.epochs = a->length(hand->parameter, &shared);
     for (unsigned e = 0; e <= hand->shape.exchanges; e++) {
         double down[2 * N], sum[2 * N] = {0};
         int last = e == hand->shape.exchanges;

@@ -1,0 +1,76 @@
+/* What a run is measured and stopped by. */
+#include "engine/judge.h"
+
+#include <math.h>
+
+double fplt__squared_norm(const double *x, size_t n)
+{
+    double sum = 0;
+    for (size_t j = 0; j < n; j++)
+        sum += x[j] * x[j];
+    return sum;
+}
+
+fplt_status fplt__criterion(const fplt_prox *prox, uint32_t agents, double highest, const double *x,
+                            const double *gradient, size_t n, double *moved, double *value)
+{
+    if (fplt_prox_is_zero(prox)) {
+        *value = fplt__squared_norm(gradient, n);
+        return FPLT_OK;
+    }
+    double t = 1 / (agents * highest);
+    for (size_t j = 0; j < n; j++)
+        moved[j] = x[j] - t * gradient[j];
+    fplt_status status = fplt_prox_apply(prox, t, moved, moved);
+    for (size_t j = 0; j < n; j++)
+        moved[j] = (x[j] - moved[j]) / t;
+    *value = fplt__squared_norm(moved, n);
+    return status;
+}
+
+fplt_status fplt__measure_read(const fplt_prox *prox, uint32_t agents, double highest,
+                               const double *x, const double *sums, size_t n, double *work,
+                               fplt_measure *measure, fplt_error *error)
+{
+    double common;
+    fplt_status status;
+    if ((status = fplt_prox_value(prox, x, &common)) ||
+        (status = fplt__criterion(prox, agents, highest, x, sums, n, work, &measure->criterion)))
+        return fplt_error_set(error, status, "the proximal operator failed");
+    measure->objective = sums[n] + common;
+    measure->hits = (uint64_t)sums[n + 1];
+    measure->records = (uint64_t)sums[n + 2];
+    measure->classifies = sums[n + 3] > 0;
+    if (!isfinite(measure->criterion))
+        return fplt_error_set(error, FPLT_DIVERGED, "the criterion is not finite");
+    return FPLT_OK;
+}
+
+int fplt__has_stalled(const fplt__stopping *stopping, uint32_t active, double moved, double size)
+{
+    return stopping->change > 0 && active && moved <= stopping->change * fmax(1, size);
+}
+
+int fplt__is_due(const fplt__stopping *stopping, uint64_t round, int started, int stalled)
+{
+    uint32_t every = stopping->evaluate_every;
+    return !stopping->blind &&
+           (stalled || !started || round >= stopping->rounds || (every && round % every == 0));
+}
+
+fplt_outcome fplt__judge(const fplt__stopping *stopping, uint64_t round,
+                         const fplt_measure *measure, double start_criterion, int stalled,
+                         fplt_error *error)
+{
+    double target = stopping->tolerance * (stopping->relative ? start_criterion : 1);
+    if (measure && stopping->tolerance > 0 && measure->criterion <= target)
+        return FPLT_CONVERGED;
+    if (measure && measure->criterion > 1e16 * fmax(1, start_criterion)) {
+        fplt_error_set(error, FPLT_DIVERGED, "the criterion grew from %.3g to %.3g",
+                       start_criterion, measure->criterion);
+        return FPLT_RUN_DIVERGED;
+    }
+    if (stalled)
+        return FPLT_STALLED;
+    return round >= stopping->rounds ? FPLT_ROUNDS_DONE : FPLT_RUNNING;
+}

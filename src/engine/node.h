@@ -1,0 +1,20 @@
+/* An agent's state in parts, for who stores each apart. */
+#ifndef FPLT_ENGINE_NODE_H
+#define FPLT_ENGINE_NODE_H
+
+#include "fedplt/steps.h"
+
+typedef struct fplt__node_parts {
+    const double *kept, *staged, *held; /* NULL when setting: left as they are */
+    size_t kept_count, held_count;      /* doubles; staged has as many as kept */
+    uint64_t computed;                  /* rounds, against the cap */
+    int has_latest;
+    uint64_t latest;   /* round */
+    unsigned answered; /* exchanges of it */
+} fplt__node_parts;
+
+fplt__node_parts fplt__node_get(const fplt_node *node);
+/* The words of answers given before are not known afterwards: whoever stored them must give them. */
+void fplt__node_set(fplt_node *node, const fplt__node_parts *parts);
+
+#endif

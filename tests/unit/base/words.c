@@ -1,0 +1,178 @@
+/* Packed words, and the sum of words only: against arithmetic done another way. */
+#include "testing.h"
+
+#include "fedplt/random.h"
+#include "fedplt/sum.h"
+
+enum { MOST = 300 };
+
+__extension__ typedef __int128 wide;
+
+/* Numbers of all lengths with a common shift, as an agent's differences are. */
+static void any_words(fplt_stream *stream, uint64_t *words, size_t count)
+{
+    unsigned bits = (unsigned)fplt_stream_below(stream, 126);
+    unsigned shift = (unsigned)fplt_stream_below(stream, 126 - bits);
+    for (size_t i = 0; i < count; i++) {
+        wide value = (wide)fplt_stream_bits(stream) << 64 | fplt_stream_bits(stream);
+        value >>= 127 - bits;
+        value *= (wide)1 << shift;
+        if (fplt_stream_below(stream, 8) == 0)
+            value = 0;
+        words[2 * i] = (uint64_t)value;
+        words[2 * i + 1] = (uint64_t)((unsigned __int128)value >> 64);
+    }
+}
+
+/* By the letter of the format, a byte at a time. */
+static size_t pack_slowly(const uint64_t *words, size_t count, uint8_t *out)
+{
+    size_t used = 0;
+    for (size_t first = 0; first < count; first += 64) {
+        size_t size = count - first < 64 ? count - first : 64;
+        wide value[64];
+        int shift = 127, width = 0, zero = 1;
+        for (size_t i = 0; i < size; i++) {
+            const uint64_t *w = words + 2 * (first + i);
+            value[i] = (wide)((unsigned __int128)w[1] << 64 | w[0]);
+            zero = zero && value[i] == 0;
+            while (value[i] && value[i] % ((wide)1 << shift) != 0)
+                shift--;
+        }
+        shift = zero ? 0 : shift;
+        for (size_t i = 0; i < size; i++)
+            for (int w = 0; w <= 16; w++) {
+                wide low = w ? -((wide)1 << (8 * w - 1)) : 0, v = value[i] >> shift;
+                if (w == 16 || (w ? v >= low && v < -low : v == 0)) {
+                    width = w > width ? w : width;
+                    break;
+                }
+            }
+        out[used++] = (uint8_t)shift;
+        out[used++] = (uint8_t)width;
+        for (size_t i = 0; i < size; i++)
+            for (int b = 0; b < width; b++)
+                out[used++] = (uint8_t)(value[i] >> shift >> (8 * b));
+    }
+    return used;
+}
+
+static void packing_is_what_the_format_says(void **state)
+{
+    (void)state;
+    fplt_stream stream = fplt_stream_make(1, 0, FPLT_FOR_TEST, 0, 0, 0);
+    for (int trial = 0; trial < 3000; trial++) {
+        uint64_t words[2 * MOST], back[2 * MOST];
+        uint8_t bytes[17 * MOST], slow[17 * MOST];
+        size_t count = (size_t)fplt_stream_below(&stream, MOST + 1);
+        any_words(&stream, words, count);
+        size_t size = fplt_words_pack(words, count, bytes, sizeof bytes);
+        assert_true(size <= fplt_words_most(count));
+        assert_int_equal(size, pack_slowly(words, count, slow));
+        assert_memory_equal(bytes, slow, size);
+        memset(bytes, 0xa5, sizeof bytes);
+        assert_int_equal(fplt_words_pack(words, count, bytes, size), size);
+        assert_memory_equal(bytes, slow, size);
+        assert_int_equal(bytes[size], 0xa5);
+        assert_int_equal(fplt_words_pack(words, count, NULL, 0), size);
+        fplt_error error;
+        uint8_t *exact = malloc(size ? size : 1);
+        memcpy(exact, bytes, size);
+        assert_ok(fplt_words_unpack(exact, size, back, count, &error), error);
+        assert_memory_equal(back, words, 2 * count * sizeof *words);
+        free(exact);
+    }
+}
+
+/* A byte missing, a byte too many, and every single change of a byte: refused, or other numbers. */
+static void only_its_own_form_is_read(void **state)
+{
+    (void)state;
+    fplt_stream stream = fplt_stream_make(2, 0, FPLT_FOR_TEST, 0, 0, 0);
+    for (int trial = 0; trial < 300; trial++) {
+        uint64_t words[2 * 70], back[2 * 70];
+        uint8_t bytes[17 * 70 + 1] = {0};
+        size_t count = 1 + (size_t)fplt_stream_below(&stream, 70);
+        any_words(&stream, words, count);
+        size_t size = fplt_words_pack(words, count, bytes, sizeof bytes);
+        fplt_error error;
+        assert_int_equal(fplt_words_unpack(bytes, size - 1, back, count, &error), FPLT_BAD_DATA);
+        assert_int_equal(fplt_words_unpack(bytes, size + 1, back, count, &error), FPLT_BAD_DATA);
+        size_t at = (size_t)fplt_stream_below(&stream, size);
+        uint8_t was = bytes[at];
+        bytes[at] ^= (uint8_t)(1 + fplt_stream_below(&stream, 255));
+        if (!fplt_words_unpack(bytes, size, back, count, &error))
+            assert_memory_not_equal(back, words, 2 * count * sizeof *words);
+        bytes[at] = was;
+    }
+}
+
+static void a_sum_of_words_is_the_sum(void **state)
+{
+    (void)state;
+    fplt_stream stream = fplt_stream_make(3, 0, FPLT_FOR_TEST, 0, 0, 0);
+    fplt_error error;
+    fplt_sum *full, *lean, *other;
+    assert_ok(fplt_sum_create(MOST, -64, &full, &error), error);
+    assert_ok(fplt_sum_create_words(MOST, -64, &lean, &error), error);
+    assert_ok(fplt_sum_create_words(MOST, -64, &other, &error), error);
+    uint64_t words[2 * MOST], a[2 * MOST], b[2 * MOST];
+    for (int trial = 0; trial < 500; trial++) {
+        size_t first = (size_t)fplt_stream_below(&stream, MOST);
+        size_t count = (size_t)fplt_stream_below(&stream, MOST - first + 1);
+        any_words(&stream, words, count);
+        int spoilt = count && trial % 7 == 0;
+        if (spoilt) {
+            words[2 * (count - 1)] = trial % 2;
+            words[2 * (count - 1) + 1] = UINT64_C(1) << 61;
+        }
+        fplt_status expected = fplt_sum_add_words(full, first, words, count);
+        assert_int_equal(fplt_sum_add_words(lean, first, words, count), expected);
+        assert_true(expected || !spoilt);
+        fplt_sum_export(full, 0, a, MOST);
+        fplt_sum_export(lean, 0, b, MOST);
+        assert_memory_equal(a, b, sizeof a);
+        if (trial % 50 == 0) {
+            fplt_sum_clear(full);
+            fplt_sum_clear(lean);
+        }
+    }
+    fplt_sum_clear(other);
+    assert_int_equal(fplt_sum_merge(other, lean), FPLT_OK);
+    double x[MOST], y[MOST];
+    fplt_sum_read(other, 0, x, MOST);
+    fplt_sum_read(full, 0, y, MOST);
+    assert_memory_equal(x, y, sizeof x);
+    assert_int_equal(fplt_sum_add(lean, 0, x, 1), FPLT_BAD_VALUE);
+    fplt_sum_destroy(full);
+    fplt_sum_destroy(lean);
+    fplt_sum_destroy(other);
+}
+
+/* The limit is 2^125, exclusive, on both sides and to the last bit. */
+static void the_limit_is_exact(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt_sum *sum;
+    assert_ok(fplt_sum_create_words(1, -64, &sum, &error), error);
+    uint64_t least[2] = {1, -(UINT64_C(1) << 61)}, one_less[2] = {0, -(UINT64_C(1) << 61)};
+    uint64_t minus[2] = {UINT64_MAX, UINT64_MAX}, now[2];
+    assert_int_equal(fplt_sum_add_words(sum, 0, one_less, 1), FPLT_DIVERGED);
+    assert_int_equal(fplt_sum_add_words(sum, 0, least, 1), FPLT_OK);
+    assert_int_equal(fplt_sum_add_words(sum, 0, minus, 1), FPLT_DIVERGED);
+    fplt_sum_export(sum, 0, now, 1);
+    assert_memory_equal(now, least, sizeof now);
+    fplt_sum_destroy(sum);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packing_is_what_the_format_says),
+        cmocka_unit_test(only_its_own_form_is_read),
+        cmocka_unit_test(a_sum_of_words_is_the_sum),
+        cmocka_unit_test(the_limit_is_exact),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
