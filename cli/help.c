@@ -53,8 +53,9 @@ void cli_wants(const fplt_setting *row, char *text, size_t size)
 
 static void write_row(const fplt_setting *row, size_t width, fplt__buffer *out)
 {
-    char wants[64];
+    char wants[64], help[512];
     cli_wants(row, wants, sizeof wants);
+    fplt_setting_help(row, help, sizeof help);
     size_t before = out->length;
     fplt__buffer_repeat(out, ' ', FLAG_COLUMN);
     fplt__buffer_format(out, "--%s %s", row->name, wants);
@@ -65,7 +66,7 @@ static void write_row(const fplt_setting *row, size_t width, fplt__buffer *out)
     }
     fplt__buffer_repeat(out, ' ', HELP_COLUMN - used);
     fplt__buffer text = {NULL, 0, 0, FPLT_OK};
-    fplt__buffer_add(&text, row->help);
+    fplt__buffer_add(&text, help);
     if (row->kind == FPLT_CHOICE && strlen(row->choices) > 16) {
         fplt__buffer_add(&text, " (");
         for (const char *c = row->choices; *c; c++)

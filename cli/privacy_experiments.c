@@ -191,13 +191,14 @@ fplt_status privacy_audit(cli_call *cli, fplt_error *error)
     fplt_settings *settings = cli->settings;
     fplt_audit_settings wanted = audit_settings(settings);
     const char *picture = fplt_settings_text(settings, "picture");
+    fplt_job_source source = {.dataset = NULL};
     fplt_job *job = NULL;
     fplt_promise *plan = NULL;
     fplt_audit_result result;
     fplt_status status;
     if (!(status = ask_for_promise(settings, error)) &&
-        !(status = fplt_promise_prepare(settings, error)) &&
-        !(status = fplt_promise_job(settings, 0, &job, error)) &&
+        !(status = fplt_promise_prepare(settings, &source, error)) &&
+        !(status = fplt_job_create_from(settings, 0, &source, &job, error)) &&
         !(status = fplt_promise_create(settings, job, &plan, error))) {
         cli->running = 1;
         cli_catch_signals();

@@ -3,31 +3,16 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/memory.h"
-#include "fedplt/certificate.h"
 #include "train.h"
 
-fplt_status train_certify(struct training *training, fplt_error *error)
+fplt_status train_certify(const struct training *training, fplt_error *error)
 {
     char path[4096];
-    const fplt_promise_view *view = fplt_promise_see(training->plan);
-    fplt_certificate_run run;
-    uint64_t *rounds;
-    fplt_status status = fplt__alloc_into(&rounds, view->agents, sizeof *rounds, "rounds", error);
-    if (status)
-        return status;
-    for (uint32_t i = 0; i < view->agents; i++)
-        rounds[i] = fplt_engine_updates(training->engine, i);
-    if (!(status = fplt_certificate_begin(&run, error)) &&
-        !(status = fplt_model_digest(training->model, run.model, error))) {
-        run.rounds = rounds;
-        status = fplt_certificate_make(view, &run, NULL, &training->certificate, error);
-    }
-    fplt__free(rounds);
-    if (status || (status = fplt_model_certify(training->model, training->certificate, error)))
-        return status;
+    const char *certificate = fplt_trainer_certificate(training->trainer, error);
+    if (!certificate)
+        return error->status;
     snprintf(path, sizeof path, "%s/privacy.json", training->out);
-    return fplt__file_save(path, 0666, training->certificate, strlen(training->certificate), error);
+    return fplt__file_save(path, 0666, certificate, strlen(certificate), error);
 }
 
 static const char *why(int planned)
@@ -35,9 +20,8 @@ static const char *why(int planned)
     return planned ? "least predicted error" : "given, or the algorithm's rule";
 }
 
-void train_print_promise(const struct training *training, fplt__buffer *out)
+void train_print_promise(const fplt_promise_view *view, fplt__buffer *out)
 {
-    const fplt_promise_view *view = fplt_promise_see(training->plan);
     const fplt_privacy_mechanism *mechanism = &view->mechanism;
     if (!view->secure)
         fplt__buffer_add(out, "seeded: not private. The noise comes from the seed; leave "

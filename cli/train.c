@@ -11,8 +11,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "cli.h"
-#include "fedplt/model.h"
-#include "report/model.h"
 #include "train.h"
 
 static const fplt_setting output_table[] = {
@@ -21,55 +19,20 @@ static const fplt_setting output_table[] = {
      0},
     {"agents-models", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "write agents.csv: every agent's own model x_i", 0, 0},
-    {"checkpoint", FPLT_TEXT, 0, NULL, 0, 0, NULL,
-     "file that keeps the state of the run, written when it is interrupted", 0, 0},
-    {"checkpoint-every", FPLT_INTEGER, 0, "0", 0, 9007199254740992.0, NULL,
-     "rounds between checkpoints; 0: only when interrupted", 0, 0},
-    {"resume", FPLT_TEXT, 0, NULL, 0, 0, NULL,
-     "checkpoint to go on from, with the same settings and data", 0, 0},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document instead of the summary", 0,
      0},
     {"quiet", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print nothing", 0, 0},
     FPLT_SETTINGS_END,
 };
 
-/* Acceleration needs every agent in every round and nothing random. */
-static int may_accelerate(const cli_call *cli)
+static const char *peek(void *context, const char *name)
 {
-    static const char *const against[] = {"privacy.epsilon", "privacy.tau", "uncoordinated"};
-    const char *participation = cli_peek(cli, "participation"), *solver = cli_peek(cli, "solver");
-    const fplt_solver *known = solver ? fplt_solver_find(solver) : NULL;
-    for (size_t i = 0; i < sizeof against / sizeof *against; i++)
-        if (cli_peek(cli, against[i]))
-            return 0;
-    if (participation && strcmp(participation, "all") != 0)
-        return 0;
-    return !known || !(known->traits & (FPLT_STOCHASTIC | FPLT_NOISY));
-}
-
-/* With data of one's own and nothing said about how, what converges on the most kinds of data:
- * Fed-PLT accelerated, with as many epochs as pay (docs/acceleration.md). */
-static fplt_status prefer_acceleration(const cli_call *cli, fplt_settings *settings,
-                                       fplt_error *error)
-{
-    static const char why[] = "the default for data of one's own";
-    const char *solver = cli_peek(cli, "solver");
-    fplt_status status = fplt_settings_set(settings, "algorithm", "fed-plt-anderson", why, error);
-    if (status || cli_peek(cli, "epochs") || (solver && strcmp(solver, "gradient") != 0))
-        return status;
-    return fplt_settings_set(settings, "epochs", "auto", why, error);
+    return cli_peek(context, name);
 }
 
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
-    const char *algorithm = cli_peek(cli, "algorithm");
-    int prefer = !algorithm && cli_peek(cli, "data") && may_accelerate(cli);
-    fplt_status status =
-        fplt_job_declare(settings, FPLT_JOB_ALL, prefer ? "fed-plt-anderson" : algorithm, error);
-    if (!status && prefer)
-        status = prefer_acceleration(cli, settings, error);
-    if (!status)
-        status = fplt_settings_add(settings, "privacy", fplt_promise_table, error);
+    fplt_status status = fplt_trainer_declare(settings, 0, peek, (void *)cli, error);
     return status ? status : fplt_settings_add(settings, "output", output_table, error);
 }
 
@@ -104,14 +67,7 @@ static void erase_progress(struct training *training)
 
 static int observe(void *context, const fplt_progress *progress)
 {
-    struct training *training = context;
-    uint64_t every = training->checkpoint_every;
-    draw_progress(training, progress);
-    if (fplt_history_add(training->history, progress, &training->error))
-        return 1;
-    if (training->checkpoint && every && progress->round && progress->round % every == 0 &&
-        fplt_engine_save(training->engine, training->checkpoint, &training->error))
-        return 1;
+    draw_progress(context, progress);
     return cli_interrupted();
 }
 
@@ -127,30 +83,6 @@ static void prepare_meter(struct training *training)
 }
 
 /* Before it runs */
-
-static fplt_status start_from_model(fplt_job *job, const fplt_settings *settings, fplt_error *error)
-{
-    const char *path = fplt_settings_text(settings, "start-model");
-    int wanted = fplt_job_see(job)->run.start == FPLT_START_GIVEN;
-    if (!wanted && path)
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "%s: start-model is given, but start is %s; add start: model",
-                              fplt_settings_origin(settings, "start-model"),
-                              fplt_settings_text(settings, "start"));
-    if (!wanted)
-        return FPLT_OK;
-    if (!path)
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "start is model, but no file is given: add start-model");
-    fplt_model *model;
-    fplt_status status = fplt_model_read(path, &model, error);
-    if (status)
-        return status;
-    const fplt_model_info *info = fplt_model_see(model);
-    status = fplt_job_start(job, info->weights, info->dimension, path, error);
-    fplt_model_destroy(model);
-    return status;
-}
 
 /* The folder, and those above it. Remembers whether the last one is new. */
 static fplt_status make_folder(const char *path, int *is_new, fplt_error *error)
@@ -178,38 +110,33 @@ static fplt_status make_folder(const char *path, int *is_new, fplt_error *error)
                    : FPLT_OK;
 }
 
+/* The rows of an earlier part of a resumed run, where they are still in the folder. */
+static void recall(struct training *training)
+{
+    char path[4096];
+    fplt_error error = {FPLT_OK, ""};
+    snprintf(path, sizeof path, "%s/convergence.csv", training->out);
+    if (access(path, F_OK) == 0 && fplt_trainer_recall(training->trainer, path, &error))
+        cli_warn("the convergence before round %llu is not shown: %s",
+                 (unsigned long long)fplt_engine_counters(training->engine)->rounds, error.text);
+}
+
 static fplt_status prepare(cli_call *cli, struct training *training, fplt_error *error)
 {
     fplt_settings *settings = cli->settings;
-    const char *resume = fplt_settings_text(settings, "resume");
-    fplt_status status;
     training->out = fplt_settings_text(settings, "out");
-    training->checkpoint = fplt_settings_text(settings, "checkpoint");
-    training->checkpoint_every = (uint64_t)fplt_settings_integer(settings, "checkpoint-every");
     training->json = fplt_settings_switch(settings, "json");
     training->quiet = fplt_settings_switch(settings, "quiet");
-    if (!training->checkpoint && fplt_settings_given(settings, "checkpoint-every"))
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "%s: checkpoint-every needs a file: give checkpoint",
-                              fplt_settings_origin(settings, "checkpoint-every"));
-    if ((status = fplt_promise_prepare(settings, error)) ||
-        (status = fplt_promise_job(settings, 0, &training->job, error)))
+    fplt_status status = fplt_trainer_create(settings, NULL, &training->trainer, error);
+    if (status)
         return status;
-    training->view = fplt_job_see(training->job);
-    if ((status = start_from_model(training->job, settings, error)) ||
-        (fplt_promise_wanted(settings) &&
-         (status = fplt_promise_create(settings, training->job, &training->plan, error))) ||
-        (status = fplt_engine_create(training->view->objective, &training->view->run,
-                                     &training->engine, error)) ||
-        (status = fplt_history_create(&training->history, error)))
-        return status;
-    if (resume && (status = fplt_engine_load(training->engine, resume, error)))
-        return status;
-    training->resumed_at = fplt_engine_counters(training->engine)->rounds;
+    training->view = fplt_trainer_job(training->trainer);
+    training->engine = fplt_trainer_engine(training->trainer);
+    training->promise = fplt_trainer_promise(training->trainer);
+    training->history = fplt_trainer_history(training->trainer);
     if ((status = make_folder(training->out, &training->made_folder, error)))
         return status;
-    if (resume)
-        train_read_history(training);
+    recall(training);
     return FPLT_OK;
 }
 
@@ -316,9 +243,9 @@ static fplt_status write_all(cli_call *cli, struct training *training, fplt_erro
     char path[4096];
     fplt_status status;
     snprintf(path, sizeof path, "%s/model.json", training->out);
-    if ((status = fplt_model_from_run(training->job, training->engine, &training->result,
-                                      &training->model, error)) ||
-        (training->plan && (status = train_certify(training, error))) ||
+    if (training->promise && (status = train_certify(training, error)))
+        return status;
+    if ((status = fplt_trainer_model(training->trainer, &training->model, error)) ||
         (!training->view->run.blind && ((status = write_history(training, error)) ||
                                         (status = draw_history(cli, training, error)))) ||
         (status = write_agents(cli, training, error)))
@@ -330,15 +257,14 @@ static fplt_status stop_here(cli_call *cli, struct training *training, fplt_erro
 {
     fplt__buffer again = {NULL, 0, 0, FPLT_OK};
     unsigned long long round = fplt_engine_counters(training->engine)->rounds;
+    const char *checkpoint = fplt_settings_text(cli->settings, "checkpoint");
     cli->exit_status = 130;
-    if (!training->checkpoint) {
+    if (!checkpoint) {
         cli_warn("interrupted after round %llu; nothing is kept, because no --checkpoint was given",
                  round);
         return FPLT_OK;
     }
-    fplt_status status = fplt_engine_save(training->engine, training->checkpoint, error);
-    if (!status)
-        status = write_history(training, error);
+    fplt_status status = write_history(training, error);
     if (status)
         return status;
     training->keeps_folder = 1;
@@ -353,9 +279,9 @@ static fplt_status stop_here(cli_call *cli, struct training *training, fplt_erro
         fplt__buffer_add(&again, " ");
     }
     fplt__buffer_add(&again, "--resume ");
-    cli_quote(&again, training->checkpoint);
+    cli_quote(&again, checkpoint);
     cli_warn("interrupted after round %llu; %s keeps the state, go on with:\n  %s", round,
-             training->checkpoint, again.text ? again.text : "");
+             checkpoint, again.text ? again.text : "");
     fplt__buffer_clear(&again);
     return FPLT_OK;
 }
@@ -363,10 +289,6 @@ static fplt_status stop_here(cli_call *cli, struct training *training, fplt_erro
 static fplt_status conclude(cli_call *cli, struct training *training, fplt_error *error)
 {
     fplt_status status;
-    if (training->error.status) {
-        *error = training->error;
-        return error->status;
-    }
     if (training->result.outcome == FPLT_STOPPED)
         return stop_here(cli, training, error);
     if (training->result.outcome == FPLT_RUN_DIVERGED)
@@ -381,14 +303,14 @@ static fplt_status conclude(cli_call *cli, struct training *training, fplt_error
 
 static fplt_status run(cli_call *cli, fplt_error *error)
 {
-    struct training training = {.job = NULL};
+    struct training training = {.trainer = NULL};
     fplt_status status = prepare(cli, &training, error);
     if (!status) {
         cli->running = 1;
         cli_catch_signals();
         prepare_meter(&training);
         double begun = now();
-        status = fplt_engine_run(training.engine, observe, &training, &training.result, error);
+        status = fplt_trainer_run(training.trainer, observe, &training, &training.result, error);
         training.seconds = now() - begun;
         erase_progress(&training);
     }
@@ -397,11 +319,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     if (training.made_folder && !training.keeps_folder)
         rmdir(training.out);
     fplt_model_destroy(training.model);
-    fplt_history_destroy(training.history);
-    fplt_engine_destroy(training.engine);
-    fplt_job_destroy(training.job);
-    fplt_promise_destroy(training.plan);
-    fplt_free(training.certificate);
+    fplt_trainer_destroy(training.trainer);
     return status;
 }
 

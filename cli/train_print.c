@@ -6,31 +6,6 @@
 #include "report/model.h"
 #include "train.h"
 
-void train_read_history(struct training *training)
-{
-    char path[4096];
-    fplt_error error = {FPLT_OK, ""};
-    snprintf(path, sizeof path, "%s/convergence.csv", training->out);
-    if (access(path, F_OK) != 0)
-        return;
-    if (fplt_history_read(training->history, path, training->resumed_at,
-                          fplt_dataset_rows(training->view->training), &error))
-        cli_warn("the convergence before round %llu is not shown: %s",
-                 (unsigned long long)training->resumed_at, error.text);
-}
-
-static const json_t *at(const json_t *object, const char *first, const char *second)
-{
-    const json_t *inner = json_object_get(object, first);
-    return second ? json_object_get(inner, second) : inner;
-}
-
-static double number(const json_t *object, const char *first, const char *second)
-{
-    const json_t *value = at(object, first, second);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 static void line(fplt__buffer *out, const char *name, const char *format, ...) FPLT_PRINTF(3, 4);
 
 static void line(fplt__buffer *out, const char *name, const char *format, ...)
@@ -43,7 +18,8 @@ static void line(fplt__buffer *out, const char *name, const char *format, ...)
     fplt__buffer_add(out, "\n");
 }
 
-static void write_measures(const struct training *training, const json_t *record, fplt__buffer *out)
+static void write_measures(const struct training *training, const fplt_record *record,
+                           fplt__buffer *out)
 {
     const fplt_run_settings *run = &training->view->run;
     const fplt_result *result = &training->result;
@@ -55,17 +31,19 @@ static void write_measures(const struct training *training, const json_t *record
          fplt_prox_is_zero(training->view->prox) ? "||sum grad f_i||^2"
                                                  : "squared proximal gradient",
          asked);
-    line(out, "objective", "%.8g", number(record, "model", "objective"));
-    if (!isnan(number(record, "model", "accuracy")))
-        line(out, "training accuracy", "%.2f %%", 100 * number(record, "model", "accuracy"));
-    if (!at(record, "held_out", NULL))
+    const fplt_measure *model = &record->model;
+    line(out, "objective", "%.8g", model->objective);
+    if (model->classifies && model->records)
+        line(out, "training accuracy", "%.2f %%",
+             100 * ((double)model->hits / (double)model->records));
+    if (!record->judged)
         return;
-    if (isnan(number(record, "held_out", "rmse")))
-        line(out, "held-out accuracy", "%.2f %%  (%.0f rows)",
-             100 * number(record, "held_out", "accuracy"), number(record, "held_out", "rows"));
+    if (isnan(record->held_out.rmse))
+        line(out, "held-out accuracy", "%.2f %%  (%zu rows)", 100 * record->held_out.accuracy,
+             record->held_out.rows);
     else
-        line(out, "held-out RMSE", "%.6g  (%.0f rows)", number(record, "held_out", "rmse"),
-             number(record, "held_out", "rows"));
+        line(out, "held-out RMSE", "%.6g  (%zu rows)", record->held_out.rmse,
+             record->held_out.rows);
 }
 
 static void write_costs(const struct training *training, fplt__buffer *out)
@@ -96,43 +74,36 @@ static const char *because(const char *why)
     return colon && strchr(why, ' ') == equals ? colon + 2 : why ? why : "";
 }
 
-static void write_choices(const json_t *record, fplt__buffer *out)
+static void write_choices(const struct training *training, const fplt_record *record,
+                          fplt__buffer *out)
 {
-    const char *name;
-    json_t *parameter;
-    const json_t *gamma = at(record, "local", "gamma");
+    const fplt_job_view *view = training->view;
+    const fplt_curvature *curvature = &record->facts.curvature;
+    double least = record->step.value, most = record->largest_step;
     char value[64];
     fplt__buffer_add(out, "\nparameters\n");
-    json_object_foreach((json_t *)at(record, "parameters", NULL), name, parameter)
-    {
-        json_t *own = json_object_get(parameter, "value");
-        const char *why = json_string_value(json_object_get(parameter, "why"));
-        if (json_is_string(own))
-            snprintf(value, sizeof value, "%s", json_string_value(own));
-        else
-            snprintf(value, sizeof value, "%.6g", json_number_value(own));
-        line(out, name, "%-22s %s", value, because(why));
+    for (size_t i = 0; i < record->parameters; i++) {
+        const fplt_choice *choice = &record->parameter[i];
+        snprintf(value, sizeof value, "%.6g", choice->value);
+        line(out, choice->name, "%-22s %s", choice->word ? choice->word : value,
+             because(choice->why));
     }
-    double least = number(gamma, "least", NULL), most = number(gamma, "most", NULL);
     snprintf(value, sizeof value, least < most ? "%.6g .. %.6g" : "%.6g", least, most);
-    line(out, "gamma", "%-22s %s", value, json_string_value(json_object_get(gamma, "why")));
-    snprintf(value, sizeof value, "%.6g .. %.6g", number(record, "curvature", "lmin"),
-             number(record, "curvature", "lmax"));
+    line(out, "gamma", "%-22s %s", value, record->step.why);
+    snprintf(value, sizeof value, "%.6g .. %.6g", curvature->lowest, curvature->highest);
     line(out, "curvature", "%-22s of the agents' costs", value);
-    snprintf(value, sizeof value, "%.0f", number(record, "local", "epochs"));
-    line(out, "epochs", "%-22s %s", value,
-         because(json_string_value(at(record, "local", "epochs_why"))));
-    line(out, "local training", "%s, kernel %s", json_string_value(at(record, "local", "solver")),
-         json_string_value(at(record, "kernel", NULL)));
-    const char *advice = json_string_value(at(record, "local", "advice"));
-    if (advice && *advice)
-        fplt__buffer_format(out, "\n%s\n", advice);
+    snprintf(value, sizeof value, "%.0f", record->epochs.value);
+    line(out, "epochs", "%-22s %s", value, because(record->epochs.why));
+    line(out, "local training", "%s, kernel %s", view->run.training.solver->name,
+         fplt_objective_kernel(view->objective));
+    if (*record->advice)
+        fplt__buffer_format(out, "\n%s\n", record->advice);
 }
 
 static void write_files(const struct training *training, fplt__buffer *out)
 {
     fplt__buffer_format(out, "\nfiles in %s\n  model.json%s%s%s%s\n", training->out,
-                        training->plan ? ", privacy.json" : "",
+                        training->promise ? ", privacy.json" : "",
                         training->view->run.blind ? "" : ", convergence.csv",
                         training->pictures ? ", convergence.svg, convergence.png" : "",
                         training->agents_written ? ", agents.csv" : "");
@@ -154,14 +125,18 @@ static void write_next(const cli_call *cli, const struct training *training, fpl
     const char *data = fplt_settings_text(cli->settings, "data"), *program = cli->all[0];
     char more[128];
     fplt__buffer_add(out, "\nnext\n");
-    if (training->plan) {
+    if (training->promise) {
         fplt__buffer_format(out, "  %s privacy verify %s/model.json\n", program, training->out);
     } else if (training->result.outcome == FPLT_ROUNDS_DONE) {
         snprintf(more, sizeof more, "--rounds %llu",
                  10 * (unsigned long long)(training->view->run.rounds + 1));
         write_again(cli, more, out);
     }
-    if (data && !strchr(data, ',')) {
+    if (data && training->promise)
+        fplt__buffer_add(out,
+                         "  (what evaluate or predict say of the training data is not private: "
+                         "use other data, or keep it to yourself)\n");
+    else if (data && !strchr(data, ',')) {
         fplt__buffer_format(out, "  %s evaluate %s/model.json ", program, training->out);
         cli_quote(out, data);
         fplt__buffer_format(out, "\n  %s predict %s/model.json ", program, training->out);
@@ -183,9 +158,10 @@ fplt_status train_print(cli_call *cli, const struct training *training, fplt_err
 {
     const fplt_job_view *view = training->view;
     fplt__buffer out = {NULL, 0, 0, FPLT_OK};
-    json_t *record = json_loads(fplt_model_see(training->model)->training, 0, NULL);
-    if (!record)
-        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the summary");
+    fplt_record record;
+    fplt_status status = fplt_trainer_record(training->trainer, &record, error);
+    if (status)
+        return status;
     fplt__buffer_format(&out, "%s on %u agents, %zu rows, %zu features: %s after %llu rounds\n\n",
                         view->run.algorithm->title, fplt_dataset_agents(view->training),
                         fplt_dataset_rows(view->training), fplt_dataset_features(view->training),
@@ -195,15 +171,14 @@ fplt_status train_print(cli_call *cli, const struct training *training, fplt_err
                             ? "the model no longer changes"
                             : "not converged, the rounds ran out",
                         (unsigned long long)training->result.counters.rounds);
-    if (training->plan)
-        train_print_promise(training, &out);
+    if (training->promise)
+        train_print_promise(training->promise, &out);
     if (!view->run.blind)
-        write_measures(training, record, &out);
+        write_measures(training, &record, &out);
     write_costs(training, &out);
-    write_choices(record, &out);
+    write_choices(training, &record, &out);
     write_files(training, &out);
     write_next(cli, training, &out);
-    json_decref(record);
     cli_print_text(&out);
     return FPLT_OK;
 }
@@ -215,7 +190,7 @@ static json_t *files_json(const struct training *training)
         const char *name;
         int there;
     } written[] = {{"model.json", 1},
-                   {"privacy.json", training->plan != NULL},
+                   {"privacy.json", training->promise != NULL},
                    {"convergence.csv", !training->view->run.blind},
                    {"convergence.svg", training->pictures},
                    {"convergence.png", training->pictures},

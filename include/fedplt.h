@@ -3,6 +3,8 @@
 #define FEDPLT_H
 
 #include "fedplt/algorithm.h"
+#include "fedplt/auto.h"
+#include "fedplt/certificate.h"
 #include "fedplt/config.h"
 #include "fedplt/data.h"
 #include "fedplt/engine.h"
@@ -16,6 +18,7 @@
 #include "fedplt/objective.h"
 #include "fedplt/participation.h"
 #include "fedplt/privacy.h"
+#include "fedplt/promise.h"
 #include "fedplt/prox.h"
 #include "fedplt/random.h"
 #include "fedplt/report.h"
@@ -25,5 +28,6 @@
 #include "fedplt/steps.h"
 #include "fedplt/sum.h"
 #include "fedplt/theory.h"
+#include "fedplt/trainer.h"
 
 #endif

@@ -48,8 +48,9 @@ static void put_heading(const char *name, const char *summary)
 
 static void put_row(const fplt_setting *row)
 {
-    char wants[64];
+    char wants[64], help[512];
     cli_wants(row, wants, sizeof wants);
+    fplt_setting_help(row, help, sizeof help);
     fputs(".TP\n\\fB\\-\\-", stdout);
     put(row->name);
     fputs("\\fR", stdout);
@@ -59,7 +60,7 @@ static void put_row(const fplt_setting *row)
         fputs("\\fR", stdout);
     }
     puts("");
-    put(row->help);
+    put(help);
     if (row->kind == FPLT_CHOICE) {
         fputs(" (", stdout);
         for (const char *c = row->choices; *c; c++)

@@ -41,6 +41,17 @@ typedef struct fplt_dataset fplt_dataset;
 FPLT_API fplt_status fplt_dataset_from_rows(const fplt_rows *rows, fplt_task task,
                                             const size_t *agent_rows, uint32_t agents,
                                             fplt_dataset **dataset, fplt_error *error);
+/* The same without a copy: the arrays must stay as they are until `release` (or NULL) is called with
+ * `context`, once, by fplt_dataset_destroy; it is not called where this fails. */
+FPLT_API fplt_status fplt_dataset_borrow(const fplt_rows *rows, fplt_task task,
+                                         const size_t *agent_rows, uint32_t agents,
+                                         void (*release)(void *context), void *context,
+                                         fplt_dataset **dataset, fplt_error *error);
+/* Gives names (copied) to all features, agents and classes; NULL: they keep those they have. There
+ * are fplt_dataset_outputs classes, in the order of fplt_dataset_class_name. */
+FPLT_API fplt_status fplt_dataset_name(fplt_dataset *dataset, const char *const *features,
+                                       const char *const *agents, const char *const *classes,
+                                       fplt_error *error);
 FPLT_API void fplt_dataset_destroy(fplt_dataset *dataset);
 
 FPLT_API size_t fplt_dataset_rows(const fplt_dataset *dataset);
@@ -212,7 +223,8 @@ FPLT_API fplt_transform_settings fplt_transform_defaults(void);
 FPLT_API fplt_status fplt_transform_fit(const fplt_dataset *dataset,
                                         const fplt_transform_settings *settings,
                                         fplt_transform *transform, fplt_error *error);
-/* Changes the rows in place; before anything has borrowed the data set. After shortening, the norm
+/* Changes the rows in place, borrowed ones after copying them, once a row is to be changed; before
+ * anything has borrowed the data set. After shortening, the norm
  * as computed in double precision is at most `radius`, never a rounding error above. */
 FPLT_API fplt_status fplt_transform_apply(const fplt_transform *transform, fplt_dataset *dataset,
                                           fplt_error *error);

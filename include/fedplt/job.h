@@ -76,29 +76,56 @@ FPLT_API fplt_status fplt_job_uncoordinated(const char *path, const fplt_trainin
 
 typedef struct fplt_job fplt_job;
 
+/* What a private plan chose in place of a person. */
+enum fplt_planned {
+    FPLT_PLANNED_RHO = 1,
+    FPLT_PLANNED_STEP = 2,
+    FPLT_PLANNED_EPOCHS = 4,
+    FPLT_PLANNED_ROUNDS = 8
+};
+
 /* What a job consists of, all owned by the job. */
 typedef struct fplt_job_view {
     const fplt_settings *settings; /* borrowed by the job */
-    const fplt_dataset *training;  /* transformed */
+    const fplt_dataset *training;  /* transformed; NULL: the costs are the caller's own */
     const fplt_dataset *held_out;  /* transformed; NULL: nothing is held out */
     const fplt_transform *transform;
-    fplt_objective_settings cost;
+    fplt_objective_settings cost; /* loss NULL: the costs are the caller's own */
     const fplt_objective *objective;
     const fplt_prox *prox;
     const fplt_participation *participation;
     fplt_run_settings run;
-    const fplt_auto *automatic; /* what was auto, and the reasons */
+    const fplt_auto *automatic; /* what was auto, and the reasons; NULL: nothing was chosen by the
+                                   data */
     int releases_mean; /* the model is the mean of the agents' own, not the coordinator's */
+    int in_memory;     /* the data set was not read or generated, but given */
+    unsigned planned;  /* enum fplt_planned */
 } fplt_job_view;
+
+/* What a job takes from the caller instead of from the settings. Begin with a zeroed struct: it may
+ * grow at its end. */
+typedef struct fplt_job_source {
+    fplt_dataset *dataset; /* taken over, also on failure; NULL: read or generated. It is divided,
+                              held out and transformed as the settings say */
+    const fplt_objective *objective; /* borrowed: the caller's own costs; a data set, and settings
+                                        about data and costs, are then refused */
+    const fplt_solver *solver;       /* borrowed: instead of the setting */
+    void *solver_context;            /* for that solver: see fplt_training */
+    const double *start; /* borrowed: one number a coordinate; NULL: as the settings say */
+    /* Of a run that makes a promise (fplt_promise_prepare fills them): what is auto stays so, because
+     * nothing may be chosen by looking at the data, and rows are shortened to `radius`. */
+    int public_only;
+    double radius;
+} fplt_job_source;
 
 /* Everything; the settings must have all parts and outlive the job. With `start: model` the point is
  * not known yet: see fplt_job_start. */
 FPLT_API fplt_status fplt_job_create(const fplt_settings *settings, uint32_t run, fplt_job **job,
                                      fplt_error *error);
-/* The same for a run that makes a promise: what is auto stays so, because nothing may be chosen by
- * looking at the data; the private plan chooses from public bounds. */
-FPLT_API fplt_status fplt_job_create_public(const fplt_settings *settings, uint32_t run,
-                                            fplt_job **job, fplt_error *error);
+/* The same with what the source has; NULL: nothing. */
+FPLT_API fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_t run,
+                                          const fplt_job_source *source, fplt_job **job,
+                                          fplt_error *error);
 FPLT_API void fplt_job_destroy(fplt_job *job);
 FPLT_API const fplt_job_view *fplt_job_see(const fplt_job *job);
 /* The same, for changes before an engine is made from it. */

@@ -40,6 +40,14 @@ typedef struct fplt_model fplt_model;
 /* Refuses, with a sentence, what does not fit together. */
 FPLT_API fplt_status fplt_model_create(const fplt_model_info *info, fplt_model **model,
                                        fplt_error *error);
+/* What was chosen for a run, or given, and why. */
+typedef struct fplt_choice {
+    const char *name;
+    double value;     /* NaN where it is a word */
+    const char *word; /* NULL where it is a number */
+    char why[400];
+} fplt_choice;
+
 /* The model of an engine that ran a job, with the whole record of its training: problem, algorithm,
  * parameters and why, seed, kernel, outcome, measures and counters. `result` may be NULL. */
 FPLT_API fplt_status fplt_model_from_run(const fplt_job *job, fplt_engine *engine,
@@ -49,9 +57,6 @@ FPLT_API fplt_status fplt_model_from_run(const fplt_job *job, fplt_engine *engin
 enum { FPLT_MODEL_DIGEST = 32 };
 FPLT_API fplt_status fplt_model_digest(const fplt_model *model,
                                        unsigned char digest[FPLT_MODEL_DIGEST], fplt_error *error);
-/* Puts a certificate (JSON) into the training record. */
-FPLT_API fplt_status fplt_model_certify(fplt_model *model, const char *certificate,
-                                        fplt_error *error);
 FPLT_API void fplt_model_destroy(fplt_model *model);
 FPLT_API const fplt_model_info *fplt_model_see(const fplt_model *model);
 /* Weight vectors: the number of classes with softmax, 1 otherwise. */
@@ -103,6 +108,19 @@ typedef struct fplt_quality {
     double f1;       /* two classes: of the second class; more: mean over the classes */
     double rmse;     /* regression */
 } fplt_quality;
+
+/* How a run was done and what came of it, beside its fplt_result. May grow at its end. */
+typedef struct fplt_record {
+    size_t parameters; /* the algorithm's */
+    fplt_choice parameter[FPLT_MOST_PARAMETERS];
+    fplt_choice epochs, step; /* step: the least of all agents */
+    double largest_step;      /* of all agents */
+    const char *advice;       /* borrowed from the job: what would help more; empty: nothing */
+    fplt_facts facts;         /* curvature and cohort */
+    int measured, judged;     /* whether the next two are known; never with privacy */
+    fplt_measure model;       /* of the weights that are handed out */
+    fplt_quality held_out;    /* of the rows that were held out */
+} fplt_record;
 
 /* On a transformed data set with labels. `each` (or NULL) has one entry an agent, `all` is over all
  * rows. */

@@ -4,11 +4,10 @@
  * every local step is an exact discrete Gaussian from the system's random source.
  *
  *     fplt_settings_add(settings, "privacy", fplt_promise_table, ...);
- *     if (fplt_promise_wanted(settings)) {
- *         fplt_promise_prepare(settings, ...);            what contradicts a promise is refused
- *         fplt_promise_job(settings, 0, &job, ...);
- *         fplt_promise_create(settings, job, &plan, ...);   plans, and changes the job's run
- *     }
+ *     fplt_promise_prepare(settings, &source, ...);       what contradicts a promise is refused
+ *     fplt_job_create_from(settings, 0, &source, &job, ...);
+ *     if (fplt_promise_wanted(settings))
+ *         fplt_promise_create(settings, job, &plan, ...);  plans, and changes the job's run
  *     fplt_engine_create(view->objective, &view->run, ...);
  *     fplt_certificate_make(plan, engine, ...); */
 #ifndef FEDPLT_PROMISE_H
@@ -27,15 +26,12 @@ FPLT_API extern const fplt_setting fplt_promise_table[];
 /* Whether the settings ask for a promise: privacy.epsilon or privacy.tau is given. */
 FPLT_API int fplt_promise_wanted(const fplt_settings *settings);
 
-/* Before the job is made: refuses settings that contradict a promise, with the reason, and sets
- * those that follow from it (solver, radius, no stopping, no measuring). Nothing is done where no
- * promise is asked for. FPLT_BAD_VALUE when
- * other settings of the section are given but neither epsilon nor tau. */
-FPLT_API fplt_status fplt_promise_prepare(fplt_settings *settings, fplt_error *error);
-
-/* The job of settings that may ask for a promise: one that reads public numbers only if they do. */
-FPLT_API fplt_status fplt_promise_job(const fplt_settings *settings, uint32_t run, fplt_job **job,
-                                      fplt_error *error);
+/* Before the job is made: refuses settings and sources that contradict a promise, with the reason,
+ * and writes into the source what follows from it (solver, bound of the rows, nothing chosen by the
+ * data). Nothing is done where no promise is asked for. FPLT_BAD_VALUE when other settings of the
+ * section are given but neither epsilon nor tau. */
+FPLT_API fplt_status fplt_promise_prepare(const fplt_settings *settings, fplt_job_source *source,
+                                          fplt_error *error);
 
 typedef struct fplt_promise fplt_promise;
 
@@ -72,10 +68,10 @@ typedef struct fplt_promise_view {
     double predicted;  /* error of the model, squared, as the plan expects it; NaN: not planned */
 } fplt_promise_view;
 
-/* Plans the run and writes it into the job and the settings: step, rho, epochs, rounds, noise. The
- * job is borrowed until it has run; destroy engines first. FPLT_UNSUPPORTED or FPLT_UNREACHABLE,
+/* Plans the run and writes it into the job: step, rho, epochs, rounds, noise, no stopping and no
+ * measuring. The job is borrowed until it has run; destroy engines first. FPLT_UNSUPPORTED or FPLT_UNREACHABLE,
  * with the reason, where nothing can be promised. */
-FPLT_API fplt_status fplt_promise_create(fplt_settings *settings, fplt_job *job,
+FPLT_API fplt_status fplt_promise_create(const fplt_settings *settings, fplt_job *job,
                                          fplt_promise **plan, fplt_error *error);
 FPLT_API void fplt_promise_destroy(fplt_promise *plan);
 FPLT_API const fplt_promise_view *fplt_promise_see(const fplt_promise *plan);

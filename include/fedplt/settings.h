@@ -29,6 +29,7 @@ enum fplt_setting_flags {
     FPLT_REQUIRED = 32 /* no default, must be given where the table is used */
 };
 
+/* May grow at its end: what a table leaves out there is zero. */
 typedef struct fplt_setting {
     const char *name; /* "rho", "privacy.epsilon": a dot is a YAML section */
     fplt_setting_kind kind;
@@ -40,12 +41,14 @@ typedef struct fplt_setting {
     /* Tuning: factors of the automatic value between which to search, 0 and 0 where it is not
      * searched. */
     double search_low, search_high;
+    const char
+        *rule; /* what the word auto stands for; NULL: the word is not legal, or says it all */
 } fplt_setting;
 
 /* Ends a table. */
-#define FPLT_SETTINGS_END                                \
-    {                                                    \
-        NULL, FPLT_TEXT, 0, NULL, 0, 0, NULL, NULL, 0, 0 \
+#define FPLT_SETTINGS_END                                      \
+    {                                                          \
+        NULL, FPLT_TEXT, 0, NULL, 0, 0, NULL, NULL, 0, 0, NULL \
     }
 
 typedef struct fplt_settings fplt_settings;
@@ -97,6 +100,8 @@ FPLT_API const char *fplt_pairs_next(const char *pairs, char *key, size_t key_si
 
 /* Writes what is legal for a row, "a number above 0" or "one of a, b, c". */
 FPLT_API void fplt_setting_legal(const fplt_setting *setting, char *text, size_t size);
+/* Writes the help of a row with its rule: "local step size; auto: 1/lmax". */
+FPLT_API void fplt_setting_help(const fplt_setting *setting, char *text, size_t size);
 
 #ifdef __cplusplus
 }

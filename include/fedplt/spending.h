@@ -17,6 +17,12 @@
 extern "C" {
 #endif
 
+/* ledger, privacy.budget, sign */
+FPLT_API extern const fplt_setting fplt_spending_table[];
+
+/* Refuses settings of that table that do not fit those of the promise, with the reason. */
+FPLT_API fplt_status fplt_spending_check(const fplt_settings *settings, fplt_error *error);
+
 typedef struct fplt_spending fplt_spending;
 
 /* Opens or makes the ledger. An agent's account has its name; without one it is FPLT_LEDGER_OWN for
@@ -28,7 +34,8 @@ FPLT_API fplt_status fplt_spending_create(const char *path, const fplt_promise_v
                                           fplt_error *error);
 FPLT_API void fplt_spending_destroy(fplt_spending *spending);
 
-/* Charges each agent for its rounds, all at once, on the disc when it returns. Once a run. */
+/* Charges each agent for its rounds, less those it paid for before, all at once; on the disc when it
+ * returns. */
 FPLT_API fplt_status fplt_spending_pay(fplt_spending *spending,
                                        const unsigned char run[FPLT_RUN_BYTES],
                                        const uint64_t *rounds, fplt_error *error);

@@ -22,11 +22,12 @@ enum { XHAT, V };
 
 static const fplt_setting settings[] = {
     {"coordinator-step", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
-     "the coordinator's gamma; auto: (3/16) sqrt(c/(lmin lmax N)), c the expected cohort", 0.5, 8},
+     "the coordinator's gamma", 0.5, 8,
+     .rule = "(3/16) sqrt(c/(lmin lmax N)), c the expected cohort"},
     {"penalty", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
-     "tau of the local cost; auto: (8/3) sqrt(lmin lmax N/c)", 0.1, 2},
+     "tau of the local cost", 0.1, 2, .rule = "(8/3) sqrt(lmin lmax N/c)"},
     {"strong-convexity", FPLT_REAL, FPLT_AUTO, "auto", 0, HUGE_VAL, NULL,
-     "mu, split off from every f_i; auto: lmin, or 0 where that is negative", 0, 0},
+     "mu, split off from every f_i", 0, 0, .rule = "lmin, or 0 where that is negative"},
     FPLT_SETTINGS_END,
 };
 

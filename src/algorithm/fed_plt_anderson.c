@@ -52,7 +52,7 @@ enum {
 
 static const fplt_setting settings[] = {
     {"rho", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
-     "penalty of Peaceman-Rachford splitting; auto: 1/sqrt(lmin lmax)", 0.1, 10},
+     "penalty of Peaceman-Rachford splitting", 0.1, 10, .rule = "1/sqrt(lmin lmax)"},
     {"anderson-memory", FPLT_INTEGER, 0, "10", 1, MOST, NULL,
      "earlier rounds that the acceleration combines", 0, 0},
     FPLT_SETTINGS_END,

@@ -15,7 +15,7 @@ enum { X, LAMBDA };
 
 static const fplt_setting settings[] = {
     {"eta", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
-     "inverse weight of the augmented Lagrangian; auto: 1/sqrt(lmin lmax)", 0.1, 10},
+     "inverse weight of the augmented Lagrangian", 0.1, 10, .rule = "1/sqrt(lmin lmax)"},
     FPLT_SETTINGS_END,
 };
 

@@ -19,7 +19,7 @@ enum { RHO };
 
 static const fplt_setting settings[] = {
     {"rho", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
-     "penalty of Peaceman-Rachford splitting; auto: 1/sqrt(lmin lmax)", 0.1, 10},
+     "penalty of Peaceman-Rachford splitting", 0.1, 10, .rule = "1/sqrt(lmin lmax)"},
     FPLT_SETTINGS_END,
 };
 

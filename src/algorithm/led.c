@@ -15,9 +15,8 @@ enum { BETA };
 
 static const fplt_setting settings[] = {
     {"beta", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
-     "weight of the correction in a local step; auto: 1/Ne (often faster, not always: 2/Ne with "
-     "gamma 0.6/lmax)",
-     0.5, 2},
+     "weight of the correction in a local step", 0.5, 2,
+     .rule = "1/Ne (often faster, not always: 2/Ne with gamma 0.6/lmax)"},
     FPLT_SETTINGS_END,
 };
 

@@ -16,9 +16,8 @@ enum { P };
 
 static const fplt_setting settings[] = {
     {"p", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, 1, NULL,
-     "probability that a local step ends the round; auto: 1/Ne, so that Ne is the mean length (in "
-     "theory best: sqrt(lmin/lmax))",
-     0.2, 5},
+     "probability that a local step ends the round", 0.2, 5,
+     .rule = "1/Ne, so that Ne is the mean length (in theory best: sqrt(lmin/lmax))"},
     FPLT_SETTINGS_END,
 };
 

@@ -23,11 +23,10 @@ enum { P, CHI, S };
 
 static const fplt_setting settings[] = {
     {"p", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, 1, NULL,
-     "probability that a local step ends the round; auto: 1/Ne, so that Ne is the mean length (in "
-     "theory best: sqrt(N lmin/(s lmax)))",
-     0.2, 5},
+     "probability that a local step ends the round", 0.2, 5,
+     .rule = "1/Ne, so that Ne is the mean length (in theory best: sqrt(N lmin/(s lmax)))"},
     {"chi", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, 1, NULL,
-     "weight of the correction's update; auto: its largest, N (s - 1)/(s (N - 1))", 0.3, 1},
+     "weight of the correction's update", 0.3, 1, .rule = "its largest, N (s - 1)/(s (N - 1))"},
     {"s", FPLT_INTEGER, FPLT_AUTO, "auto", 2, 4294967295.0, NULL,
      "agents that send each coordinate; auto, or as many as are active: all, no compression", 0, 0},
     FPLT_SETTINGS_END,

@@ -155,6 +155,12 @@ static void describe_range(const fplt_setting *row, char *text, size_t size)
                  high);
 }
 
+void fplt_setting_help(const fplt_setting *row, char *text, size_t size)
+{
+    snprintf(text, size, "%s%s%s", row->help, row->rule ? "; auto: " : "",
+             row->rule ? row->rule : "");
+}
+
 void fplt_setting_legal(const fplt_setting *row, char *text, size_t size)
 {
     const char *automatic = row->flags & FPLT_AUTO ? ", or auto" : "";

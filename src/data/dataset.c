@@ -89,8 +89,9 @@ fplt_status fplt__dataset_add(const fplt_dataset *dataset, double **column, fplt
                    : fplt__alloc_into(column, dataset->rows, sizeof **column, "rows", error);
 }
 
-fplt_status fplt__dataset_create(size_t rows, size_t features, size_t entries, uint32_t agents,
-                                 fplt_task task, fplt_dataset **dataset, fplt_error *error)
+/* Without the rows themselves. */
+static fplt_status create_empty(size_t rows, size_t features, uint32_t agents, fplt_task task,
+                                fplt_dataset **dataset, fplt_error *error)
 {
     fplt_dataset *made;
     fplt_status status = fplt__alloc_into(&made, 1, sizeof *made, "a data set", error);
@@ -104,9 +105,23 @@ fplt_status fplt__dataset_create(size_t rows, size_t features, size_t entries, u
     made->features = features;
     status =
         fplt__alloc_into(&made->first, (size_t)agents + 1, sizeof *made->first, "agents", error);
-    if (!status)
-        status = fplt__alloc_into(&made->label, rows, sizeof *made->label, "labels", error);
-    if (!status)
+    if (status) {
+        fplt_dataset_destroy(made);
+        return status;
+    }
+    *dataset = made;
+    return FPLT_OK;
+}
+
+fplt_status fplt__dataset_create(size_t rows, size_t features, size_t entries, uint32_t agents,
+                                 fplt_task task, fplt_dataset **dataset, fplt_error *error)
+{
+    fplt_dataset *made;
+    *dataset = NULL;
+    fplt_status status = create_empty(rows, features, agents, task, &made, error);
+    if (status)
+        return status;
+    if (!(status = fplt__alloc_into(&made->label, rows, sizeof *made->label, "labels", error)))
         status = allocate_values(made, entries, error);
     if (status) {
         fplt_dataset_destroy(made);
@@ -121,13 +136,19 @@ void fplt_dataset_destroy(fplt_dataset *dataset)
     if (!dataset)
         return;
     fplt__free(dataset->first);
-    fplt__free(dataset->dense);
-    fplt__free(dataset->start);
-    fplt__free(dataset->column);
-    fplt__free(dataset->value);
-    fplt__free(dataset->label);
-    fplt__free(dataset->weight);
-    fplt__free(dataset->offset);
+    if (!dataset->lent_values) {
+        fplt__free(dataset->dense);
+        fplt__free(dataset->value);
+    }
+    if (!dataset->lent_rest) {
+        fplt__free(dataset->start);
+        fplt__free(dataset->column);
+        fplt__free(dataset->label);
+        fplt__free(dataset->weight);
+        fplt__free(dataset->offset);
+    }
+    if (dataset->release)
+        dataset->release(dataset->release_context);
     fplt__names_clear(&dataset->feature_names);
     fplt__names_clear(&dataset->agent_names);
     fplt__names_clear(&dataset->class_names);
@@ -247,21 +268,36 @@ static void copy_rows(const fplt_rows *rows, fplt_dataset *dataset)
     }
 }
 
-fplt_status fplt_dataset_from_rows(const fplt_rows *rows, fplt_task task, const size_t *agent_rows,
-                                   uint32_t agents, fplt_dataset **dataset, fplt_error *error)
+/* Everything that can be wrong with rows from outside; finds the number of outputs. */
+static fplt_status check_rows(const fplt_rows *rows, fplt_task task, const size_t *agent_rows,
+                              uint32_t agents, uint32_t *outputs, fplt_error *error)
 {
-    *dataset = NULL;
     fplt_status status = check_shares(rows, agent_rows, agents, error);
-    uint32_t outputs = outputs_of(task);
+    *outputs = outputs_of(task);
     for (size_t r = 0; r < rows->count && !status; r++) {
         status = check_row(rows, r, error);
         if (!status)
             status = check_label(rows->label[r], task, r, error);
         if (!status)
             status = check_beside(rows, r, error);
-        if (!status && task == FPLT_TASK_CLASSES && rows->label[r] + 1 > outputs)
-            outputs = (uint32_t)rows->label[r] + 1;
+        if (!status && task == FPLT_TASK_CLASSES && rows->label[r] + 1 > *outputs)
+            *outputs = (uint32_t)rows->label[r] + 1;
     }
+    return status;
+}
+
+static void share_out(fplt_dataset *dataset, const size_t *agent_rows)
+{
+    for (uint32_t i = 0; i < dataset->agents; i++)
+        dataset->first[i + 1] = dataset->first[i] + agent_rows[i];
+}
+
+fplt_status fplt_dataset_from_rows(const fplt_rows *rows, fplt_task task, const size_t *agent_rows,
+                                   uint32_t agents, fplt_dataset **dataset, fplt_error *error)
+{
+    uint32_t outputs;
+    *dataset = NULL;
+    fplt_status status = check_rows(rows, task, agent_rows, agents, &outputs, error);
     if (status)
         return status;
     size_t entries = rows->dense ? FPLT__DENSE : rows->start[rows->count] - rows->start[0];
@@ -270,8 +306,7 @@ fplt_status fplt_dataset_from_rows(const fplt_rows *rows, fplt_task task, const 
     if (status)
         return status;
     made->outputs = outputs;
-    for (uint32_t i = 0; i < agents; i++)
-        made->first[i + 1] = made->first[i] + agent_rows[i];
+    share_out(made, agent_rows);
     copy_rows(rows, made);
     if ((status = add_beside(rows, made, error))) {
         fplt_dataset_destroy(made);
@@ -279,6 +314,83 @@ fplt_status fplt_dataset_from_rows(const fplt_rows *rows, fplt_task task, const 
     }
     *dataset = made;
     return FPLT_OK;
+}
+
+/* The casts only fit the type: see lent_values. */
+static void lend_rows(const fplt_rows *rows, fplt_dataset *dataset)
+{
+    dataset->dense = (double *)rows->dense;
+    dataset->start = (size_t *)rows->start;
+    dataset->column = (uint32_t *)rows->column;
+    dataset->value = (double *)rows->value;
+    dataset->label = (double *)rows->label;
+    dataset->weight = (double *)rows->weight;
+    dataset->offset = (double *)rows->offset;
+    dataset->lent_values = dataset->lent_rest = 1;
+}
+
+fplt_status fplt_dataset_borrow(const fplt_rows *rows, fplt_task task, const size_t *agent_rows,
+                                uint32_t agents, void (*release)(void *), void *context,
+                                fplt_dataset **dataset, fplt_error *error)
+{
+    fplt_dataset *made;
+    uint32_t outputs;
+    *dataset = NULL;
+    fplt_status status = check_rows(rows, task, agent_rows, agents, &outputs, error);
+    if (status || (status = create_empty(rows->count, rows->features, agents, task, &made, error)))
+        return status;
+    made->outputs = outputs;
+    share_out(made, agent_rows);
+    lend_rows(rows, made);
+    made->release = release;
+    made->release_context = context;
+    *dataset = made;
+    return FPLT_OK;
+}
+
+fplt_status fplt__dataset_own_values(fplt_dataset *dataset, fplt_error *error)
+{
+    const double *lent = dataset->dense ? dataset->dense : dataset->value;
+    size_t count =
+        dataset->dense ? dataset->rows * dataset->features : dataset->start[dataset->rows];
+    double *own;
+    if (!dataset->lent_values)
+        return FPLT_OK;
+    fplt_status status = fplt__alloc_into(&own, count, sizeof *own, "rows", error);
+    if (status)
+        return status;
+    memcpy(own, lent, count * sizeof *own);
+    *(dataset->dense ? &dataset->dense : &dataset->value) = own;
+    dataset->lent_values = 0;
+    return FPLT_OK;
+}
+
+static fplt_status name_all(const char *const *texts, size_t count, fplt__names *names,
+                            fplt_error *error)
+{
+    fplt__names given = {count, (const char **)texts}, made;
+    if (!texts)
+        return FPLT_OK;
+    fplt_status status = fplt__names_copy(&given, &made, error);
+    if (status)
+        return status;
+    fplt__names_clear(names);
+    *names = made;
+    return FPLT_OK;
+}
+
+fplt_status fplt_dataset_name(fplt_dataset *dataset, const char *const *features,
+                              const char *const *agents, const char *const *classes,
+                              fplt_error *error)
+{
+    fplt_status status;
+    if (classes && !fplt_task_classifies(dataset->task))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "classes are named, but the labels of this data set are no classes");
+    if ((status = name_all(features, dataset->features, &dataset->feature_names, error)) ||
+        (status = name_all(agents, dataset->agents, &dataset->agent_names, error)))
+        return status;
+    return name_all(classes, dataset->outputs, &dataset->class_names, error);
 }
 
 static uint32_t owner_of(const uint32_t *owner, size_t stride, size_t row)
@@ -306,6 +418,12 @@ void fplt__group_rows(size_t *first, uint32_t agents, const uint32_t *owner, siz
 size_t fplt__row_entries(const fplt_dataset *dataset, size_t row)
 {
     return dataset->dense ? dataset->features : dataset->start[row + 1] - dataset->start[row];
+}
+
+double *fplt__row_values(const fplt_dataset *dataset, size_t row)
+{
+    return dataset->dense ? dataset->dense + row * dataset->features
+                          : dataset->value + dataset->start[row];
 }
 
 static void copy_selected(const fplt_dataset *source, const size_t *order, fplt_dataset *made)

@@ -28,6 +28,11 @@ struct fplt_dataset {
     double *weight, *offset; /* NULL where rows have none */
     fplt__names feature_names, agent_names;
     fplt__names class_names; /* in order of the class values */
+    /* What is borrowed is never written to. */
+    int lent_values;         /* dense or value is the caller's */
+    int lent_rest;           /* start, column, label, weight and offset are */
+    void (*release)(void *); /* told when nothing is borrowed any more, or NULL */
+    void *release_context;
 };
 
 /* For `entries` of fplt__dataset_create. */
@@ -49,6 +54,9 @@ fplt_status fplt__dataset_select(const fplt_dataset *source, const size_t *order
                                  const size_t *agent_rows, uint32_t agents, int same_agents,
                                  fplt_dataset **dataset, fplt_error *error);
 
+/* The numbers of the rows become the data set's own, where they are borrowed. */
+fplt_status fplt__dataset_own_values(fplt_dataset *dataset, fplt_error *error);
+
 fplt_status fplt__names_make(const fplt__span *spans, size_t count, fplt__names *names,
                              fplt_error *error);
 fplt_status fplt__names_copy(const fplt__names *from, fplt__names *names, fplt_error *error);
@@ -61,5 +69,6 @@ void fplt__group_rows(size_t *first, uint32_t agents, const uint32_t *owner, siz
                       size_t rows, size_t *order);
 
 size_t fplt__row_entries(const fplt_dataset *dataset, size_t row);
+double *fplt__row_values(const fplt_dataset *dataset, size_t row);
 
 #endif

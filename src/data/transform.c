@@ -50,8 +50,7 @@ static void gather(const fplt_dataset *dataset, struct column *columns, const do
 {
     for (size_t r = 0; r < dataset->rows; r++) {
         size_t count = fplt__row_entries(dataset, r);
-        const double *value =
-            dataset->dense ? dataset->dense + r * count : dataset->value + dataset->start[r];
+        const double *value = fplt__row_values(dataset, r);
         for (size_t k = 0; k < count; k++) {
             size_t j = dataset->dense ? k : dataset->column[dataset->start[r] + k];
             if (!squares) {
@@ -194,12 +193,19 @@ static void shorten(double *value, size_t count, double radius)
         value[k] *= factor;
 }
 
+static int changes_row(const fplt_transform *transform, const fplt_dataset *dataset, size_t row)
+{
+    if (transform->scale || !(transform->radius > 0))
+        return transform->scale != NULL;
+    return fplt__norm(fplt__row_values(dataset, row), fplt__row_entries(dataset, row)) >
+           transform->radius;
+}
+
 static fplt_status transform_row(const fplt_transform *transform, fplt_dataset *dataset, size_t row,
                                  fplt_error *error)
 {
     size_t count = fplt__row_entries(dataset, row);
-    double *value =
-        dataset->dense ? dataset->dense + row * count : dataset->value + dataset->start[row];
+    double *value = fplt__row_values(dataset, row);
     for (size_t k = 0; k < count && transform->scale; k++) {
         size_t j = dataset->dense ? k : dataset->column[dataset->start[row] + k];
         value[k] = (value[k] - (transform->mean ? transform->mean[j] : 0)) / transform->scale[j];
@@ -240,6 +246,8 @@ fplt_status fplt_transform_apply(const fplt_transform *transform, fplt_dataset *
 {
     fplt_status status = check_transform(transform, dataset, error);
     for (size_t r = 0; r < dataset->rows && !status; r++)
-        status = transform_row(transform, dataset, r, error);
+        if (changes_row(transform, dataset, r) &&
+            !(status = fplt__dataset_own_values(dataset, error)))
+            status = transform_row(transform, dataset, r, error);
     return status;
 }

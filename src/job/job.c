@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "job/job.h"
 #include "job/tables.h"
 
 struct fplt_job {
@@ -277,13 +278,13 @@ static fplt_status hold_out(const fplt_settings *settings, fplt_dataset **traini
 }
 
 /* Found on the training rows, done to both. */
-static fplt_status transform_both(const fplt_settings *settings, fplt_dataset *training,
-                                  fplt_dataset *held_out, fplt_transform *transform,
-                                  fplt_error *error)
+static fplt_status transform_both(const fplt_settings *settings, double radius,
+                                  fplt_dataset *training, fplt_dataset *held_out,
+                                  fplt_transform *transform, fplt_error *error)
 {
     fplt_transform_settings wanted = fplt_transform_defaults();
     wanted.standardise = fplt_settings_text(settings, "standardise");
-    wanted.radius = fplt_settings_real(settings, "radius");
+    wanted.radius = radius > 0 ? radius : fplt_settings_real(settings, "radius");
     fplt_status status = fplt_transform_fit(training, &wanted, transform, error);
     if (!status)
         status = fplt_transform_apply(transform, training, error);
@@ -292,22 +293,32 @@ static fplt_status transform_both(const fplt_settings *settings, fplt_dataset *t
     return status;
 }
 
-fplt_status fplt_job_data(const fplt_settings *settings, uint32_t run, fplt_dataset **training,
-                          fplt_dataset **held_out, fplt_transform *transform, fplt_error *error)
+static fplt_status build_data(const fplt_settings *settings, uint32_t run,
+                              const fplt_job_source *source, fplt_dataset **training,
+                              fplt_dataset **held_out, fplt_transform *transform, fplt_error *error)
 {
+    *training = source->dataset;
     *held_out = NULL;
     *transform = (fplt_transform){0, NULL, NULL, 0};
-    fplt_status status;
-    if ((status = fplt_job_dataset(settings, run, NULL, 0, NULL, training, error)))
-        return status;
-    if ((status = hold_out(settings, training, held_out, error)) ||
-        (status = transform_both(settings, *training, *held_out, transform, error))) {
+    fplt_status status = *training
+                             ? divide(settings, training, error)
+                             : fplt_job_dataset(settings, run, NULL, 0, NULL, training, error);
+    if (!status && !(status = hold_out(settings, training, held_out, error)))
+        status = transform_both(settings, source->radius, *training, *held_out, transform, error);
+    if (status) {
         fplt_dataset_destroy(*training);
         fplt_dataset_destroy(*held_out);
         fplt_transform_clear(transform);
         *training = *held_out = NULL;
     }
     return status;
+}
+
+fplt_status fplt_job_data(const fplt_settings *settings, uint32_t run, fplt_dataset **training,
+                          fplt_dataset **held_out, fplt_transform *transform, fplt_error *error)
+{
+    const fplt_job_source nothing = {.dataset = NULL};
+    return build_data(settings, run, &nothing, training, held_out, transform, error);
 }
 
 /* Costs */
@@ -407,12 +418,14 @@ static fplt_status check_noise(const fplt_training *training, int given, fplt_er
     return FPLT_OK;
 }
 
-fplt_status fplt_job_training(const fplt_settings *settings, fplt_training *training,
-                              fplt_error *error)
+static fplt_status read_training(const fplt_settings *settings, const fplt_job_source *source,
+                                 fplt_training *training, fplt_error *error)
 {
     int noise_given = fplt_settings_text(settings, "tau") != NULL;
     *training = fplt_training_defaults();
-    training->solver = fplt_solver_find(fplt_settings_text(settings, "solver"));
+    training->solver =
+        source->solver ? source->solver : fplt_solver_find(fplt_settings_text(settings, "solver"));
+    training->context = source->solver_context;
     if (!training->solver)
         return fplt__unknown_name("solver", fplt_settings_text(settings, "solver"), solver_name,
                                   error);
@@ -427,42 +440,106 @@ fplt_status fplt_job_training(const fplt_settings *settings, fplt_training *trai
     training->noise_tau = noise_given ? fplt_settings_real(settings, "tau") : 0;
     training->memory = (uint32_t)fplt_settings_integer(settings, "memory");
     training->tolerance = fplt_settings_real(settings, "local-tolerance");
-    return check_noise(training, noise_given, error);
+    /* the noise of a promise follows from it */
+    return source->public_only ? FPLT_OK : check_noise(training, noise_given, error);
+}
+
+fplt_status fplt_job_training(const fplt_settings *settings, fplt_training *training,
+                              fplt_error *error)
+{
+    const fplt_job_source nothing = {.dataset = NULL};
+    return read_training(settings, &nothing, training, error);
 }
 
 /* The whole */
 
-static fplt_status build_costs(fplt_job *job, const fplt_settings *settings, uint32_t run,
-                               fplt_error *error)
+/* Settings that the source takes the place of. */
+static fplt_status refuse_given(const fplt_settings *settings, const fplt_setting *table,
+                                const char *but, const char *instead, fplt_error *error)
 {
-    fplt_status status;
+    for (const fplt_setting *row = table; row->name; row++)
+        if (fplt_settings_given(settings, row->name) && strcmp(row->name, "seed") != 0 &&
+            strcmp(row->name, but) != 0)
+            return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s is given, but %s; leave it out",
+                                  fplt_settings_origin(settings, row->name), row->name, instead);
+    return FPLT_OK;
+}
+
+static fplt_status check_source(const fplt_settings *settings, const fplt_job_source *source,
+                                fplt_error *error)
+{
+    static const char costs[] = "the costs are the caller's own",
+                      data[] = "the data set is in memory";
+    const fplt_setting *const about_costs[] = {fplt__job_data_table, fplt_read_table,
+                                               fplt_partition_table, fplt__job_holdout_table,
+                                               fplt_transform_table, fplt_generate_table,
+                                               fplt__job_cost_table};
+    const fplt_setting *const about_data[] = {fplt__job_data_table, fplt_read_table,
+                                              fplt_generate_table};
+    fplt_status status = FPLT_OK;
+    if (source->objective && source->dataset)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "a data set and own costs are both given; leave one of them out");
+    for (size_t i = 0; !status && source->objective && i < sizeof about_costs / sizeof *about_costs;
+         i++)
+        status = refuse_given(settings, about_costs[i], "", costs, error);
+    for (size_t i = 0; !status && source->dataset && i < sizeof about_data / sizeof *about_data;
+         i++)
+        status = refuse_given(settings, about_data[i], "agents", data, error);
+    if (!status && source->solver && !source->public_only &&
+        fplt_settings_given(settings, "solver"))
+        status = fplt_error_set(error, FPLT_BAD_VALUE,
+                                "%s: solver is given, but a solver of one's own takes its place; "
+                                "leave one of them out",
+                                fplt_settings_origin(settings, "solver"));
+    return status;
+}
+
+static fplt_status build_objective(fplt_job *job, const fplt_settings *settings, uint32_t run,
+                                   const fplt_job_source *source, fplt_error *error)
+{
     fplt_job_view *view = &job->view;
-    if ((status =
-             fplt_job_data(settings, run, &job->training, &job->held_out, &job->transform, error)))
+    view->transform = &job->transform;
+    view->objective = source->objective;
+    if (view->objective)
+        return FPLT_OK;
+    fplt_status status =
+        build_data(settings, run, source, &job->training, &job->held_out, &job->transform, error);
+    if (status)
         return status;
     view->training = job->training;
     view->held_out = job->held_out;
-    view->transform = &job->transform;
+    view->in_memory = source->dataset != NULL;
     view->cost = fplt_job_cost(settings, fplt_dataset_task(job->training));
-    if ((status = fplt_objective_create(&view->cost, job->training, &job->objective, error)))
-        return status;
-    size_t n = fplt_objective_dimension(job->objective);
-    size_t intercepts = fplt_objective_intercepts(job->objective);
+    status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
+    return status;
+}
+
+static fplt_status build_costs(fplt_job *job, const fplt_settings *settings, uint32_t run,
+                               const fplt_job_source *source, fplt_error *error)
+{
+    fplt_job_view *view = &job->view;
+    fplt_status status = build_objective(job, settings, run, source, error);
+    if (status)
+        return status;
+    size_t n = fplt_objective_dimension(view->objective);
+    size_t intercepts = fplt_objective_intercepts(view->objective);
     if ((status = fplt_job_composite(settings, n, intercepts, &job->prox, error)))
         return status;
     view->prox = job->prox;
     return FPLT_OK;
 }
 
-static fplt_status build_training(fplt_job *job, const fplt_settings *settings, fplt_error *error)
+static fplt_status build_training(fplt_job *job, const fplt_settings *settings,
+                                  const fplt_job_source *source, fplt_error *error)
 {
     fplt_run_settings *run = &job->view.run;
-    uint32_t agents = fplt_objective_agents(job->objective);
+    uint32_t agents = fplt_objective_agents(job->view.objective);
     const char *path = fplt_settings_text(settings, "uncoordinated");
     fplt_status status;
     if ((status = fplt_job_participation(settings, agents, &job->participation, error)) ||
-        (status = fplt_job_training(settings, &run->training, error)))
+        (status = read_training(settings, source, &run->training, error)))
         return status;
     job->view.participation = run->participation = job->participation;
     if (!path)
@@ -520,31 +597,47 @@ static fplt_status resolve(fplt_job *job, int public_only, fplt_error *error)
             run->training.epochs = fplt_training_defaults().epochs;
         return FPLT_OK;
     }
-    fplt_status status = fplt_auto_resolve(job->objective, run, &job->automatic, error);
+    fplt_status status = fplt_auto_resolve(job->view.objective, run, &job->automatic, error);
     if (status)
         return status;
     fplt_auto_apply(&job->automatic, run);
-    for (uint32_t i = 0; job->each && i < fplt_objective_agents(job->objective); i++)
+    for (uint32_t i = 0; job->each && i < fplt_objective_agents(job->view.objective); i++)
         if (job->each[i].epochs == 0)
             job->each[i].epochs = job->automatic.epochs;
     job->view.automatic = &job->automatic;
     return FPLT_OK;
 }
 
-static fplt_status create(const fplt_settings *settings, uint32_t run, int public_only,
-                          fplt_job **out, fplt_error *error)
+static fplt_status build(fplt_job *job, const fplt_settings *settings, uint32_t run,
+                         const fplt_job_source *source, fplt_error *error)
 {
+    fplt_status status;
+    if ((status = build_costs(job, settings, run, source, error)) ||
+        (status = build_training(job, settings, source, error)) ||
+        (status = build_run(job, settings, run, error)) ||
+        (status = resolve(job, source->public_only, error)) || !source->start)
+        return status;
+    return fplt_job_start(job, source->start, fplt_objective_dimension(job->view.objective),
+                          "start", error);
+}
+
+fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_t run,
+                                 const fplt_job_source *source, fplt_job **out, fplt_error *error)
+{
+    const fplt_job_source nothing = {.dataset = NULL};
     fplt_job *job;
     *out = NULL;
-    fplt_status status = fplt__alloc_into(&job, 1, sizeof *job, "a job", error);
-    if (status)
+    source = source ? source : &nothing;
+    fplt_status status = check_source(settings, source, error);
+    if (!status)
+        status = fplt__alloc_into(&job, 1, sizeof *job, "a job", error);
+    if (status) {
+        fplt_dataset_destroy(source->dataset);
         return status;
+    }
     job->view.settings = settings;
     job->view.run = fplt_run_defaults();
-    if ((status = build_costs(job, settings, run, error)) ||
-        (status = build_training(job, settings, error)) ||
-        (status = build_run(job, settings, run, error)) ||
-        (status = resolve(job, public_only, error))) {
+    if ((status = build(job, settings, run, source, error))) {
         fplt_job_destroy(job);
         return status;
     }
@@ -555,13 +648,7 @@ static fplt_status create(const fplt_settings *settings, uint32_t run, int publi
 fplt_status fplt_job_create(const fplt_settings *settings, uint32_t run, fplt_job **out,
                             fplt_error *error)
 {
-    return create(settings, run, 0, out, error);
-}
-
-fplt_status fplt_job_create_public(const fplt_settings *settings, uint32_t run, fplt_job **out,
-                                   fplt_error *error)
-{
-    return create(settings, run, 1, out, error);
+    return fplt_job_create_from(settings, run, NULL, out, error);
 }
 
 void fplt_job_destroy(fplt_job *job)
@@ -593,7 +680,7 @@ fplt_job_view *fplt_job_edit(fplt_job *job)
 fplt_status fplt_job_start(fplt_job *job, const double *x, size_t dimension, const char *origin,
                            fplt_error *error)
 {
-    size_t n = fplt_objective_dimension(job->objective);
+    size_t n = fplt_objective_dimension(job->view.objective);
     if (dimension != n)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: the starting point has %zu coordinates, but the job needs %zu",
@@ -608,4 +695,12 @@ fplt_status fplt_job_start(fplt_job *job, const double *x, size_t dimension, con
     job->view.run.start = FPLT_START_GIVEN;
     job->view.run.given = copy;
     return FPLT_OK;
+}
+
+fplt_status fplt__job_weights(const fplt_job_view *view, fplt_engine *engine, double *x,
+                              fplt_error *error)
+{
+    fplt_status status =
+        view->releases_mean ? fplt_engine_mean(engine, x) : fplt_engine_model(engine, x);
+    return status ? fplt_error_set(error, status, "the model is out of range") : FPLT_OK;
 }

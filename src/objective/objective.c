@@ -114,6 +114,14 @@ fplt_status fplt_objective_hessian(const fplt_objective *objective, uint32_t age
     return objective->kind->hessian(objective, agent, x, hessian, scratch);
 }
 
+fplt_status fplt__objective_loss_hessian(const fplt_objective *objective, uint32_t agent,
+                                         const double *x, double *hessian, double *scratch)
+{
+    if (!objective->kind->loss_hessian)
+        return FPLT_UNSUPPORTED;
+    return objective->kind->loss_hessian(objective, agent, x, hessian, scratch);
+}
+
 fplt_status fplt_objective_curvature(const fplt_objective *objective, uint32_t agent, int bound,
                                      fplt_curvature *curvature, fplt_error *error)
 {

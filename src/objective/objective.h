@@ -5,7 +5,7 @@
 #include "fedplt/objective.h"
 #include "objective/loss.h"
 
-/* The functions of fedplt/objective.h, for one kind; all are set. */
+/* The functions of fedplt/objective.h, for one kind; all are set unless it says otherwise. */
 typedef struct fplt__objective_kind {
     void (*destroy)(fplt_objective *objective);
     size_t (*records)(const fplt_objective *objective, uint32_t agent);
@@ -20,6 +20,9 @@ typedef struct fplt__objective_kind {
                                  const double *v, double *product, double *scratch);
     fplt_status (*hessian)(const fplt_objective *objective, uint32_t agent, const double *x,
                            double *hessian, double *scratch);
+    /* of f_i without its regulariser; NULL: not known apart */
+    fplt_status (*loss_hessian)(const fplt_objective *objective, uint32_t agent, const double *x,
+                                double *hessian, double *scratch);
     fplt_status (*curvature)(const fplt_objective *objective, uint32_t agent, int bound,
                              fplt_curvature *curvature, fplt_error *error);
     fplt_status (*hits)(const fplt_objective *objective, uint32_t agent, const double *x,
@@ -63,6 +66,10 @@ struct fplt_objective {
 
 /* The kernel of the objective: for solvers, so that all arithmetic of a run is of one kind. */
 const fplt__kernel *fplt__objective_arithmetic(const fplt_objective *objective);
+
+/* The Hessian of f_i without its regulariser; FPLT_UNSUPPORTED where the cost is a caller's own. */
+fplt_status fplt__objective_loss_hessian(const fplt_objective *objective, uint32_t agent,
+                                         const double *x, double *hessian, double *scratch);
 
 /* Finds most_records; FPLT_BAD_VALUE where an agent has none. */
 fplt_status fplt__objective_count_records(fplt_objective *objective, fplt_error *error);

@@ -343,8 +343,7 @@ static void add_sparse_record(const fplt_objective *o, const fplt__matrix *a, si
         }
 }
 
-static void finish_hessian(const fplt_objective *o, const fplt__shard *shard, const double *x,
-                           double *hessian)
+static void finish_hessian(const fplt_objective *o, const fplt__shard *shard, double *hessian)
 {
     size_t n = o->dimension;
     for (size_t i = 0; i < n; i++)
@@ -352,12 +351,10 @@ static void finish_hessian(const fplt_objective *o, const fplt__shard *shard, co
             hessian[i * n + j] *= shard->scale / (double)shard->matrix.rows;
             hessian[j * n + i] = hessian[i * n + j];
         }
-    for (size_t j = 0; j < n - o->intercepts; j++)
-        hessian[j * n + j] += shard->scale * o->weight * o->regulariser->curve(x[j]);
 }
 
-static fplt_status whole_hessian(const fplt_objective *o, uint32_t agent, const double *x,
-                                 double *hessian, double *scratch)
+static fplt_status loss_hessian(const fplt_objective *o, uint32_t agent, const double *x,
+                                double *hessian, double *scratch)
 {
     const fplt__shard *shard = &o->shard[agent];
     struct room room = divide(o, scratch);
@@ -376,8 +373,18 @@ static fplt_status whole_hessian(const fplt_objective *o, uint32_t agent, const 
             for (size_t j = 0; j < o->columns; j++)
                 add_hessian_row(o, shard, first, &block, &room, k, j, hessian);
     }
-    finish_hessian(o, shard, x, hessian);
+    finish_hessian(o, shard, hessian);
     return FPLT_OK;
+}
+
+static fplt_status whole_hessian(const fplt_objective *o, uint32_t agent, const double *x,
+                                 double *hessian, double *scratch)
+{
+    fplt_status status = loss_hessian(o, agent, x, hessian, scratch);
+    size_t n = o->dimension;
+    for (size_t j = 0; !status && j < n - o->intercepts; j++)
+        hessian[j * n + j] += o->shard[agent].scale * o->weight * o->regulariser->curve(x[j]);
+    return status;
 }
 
 static fplt_status count_hits(const fplt_objective *o, uint32_t agent, const double *x,
@@ -427,6 +434,7 @@ static const fplt__objective_kind over_records = {
     .batch_gradient = batch_gradient,
     .hessian_times = hessian_times,
     .hessian = whole_hessian,
+    .loss_hessian = loss_hessian,
     .curvature = fplt__records_curvature,
     .hits = count_hits,
 };

@@ -17,8 +17,6 @@
 #include "fedplt/steps.h"
 #include "base/machine.h"
 
-static const char by_privacy[] = "privacy";
-
 const fplt_setting fplt_promise_table[] = {
     {"privacy.epsilon", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
      "promise (epsilon, delta)-privacy of every record; the noise follows", 0, 0},
@@ -50,16 +48,11 @@ static int is(const fplt_settings *settings, const char *name, const char *word)
     return text && strcmp(text, word) == 0;
 }
 
-/* Given by a person, not by an earlier plan. */
+/* Given, and not as the word auto. */
 static int is_given(const fplt_settings *settings, const char *name)
 {
-    const char *origin;
-    if (!fplt_settings_find(settings, name) || !fplt_settings_given(settings, name))
-        return 0;
-    if (fplt_settings_is_auto(settings, name))
-        return 0;
-    origin = fplt_settings_origin(settings, name);
-    return !origin || strcmp(origin, by_privacy) != 0;
+    return fplt_settings_find(settings, name) && fplt_settings_given(settings, name) &&
+           !fplt_settings_is_auto(settings, name);
 }
 
 int fplt_promise_wanted(const fplt_settings *settings)
@@ -183,68 +176,48 @@ static fplt_status check_solver(const fplt_settings *settings, fplt_error *error
     return FPLT_UNSUPPORTED;
 }
 
-static fplt_status set_text(fplt_settings *settings, const char *name, const char *value,
-                            fplt_error *error)
-{
-    return fplt_settings_set(settings, name, value, by_privacy, error);
-}
-
-static fplt_status set_number(fplt_settings *settings, const char *name, double value,
-                              fplt_error *error)
-{
-    char text[64];
-    snprintf(text, sizeof text, "%.17g", value);
-    return set_text(settings, name, text, error);
-}
-
-static fplt_status set_rows(fplt_settings *settings, fplt_error *error)
+/* The bound on the norm of a row. */
+static fplt_status find_rows(const fplt_settings *settings, double *rows, fplt_error *error)
 {
     double radius = is_given(settings, "radius") ? fplt_settings_real(settings, "radius") : 0;
     int declared = fplt_settings_given(settings, "privacy.rows");
-    double rows = declared ? fplt_settings_real(settings, "privacy.rows") : radius > 0 ? radius : 1;
-    if (declared && radius > 0 && radius != rows)
+    *rows = declared ? fplt_settings_real(settings, "privacy.rows") : radius > 0 ? radius : 1;
+    if (declared && radius > 0 && radius != *rows)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: radius is %g and privacy.rows %g, but both are the bound on the "
                               "norm of a row; leave one out",
-                              fplt_settings_origin(settings, "radius"), radius, rows);
-    return set_number(settings, "radius", rows, error);
+                              fplt_settings_origin(settings, "radius"), radius, *rows);
+    return FPLT_OK;
 }
 
-/* What an earlier plan wrote is not what a person gave. */
-static fplt_status forget_plan(fplt_settings *settings, fplt_error *error)
+static fplt_status check_source(const fplt_job_source *source, fplt_error *error)
 {
-    static const char *const automatic[] = {"gamma", "rho"};
-    fplt_status status = FPLT_OK;
-    for (size_t i = 0; !status && i < 2; i++)
-        if (fplt_settings_find(settings, automatic[i]) &&
-            fplt_settings_given(settings, automatic[i]) && !is_given(settings, automatic[i]))
-            status = set_text(settings, automatic[i], "auto", error);
-    return status;
+    const char *what = source->objective ? "own costs"
+                       : source->solver  ? "a solver of one's own"
+                       : source->start   ? "a starting point of one's own"
+                                         : NULL;
+    const char *reason = source->objective ? "nothing is known of what a record can change in them"
+                         : source->solver  ? "its noise cannot be vouched for"
+                                           : "nothing is known of what it was computed from";
+    return what ? fplt_error_set(error, FPLT_UNSUPPORTED, "%s cannot be used with privacy: %s",
+                                 what, reason)
+                : FPLT_OK;
 }
 
-fplt_status fplt_promise_prepare(fplt_settings *settings, fplt_error *error)
+fplt_status fplt_promise_prepare(const fplt_settings *settings, fplt_job_source *source,
+                                 fplt_error *error)
 {
     fplt_status status = check_section(settings, error);
     if (status || !fplt_promise_wanted(settings))
         return status;
-    if ((status = refuse_conflicts(settings, error)) || (status = check_solver(settings, error)) ||
-        (status = set_rows(settings, error)) || (status = forget_plan(settings, error)) ||
-        (status = set_text(settings, "tolerance", "0", error)) ||
-        (status = set_text(settings, "change", "0", error)) ||
-        (status = set_text(settings, "tau", "1", error)))
+    if ((status = check_source(source, error)) || (status = refuse_conflicts(settings, error)) ||
+        (status = check_solver(settings, error)) ||
+        (status = find_rows(settings, &source->radius, error)))
         return status;
-    if (!is_given(settings, "solver") && (status = set_text(settings, "solver", "noisy", error)))
-        return status;
-    if (!fplt_settings_switch(settings, "privacy.diagnose"))
-        return set_text(settings, "eval-every", "0", error);
+    source->public_only = 1;
+    if (!is_given(settings, "solver"))
+        source->solver = fplt_solver_find("noisy");
     return FPLT_OK;
-}
-
-fplt_status fplt_promise_job(const fplt_settings *settings, uint32_t run, fplt_job **job,
-                             fplt_error *error)
-{
-    return fplt_promise_wanted(settings) ? fplt_job_create_public(settings, run, job, error)
-                                         : fplt_job_create(settings, run, job, error);
 }
 
 /* ---- noise ---- */
@@ -701,37 +674,32 @@ static fplt_status make_sources(fplt_promise *plan, unsigned threads, fplt_error
     return status;
 }
 
-/* Into the job, and into the settings for the record of the run. */
-static fplt_status apply(fplt_promise *plan, fplt_settings *settings, fplt_job *job,
-                         fplt_error *error)
+static void apply(fplt_promise *plan, fplt_job *job)
 {
     const fplt_promise_view *view = &plan->view;
     fplt_job_view *edited = fplt_job_edit(job);
     fplt_run_settings *run = &edited->run;
-    fplt_status status;
     run->parameter = plan->parameter;
     run->training.step = view->mechanism.step;
     run->training.epochs = view->epochs;
     run->training.noise_tau = view->mechanism.noise_tau;
     run->rounds = view->mechanism.rounds;
+    run->tolerance = run->change = 0;
+    if (!view->diagnosed)
+        run->evaluate_every = 0;
     run->curvature = view->curvature;
     run->curvatures = NULL;
     edited->automatic = NULL; /* its sentences tell of the data */
     run->blind = !view->diagnosed;
     run->noise = plan->source;
     edited->releases_mean = strcmp(view->threat->name, "final-x") == 0;
-    if ((status = set_number(settings, "tau", view->mechanism.noise_tau, error)) ||
-        (view->planned_step &&
-         (status = set_number(settings, "gamma", view->mechanism.step, error))) ||
-        (view->planned_epochs && (status = set_number(settings, "epochs", view->epochs, error))) ||
-        (view->planned_rounds &&
-         (status = set_number(settings, "rounds", (double)run->rounds, error))) ||
-        (view->planned_rho && (status = set_number(settings, "rho", view->rho, error))))
-        return status;
-    return FPLT_OK;
+    edited->planned = (view->planned_rho ? FPLT_PLANNED_RHO : 0) |
+                      (view->planned_step ? FPLT_PLANNED_STEP : 0) |
+                      (view->planned_epochs ? FPLT_PLANNED_EPOCHS : 0) |
+                      (view->planned_rounds ? FPLT_PLANNED_ROUNDS : 0);
 }
 
-fplt_status fplt_promise_create(fplt_settings *settings, fplt_job *job, fplt_promise **out,
+fplt_status fplt_promise_create(const fplt_settings *settings, fplt_job *job, fplt_promise **out,
                                 fplt_error *error)
 {
     fplt_promise *plan;
@@ -743,11 +711,11 @@ fplt_status fplt_promise_create(fplt_settings *settings, fplt_job *job, fplt_pro
     if ((status = read_problem(plan, settings, view, error)) ||
         (status = start_mechanism(plan, settings, view, error)) ||
         (status = decide(plan, settings, view, error)) ||
-        (status = make_sources(plan, view->run.threads, error)) ||
-        (status = apply(plan, settings, job, error))) {
+        (status = make_sources(plan, view->run.threads, error))) {
         fplt_promise_destroy(plan);
         return status;
     }
+    apply(plan, job);
     *out = plan;
     return FPLT_OK;
 }

@@ -1,10 +1,45 @@
 /* Accounts of a run's agents in a ledger. */
 #include "fedplt/spending.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+
+const fplt_setting fplt_spending_table[] = {
+    {"ledger", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "file that adds up what is spent on the same records over all runs; made if it is missing", 0,
+     0},
+    {"privacy.budget", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
+     "with ledger: the epsilon that all runs together may cost a site's records", 0, 0},
+    {"sign", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "sign the certificate with this key (NAME.key of fedplt key create)", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+fplt_status fplt_spending_check(const fplt_settings *settings, fplt_error *error)
+{
+    for (const fplt_setting *row = fplt_spending_table; row->name; row++)
+        if (fplt_settings_given(settings, row->name) && !fplt_promise_wanted(settings))
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "%s: %s is given, but no promise is asked for; add "
+                                  "privacy.epsilon",
+                                  fplt_settings_origin(settings, row->name), row->name);
+    int ledger = fplt_settings_given(settings, "ledger");
+    if (fplt_settings_given(settings, "privacy.budget") && !ledger)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: privacy.budget is about all runs and needs their ledger: add "
+                              "ledger",
+                              fplt_settings_origin(settings, "privacy.budget"));
+    if (ledger && (fplt_settings_switch(settings, "privacy.diagnose") ||
+                   strcmp(fplt_settings_text(settings, "privacy.noise"), "secure") != 0))
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "%s: a ledger cannot be kept of a run that is not private: leave "
+                              "privacy.diagnose and privacy.noise out",
+                              fplt_settings_origin(settings, "ledger"));
+    return FPLT_OK;
+}
 
 enum { NAME = 256 };
 
@@ -12,6 +47,7 @@ struct fplt_spending {
     fplt_ledger *ledger;                /* owned */
     const fplt_promise_view *plan;      /* borrowed */
     fplt_certificate_account *accounts; /* owned, with their names and charges */
+    uint64_t *paid;                     /* owned: rounds, one an agent */
 };
 
 /* The rate of one record; a group of k costs k^2 of it. */
@@ -94,6 +130,8 @@ fplt_status fplt_spending_create(const char *path, const fplt_promise_view *plan
     spending->plan = plan;
     if ((status = fplt__alloc_into(&spending->accounts, plan->agents, sizeof *spending->accounts,
                                    "the accounts", error)) ||
+        (status = fplt__alloc_into(&spending->paid, plan->agents, sizeof *spending->paid,
+                                   "the accounts", error)) ||
         (status = fplt_ledger_open(path, 1, &spending->ledger, error)) ||
         (status = open_accounts(spending, &stated, error))) {
         fplt_spending_destroy(spending);
@@ -112,6 +150,7 @@ void fplt_spending_destroy(fplt_spending *spending)
         fplt__free((fplt_certificate_charge *)spending->accounts[i].earlier);
     }
     fplt__free(spending->accounts);
+    fplt__free(spending->paid);
     fplt_ledger_close(spending->ledger);
     fplt__free(spending);
 }
@@ -121,18 +160,25 @@ fplt_status fplt_spending_pay(fplt_spending *spending, const unsigned char run[F
 {
     const fplt_promise_view *plan = spending->plan;
     fplt_charge *charges;
+    size_t due = 0;
     fplt_status status =
         fplt__alloc_into(&charges, plan->agents, sizeof *charges, "the charges", error);
     for (uint32_t i = 0; !status && i < plan->agents; i++) {
-        fplt_charge *charge = &charges[i];
+        fplt_charge *charge = &charges[due];
+        double before, now;
+        if (rounds[i] == spending->paid[i])
+            continue;
         *charge = (fplt_charge){.account = spending->accounts[i].name,
-                                .round = plan->mechanism.rounds,
-                                .rounds = rounds[i]};
+                                .round = rounds[i],
+                                .rounds = rounds[i] - spending->paid[i]};
         memcpy(charge->run, run, sizeof charge->run);
-        status = rate_of(plan, i, rounds[i], &charge->rate, error);
+        if (!(status = rate_of(plan, i, spending->paid[i], &before, error)) &&
+            !(status = rate_of(plan, i, rounds[i], &now, error)))
+            charge->rate = fmax(0, now - before);
+        due++;
     }
-    if (!status)
-        status = fplt_ledger_charge(spending->ledger, charges, plan->agents, error);
+    if (!status && due && !(status = fplt_ledger_charge(spending->ledger, charges, due, error)))
+        memcpy(spending->paid, rounds, plan->agents * sizeof *rounds);
     fplt__free(charges);
     return status;
 }

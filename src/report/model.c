@@ -220,6 +220,7 @@ void fplt_model_destroy(fplt_model *model)
     fplt__free(model->labels);
     fplt__free(model->program);
     fplt__free(model->training);
+    json_decref(model->record);
     fplt__free(model);
 }
 

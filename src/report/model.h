@@ -14,6 +14,7 @@ struct fplt_model {
     char *loss, *label, *site, *labels, *program, *training;
     char **feature_names, **class_names;
     double *weights;
+    json_t *record; /* owned: what `training` is the text of; NULL: parse that */
 };
 
 /* A new reference to the whole as JSON, or NULL when there is no memory or a text is not UTF-8. */
@@ -21,7 +22,16 @@ json_t *fplt__model_json(const fplt_model *model);
 
 const char *fplt__task_name(fplt_task task);
 
-/* The record of a run, as JSON; NULL when there is no memory. `result` may be NULL. */
-json_t *fplt__training_json(const fplt_job *job, fplt_engine *engine, const fplt_result *result);
+/* Choices, measures and quality of a run; `model` NULL: nothing is judged. */
+fplt_status fplt__record_make(const fplt_job_view *view, fplt_engine *engine, const double *weights,
+                              const fplt_model *model, fplt_record *record, fplt_error *error);
+
+/* As fplt_model_from_run, with the record of the run as it was used; it may be NULL. */
+fplt_status fplt__model_from_run(const fplt_job *job, fplt_engine *engine,
+                                 const fplt_result *result, fplt_record *record, fplt_model **model,
+                                 fplt_error *error);
+
+/* Puts a certificate (borrowed) into the training record. */
+fplt_status fplt__model_certify(fplt_model *model, json_t *certificate, fplt_error *error);
 
 #endif

@@ -45,10 +45,12 @@ static json_t *text_or_null(const char *text)
     return text ? json_string(text) : json_null();
 }
 
-static json_t *training_of(const fplt_model_info *info)
+static json_t *training_of(const fplt_model *model)
 {
-    return info->training ? json_loads(info->training, JSON_REJECT_DUPLICATES, NULL)
-                          : json_object();
+    const char *given = model->info.training;
+    if (model->record)
+        return json_incref(model->record);
+    return given ? json_loads(given, JSON_REJECT_DUPLICATES, NULL) : json_object();
 }
 
 json_t *fplt__model_json(const fplt_model *model)
@@ -66,7 +68,7 @@ json_t *fplt__model_json(const fplt_model *model)
         text_or_null(info->site), "labels", text_or_null(info->labels), "transform", "mean",
         numbers(info->transform->mean, info->features), "scale",
         numbers(info->transform->scale, info->features), "radius", info->transform->radius,
-        "weights", numbers(info->weights, info->dimension), "training", training_of(info));
+        "weights", numbers(info->weights, info->dimension), "training", training_of(model));
 }
 
 /* Reading */
@@ -333,6 +335,8 @@ fplt_status fplt_model_parse(const char *text, size_t length, const char *path, 
                                                                path);
     if (!status && (status = fplt_model_create(&draft.info, model, error)))
         fplt_error_prefix(error, "%s", path);
+    if (!status)
+        (*model)->record = json_incref(json_object_get(root, "training"));
     clear(&draft);
     json_decref(root);
     return status;

@@ -5,35 +5,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "job/job.h"
 #include "promise/certificate.h"
 #include "report/model.h"
-
-/* The sentence about an automatic choice; empty when there is none. */
-static const char *automatic(const fplt_auto *choice, const char *name)
-{
-    if (choice && strcmp(name, "rho") == 0)
-        return choice->about_rho;
-    if (choice && strcmp(name, "gamma") == 0)
-        return choice->about_step;
-    return choice && strcmp(name, "epochs") == 0 ? choice->about_epochs : "";
-}
-
-/* Why a setting has its value: where it was given, or the rule behind `auto`. */
-static void reason(const fplt_job_view *view, const char *name, char *text, size_t size)
-{
-    const fplt_settings *settings = view->settings;
-    const char *sentence = automatic(view->automatic, name);
-    const fplt_setting *row = fplt_settings_find(settings, name);
-    const char *rule = row ? strstr(row->help, "auto: ") : NULL;
-    if (fplt_settings_given(settings, name) && !fplt_settings_is_auto(settings, name))
-        snprintf(text, size, "given by %s", fplt_settings_origin(settings, name));
-    else if (*sentence)
-        snprintf(text, size, "%s", sentence);
-    else if (fplt_settings_is_auto(settings, name))
-        snprintf(text, size, "%s", rule ? rule : "auto");
-    else
-        snprintf(text, size, "default");
-}
 
 /* JSON has no infinities or NaN. */
 static json_t *real(double value)
@@ -41,50 +15,37 @@ static json_t *real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *parameters_json(const fplt_job_view *view, const fplt_engine *engine)
+static json_t *parameters_json(const fplt_record *record)
 {
-    const fplt_setting *rows = view->run.algorithm->settings;
-    const double *values = fplt_engine_parameters(engine);
     json_t *object = json_object();
-    for (size_t i = 0; object && rows[i].name; i++) {
-        char why[400];
-        reason(view, rows[i].name, why, sizeof why);
-        json_t *value = rows[i].kind == FPLT_CHOICE
-                            ? json_string(fplt_settings_text(view->settings, rows[i].name))
-                            : real(values[i]);
-        json_object_set_new(object, rows[i].name,
-                            json_pack("{s:o, s:s}", "value", value, "why", why));
+    for (size_t i = 0; object && i < record->parameters; i++) {
+        const fplt_choice *choice = &record->parameter[i];
+        json_t *value = choice->word ? json_string(choice->word) : real(choice->value);
+        json_object_set_new(object, choice->name,
+                            json_pack("{s:o, s:s}", "value", value, "why", choice->why));
     }
     return object;
 }
 
-static json_t *local_json(const fplt_job_view *view, const fplt_engine *engine)
+static json_t *local_json(const fplt_job_view *view, const fplt_record *record)
 {
     const fplt_training *training = &view->run.training;
-    double least = HUGE_VAL, most = 0;
-    char why[400], why_epochs[400];
-    for (uint32_t i = 0; i < fplt_objective_agents(view->objective); i++) {
-        double step = fplt_engine_step(engine, i);
-        least = fmin(least, step);
-        most = fmax(most, step);
-    }
-    reason(view, "gamma", why, sizeof why);
-    reason(view, "epochs", why_epochs, sizeof why_epochs);
     const char *file = fplt_settings_text(view->settings, "uncoordinated");
     return json_pack("{s:s, s:I, s:s, s:{s:o, s:o, s:s}, s:I, s:o, s:o, s:s}", "solver",
                      training->solver->name, "epochs", (json_int_t)training->epochs, "epochs_why",
-                     why_epochs, "gamma", "least", real(least), "most", real(most), "why", why,
-                     "batch", (json_int_t)training->batch, "tau", real(training->noise_tau),
-                     "uncoordinated", file ? json_string(file) : json_null(), "advice",
-                     view->automatic ? view->automatic->advice : "");
+                     record->epochs.why, "gamma", "least", real(record->step.value), "most",
+                     real(record->largest_step), "why", record->step.why, "batch",
+                     (json_int_t)training->batch, "tau", real(training->noise_tau), "uncoordinated",
+                     file ? json_string(file) : json_null(), "advice", record->advice);
 }
 
 static json_t *problem_json(const fplt_job_view *view)
 {
     const char *data = fplt_settings_text(view->settings, "data");
-    char source[256];
-    snprintf(source, sizeof source, "generator %s",
-             fplt_settings_text(view->settings, "generator"));
+    char source[256] = "memory";
+    if (!view->in_memory)
+        snprintf(source, sizeof source, "generator %s",
+                 fplt_settings_text(view->settings, "generator"));
     const char *h = fplt_prox_name(view->prox);
     json_t *held_out = view->held_out ? json_integer((json_int_t)fplt_dataset_rows(view->held_out))
                                       : json_integer(0);
@@ -120,29 +81,44 @@ static json_t *counters_json(const fplt_counters *counters)
                      "paper_time", counters->paper_time);
 }
 
-json_t *fplt__training_json(const fplt_job *job, fplt_engine *engine, const fplt_result *result)
+static json_t *quality_json(const fplt_quality *quality)
 {
-    const fplt_job_view *view = fplt_job_see(job);
-    fplt_facts facts = fplt_engine_facts(engine);
-    json_t *record =
-        json_pack("{s:o, s:s, s:o, s:o, s:{s:o, s:o}, s:s, s:I, s:s, s:I}", "problem",
-                  problem_json(view), "algorithm", view->run.algorithm->name, "parameters",
-                  parameters_json(view, engine), "local", local_json(view, engine), "curvature",
-                  "lmin", real(facts.curvature.lowest), "lmax", real(facts.curvature.highest),
-                  "participation", fplt_participation_name(view->participation), "cohort",
-                  (json_int_t)facts.cohort, "kernel", fplt_objective_kernel(view->objective),
-                  "seed", (json_int_t)view->run.seed);
-    json_object_set_new(record, "counters", counters_json(fplt_engine_counters(engine)));
-    if (!record || !result)
-        return record;
-    json_object_set_new(record, "outcome", json_string(fplt_outcome_name(result->outcome)));
-    json_object_set_new(record, "sentence", json_string(result->sentence));
-    json_object_set_new(record, "tolerance", real(view->run.tolerance));
+    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "rows", (json_int_t)quality->rows, "loss",
+                     real(quality->loss), "accuracy", real(quality->accuracy), "auc",
+                     real(quality->auc), "f1", real(quality->f1), "rmse", real(quality->rmse));
+}
+
+static void add_result(const fplt_job_view *view, const fplt_result *result, json_t *document)
+{
+    json_object_set_new(document, "outcome", json_string(fplt_outcome_name(result->outcome)));
+    json_object_set_new(document, "sentence", json_string(result->sentence));
+    json_object_set_new(document, "tolerance", real(view->run.tolerance));
     if (view->run.blind)
-        return record;
-    json_object_set_new(record, "start", measure_json(&result->start));
-    json_object_set_new(record, "end", measure_json(&result->end));
-    return record;
+        return;
+    json_object_set_new(document, "start", measure_json(&result->start));
+    json_object_set_new(document, "end", measure_json(&result->end));
+}
+
+static json_t *training_json(const fplt_job_view *view, const fplt_engine *engine,
+                             const fplt_result *result, const fplt_record *record)
+{
+    json_t *document = json_pack(
+        "{s:o, s:s, s:o, s:o, s:{s:o, s:o}, s:s, s:I, s:s, s:I}", "problem", problem_json(view),
+        "algorithm", view->run.algorithm->name, "parameters", parameters_json(record), "local",
+        local_json(view, record), "curvature", "lmin", real(record->facts.curvature.lowest), "lmax",
+        real(record->facts.curvature.highest), "participation",
+        fplt_participation_name(view->participation), "cohort", (json_int_t)record->facts.cohort,
+        "kernel", fplt_objective_kernel(view->objective), "seed", (json_int_t)view->run.seed);
+    if (!document)
+        return NULL;
+    json_object_set_new(document, "counters", counters_json(fplt_engine_counters(engine)));
+    if (result)
+        add_result(view, result, document);
+    if (record->measured)
+        json_object_set_new(document, "model", measure_json(&record->model));
+    if (record->judged)
+        json_object_set_new(document, "held_out", quality_json(&record->held_out));
+    return document;
 }
 
 /* Names of the data set, or those its numbers stand for. */
@@ -179,38 +155,17 @@ static fplt_status collect_names(const fplt_dataset *dataset, uint32_t classes, 
     return FPLT_OK;
 }
 
-static fplt_status record_training(const fplt_job *job, fplt_engine *engine,
-                                   const fplt_result *result, fplt_model *model, fplt_error *error)
+static fplt_status keep_record(json_t *document, fplt_model *model, fplt_error *error)
 {
-    const fplt_job_view *view = fplt_job_see(job);
-    json_t *record = fplt__training_json(job, engine, result);
-    fplt_measure measure;
-    fplt_quality quality;
-    int measured = !view->run.blind, judged = measured && view->held_out;
-    fplt_status status = FPLT_OK;
-    if (measured)
-        status = fplt_engine_measure_at(engine, model->weights, &measure, error);
-    if (!status && judged)
-        status = fplt_model_evaluate(model, view->held_out, NULL, &quality, error);
-    if (!status && measured)
-        json_object_set_new(record, "model", measure_json(&measure));
-    if (!status && judged)
-        json_object_set_new(record, "held_out",
-                            json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "rows",
-                                      (json_int_t)quality.rows, "loss", real(quality.loss),
-                                      "accuracy", real(quality.accuracy), "auc", real(quality.auc),
-                                      "f1", real(quality.f1), "rmse", real(quality.rmse)));
-    char *text =
-        status || !record ? NULL : json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17));
-    json_decref(record);
-    if (status)
-        return status;
+    char *text = document ? json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    fplt__free(model->training);
+    model->record = document;
     model->training = text ? fplt__strdup(text) : NULL;
     model->info.training = model->training;
     free(text);
-    if (!model->training)
-        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the record of a run");
-    return FPLT_OK;
+    return model->training
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the record of a run");
 }
 
 static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fplt_model **model,
@@ -224,10 +179,8 @@ static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fp
     fplt_status status = fplt__alloc_into(&weights, n, sizeof *weights, "a model", error);
     if (status)
         return status;
-    if (!(status = collect_names(view->training, classes, &names, error)) &&
-        (status = view->releases_mean ? fplt_engine_mean(engine, weights)
-                                      : fplt_engine_model(engine, weights)))
-        fplt_error_set(error, status, "the model is out of range");
+    if (!(status = collect_names(view->training, classes, &names, error)))
+        status = fplt__job_weights(view, engine, weights, error);
     fplt_model_info info = {.task = task,
                             .loss = view->cost.loss,
                             .huber_delta = view->cost.huber_delta,
@@ -254,16 +207,39 @@ static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fp
     return status;
 }
 
-fplt_status fplt_model_from_run(const fplt_job *job, fplt_engine *engine, const fplt_result *result,
-                                fplt_model **model, fplt_error *error)
+fplt_status fplt__model_from_run(const fplt_job *job, fplt_engine *engine,
+                                 const fplt_result *result, fplt_record *record, fplt_model **model,
+                                 fplt_error *error)
 {
+    const fplt_job_view *view = fplt_job_see(job);
+    fplt_record own;
+    record = record ? record : &own;
     *model = NULL;
-    fplt_status status = make_model(fplt_job_see(job), engine, model, error);
-    if (!status && (status = record_training(job, engine, result, *model, error))) {
+    if (!view->training)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "there is no model of a caller's own costs, only its weights");
+    fplt_status status = make_model(view, engine, model, error);
+    if (!status)
+        status = fplt__record_make(view, engine, (*model)->weights, *model, record, error);
+    if (!status)
+        status = keep_record(training_json(view, engine, result, record), *model, error);
+    if (status) {
         fplt_model_destroy(*model);
         *model = NULL;
     }
     return status;
+}
+
+fplt_status fplt_model_from_run(const fplt_job *job, fplt_engine *engine, const fplt_result *result,
+                                fplt_model **model, fplt_error *error)
+{
+    return fplt__model_from_run(job, engine, result, NULL, model, error);
+}
+
+fplt_status fplt__model_certify(fplt_model *model, json_t *certificate, fplt_error *error)
+{
+    json_object_set(model->record, "privacy", certificate);
+    return keep_record(model->record, model, error);
 }
 
 fplt_status fplt_model_digest(const fplt_model *model, unsigned char digest[FPLT_MODEL_DIGEST],
@@ -275,20 +251,4 @@ fplt_status fplt_model_digest(const fplt_model *model, unsigned char digest[FPLT
     fplt_status status = fplt__model_digest(document, digest, error);
     json_decref(document);
     return status;
-}
-
-fplt_status fplt_model_certify(fplt_model *model, const char *certificate, fplt_error *error)
-{
-    json_t *record = model->training ? json_loads(model->training, 0, NULL) : json_object();
-    json_object_set_new(record, "privacy", json_loads(certificate, 0, NULL));
-    char *text = record ? json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-    char *own = text ? fplt__strdup(text) : NULL;
-    json_decref(record);
-    free(text);
-    if (!own)
-        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the record of a run");
-    fplt__free(model->training);
-    model->training = own;
-    model->info.training = own;
-    return FPLT_OK;
 }

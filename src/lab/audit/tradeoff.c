@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "job/job.h"
 
 static double quality_of(const fplt_measure *measure)
 {
@@ -28,7 +29,7 @@ static fplt_status run_once(const fplt_job_view *view, uint32_t number, double *
     for (uint64_t round = 0; !status && round < settings.rounds; round++)
         status = fplt_engine_round(engine, error);
     if (!status)
-        status = view->releases_mean ? fplt_engine_mean(engine, x) : fplt_engine_model(engine, x);
+        status = fplt__job_weights(view, engine, x, error);
     if (!status && !(status = fplt_engine_measure_at(engine, x, &measure, error))) {
         *quality = quality_of(&measure);
         *classifies = measure.classifies;
@@ -84,13 +85,14 @@ static fplt_status run_point(fplt_settings *settings, uint32_t repeats, fplt_tra
 {
     fplt_job *job = NULL;
     fplt_promise *plan = NULL;
+    fplt_job_source source = {.dataset = NULL};
     char text[64];
     snprintf(text, sizeof text, "%.17g", point->epsilon);
     fplt_status status;
     if ((status = fplt_settings_set(settings, "privacy.epsilon", text, "tradeoff", error)) ||
-        (status = fplt_promise_prepare(settings, error)))
+        (status = fplt_promise_prepare(settings, &source, error)))
         return status;
-    if (!(status = fplt_promise_job(settings, 0, &job, error)) &&
+    if (!(status = fplt_job_create_from(settings, 0, &source, &job, error)) &&
         !(status = fplt_promise_create(settings, job, &plan, error))) {
         const fplt_promise_view *view = fplt_promise_see(plan);
         point->noise_tau = view->mechanism.noise_tau;

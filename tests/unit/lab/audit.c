@@ -18,6 +18,7 @@ static const char *const plain[][2] = {
 static struct fixture make(const char *name, const char *value)
 {
     fplt_error error;
+    fplt_job_source source = {.dataset = NULL};
     struct fixture fixture;
     assert_ok(fplt_settings_create(&fixture.settings, &error), error);
     assert_ok(fplt_job_declare(fixture.settings, FPLT_JOB_ALL, NULL, &error), error);
@@ -27,8 +28,8 @@ static struct fixture make(const char *name, const char *value)
                   error);
     if (name)
         assert_ok(fplt_settings_set(fixture.settings, name, value, "test", &error), error);
-    assert_ok(fplt_promise_prepare(fixture.settings, &error), error);
-    assert_ok(fplt_promise_job(fixture.settings, 0, &fixture.job, &error), error);
+    assert_ok(fplt_promise_prepare(fixture.settings, &source, &error), error);
+    assert_ok(fplt_job_create_from(fixture.settings, 0, &source, &fixture.job, &error), error);
     assert_ok(fplt_promise_create(fixture.settings, fixture.job, &fixture.plan, &error), error);
     return fixture;
 }

@@ -45,9 +45,10 @@ static void set_small(fplt_settings *settings)
 static fplt_status try_plan(fplt_settings *settings, struct fixture *fixture, fplt_error *error)
 {
     fplt_status status;
+    fplt_job_source source = {.dataset = NULL};
     *fixture = (struct fixture){.settings = settings};
-    if ((status = fplt_promise_prepare(settings, error)) ||
-        (status = fplt_promise_job(settings, 0, &fixture->job, error)) ||
+    if ((status = fplt_promise_prepare(settings, &source, error)) ||
+        (status = fplt_job_create_from(settings, 0, &source, &fixture->job, error)) ||
         (status = fplt_promise_create(settings, fixture->job, &fixture->plan, error)))
         return status;
     fixture->view = fplt_promise_see(fixture->plan);
@@ -129,16 +130,18 @@ static void section_without_promise_is_refused(void **state)
 {
     (void)state;
     fplt_error error;
+    fplt_job_source source = {.dataset = NULL};
     fplt_settings *settings = settings_for(NULL);
-    assert_ok(fplt_promise_prepare(settings, &error), error);
+    assert_ok(fplt_promise_prepare(settings, &source, &error), error);
+    assert_false(source.public_only);
     assert_false(fplt_promise_wanted(settings));
     set(settings, "privacy.rows", "1");
-    assert_int_equal(fplt_promise_prepare(settings, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt_promise_prepare(settings, &source, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "no promise is asked for");
     fplt_settings_destroy(settings);
     settings = settings_for(NULL);
     set(settings, "privacy.tau", "1");
-    assert_int_equal(fplt_promise_prepare(settings, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt_promise_prepare(settings, &source, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "privacy.tau needs rounds");
     fplt_settings_destroy(settings);
 }
@@ -604,6 +607,7 @@ static void survives_without_memory(void **state)
     fplt_settings *settings = NULL;
     fplt_job *job = NULL;
     fplt_promise *plan;
+    fplt_job_source source;
     survives_failing_allocations(
         {
             status = fplt_settings_create(&settings, NULL);
@@ -619,12 +623,13 @@ static void survives_without_memory(void **state)
                 status = fplt_settings_set(settings, "rounds", "3", "t", NULL);
             if (!status)
                 status = fplt_settings_set(settings, "epochs", "3", "t", NULL);
+            source = (fplt_job_source){.dataset = NULL};
             if (!status)
-                status = fplt_promise_prepare(settings, NULL);
+                status = fplt_promise_prepare(settings, &source, NULL);
             job = NULL;
             plan = NULL;
             if (!status)
-                status = fplt_promise_job(settings, 0, &job, NULL);
+                status = fplt_job_create_from(settings, 0, &source, &job, NULL);
             if (!status)
                 status = fplt_promise_create(settings, job, &plan, NULL);
             fplt_job_destroy(job);

@@ -1,0 +1,70 @@
+/* The tables of a training, and the algorithm where none is given. */
+#include <string.h>
+
+#include "fedplt/spending.h"
+#include "fedplt/trainer.h"
+
+static const fplt_setting checkpoint_table[] = {
+    {"checkpoint", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "file that keeps the state of the run, written when it is interrupted", 0, 0},
+    {"checkpoint-every", FPLT_INTEGER, 0, "0", 0, 9007199254740992.0, NULL,
+     "rounds between checkpoints; 0: only when interrupted", 0, 0},
+    {"resume", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "checkpoint to go on from, with the same settings and data", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+/* What is known of the values before there are tables. */
+struct ahead {
+    fplt_given given;
+    void *context;
+};
+
+static const char *look(const struct ahead *ahead, const char *name)
+{
+    return ahead->given ? ahead->given(ahead->context, name) : NULL;
+}
+
+/* Acceleration needs every agent in every round and nothing random. */
+static int may_accelerate(const struct ahead *ahead)
+{
+    static const char *const against[] = {"privacy.epsilon", "privacy.tau", "uncoordinated"};
+    const char *participation = look(ahead, "participation"), *solver = look(ahead, "solver");
+    const fplt_solver *known = solver ? fplt_solver_find(solver) : NULL;
+    for (size_t i = 0; i < sizeof against / sizeof *against; i++)
+        if (look(ahead, against[i]))
+            return 0;
+    if (participation && strcmp(participation, "all") != 0)
+        return 0;
+    return !known || !(known->traits & (FPLT_STOCHASTIC | FPLT_NOISY));
+}
+
+/* With data of one's own and nothing said about how, what converges on the most kinds of data:
+ * Fed-PLT accelerated, with as many epochs as pay (docs/acceleration.md). */
+static fplt_status prefer_acceleration(const struct ahead *ahead, fplt_settings *settings,
+                                       fplt_error *error)
+{
+    static const char why[] = "the default for data of one's own";
+    const char *solver = look(ahead, "solver");
+    fplt_status status = fplt_settings_set(settings, "algorithm", "fed-plt-anderson", why, error);
+    if (status || look(ahead, "epochs") || (solver && strcmp(solver, "gradient") != 0))
+        return status;
+    return fplt_settings_set(settings, "epochs", "auto", why, error);
+}
+
+fplt_status fplt_trainer_declare(fplt_settings *settings, int own_data, fplt_given given,
+                                 void *context, fplt_error *error)
+{
+    struct ahead ahead = {given, context};
+    const char *algorithm = look(&ahead, "algorithm");
+    int prefer = !algorithm && (own_data || look(&ahead, "data")) && may_accelerate(&ahead);
+    fplt_status status =
+        fplt_job_declare(settings, FPLT_JOB_ALL, prefer ? "fed-plt-anderson" : algorithm, error);
+    if (!status && prefer)
+        status = prefer_acceleration(&ahead, settings, error);
+    if (!status)
+        status = fplt_settings_add(settings, "privacy", fplt_promise_table, error);
+    if (!status)
+        status = fplt_settings_add(settings, "privacy", fplt_spending_table, error);
+    return status ? status : fplt_settings_add(settings, "checkpoints", checkpoint_table, error);
+}

@@ -1,0 +1,403 @@
+/* Settings and data to a trained model: the order of the steps, and what is kept of a run. */
+#include "fedplt/trainer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/machine.h"
+#include "base/memory.h"
+#include "fedplt/spending.h"
+#include "job/job.h"
+#include "objective/objective.h"
+#include "promise/certificate.h"
+#include "report/model.h"
+
+struct fplt_trainer {
+    const fplt_settings *settings; /* borrowed */
+    fplt_job *job;                 /* owned, as is all below */
+    const fplt_job_view *view;     /* of the job */
+    fplt_promise *plan;            /* NULL: nothing is promised */
+    fplt_spending *spending;       /* NULL: no ledger is kept */
+    fplt_key key;                  /* signs the certificate */
+    int signs;
+    fplt_certificate_run about; /* of the run, for the certificate */
+    uint64_t *rounds;           /* one an agent */
+    json_t *document;           /* the certificate of the rounds so far, or NULL */
+    uint64_t certified_at;      /* round */
+    fplt_engine *engine;
+    fplt_history *history;
+    char *certificate;
+    double *weights; /* room for the model */
+    fplt_result result;
+    int ran; /* whether there is a result */
+    const char *checkpoint;
+    uint64_t checkpoint_every;
+    int resumed;
+    uint64_t resumed_at;
+    fplt_observer observer; /* of the run that is under way */
+    void *observer_context;
+    fplt_error failure; /* of our part of the observing */
+};
+
+/* Before it runs */
+
+static fplt_status read_checkpoint(fplt_trainer *trainer, fplt_error *error)
+{
+    const fplt_settings *settings = trainer->settings;
+    trainer->checkpoint = fplt_settings_text(settings, "checkpoint");
+    trainer->checkpoint_every = (uint64_t)fplt_settings_integer(settings, "checkpoint-every");
+    if (!trainer->checkpoint && fplt_settings_given(settings, "checkpoint-every"))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: checkpoint-every needs a file: give checkpoint",
+                              fplt_settings_origin(settings, "checkpoint-every"));
+    return FPLT_OK;
+}
+
+static fplt_status start_from_model(fplt_trainer *trainer, fplt_error *error)
+{
+    const fplt_settings *settings = trainer->settings;
+    const char *path = fplt_settings_text(settings, "start-model");
+    int wanted = trainer->view->run.start == FPLT_START_GIVEN && !trainer->view->run.given;
+    if (!wanted && path)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: start-model is given, but start is %s; add start: model",
+                              fplt_settings_origin(settings, "start-model"),
+                              trainer->view->run.given ? "a point of one's own"
+                                                       : fplt_settings_text(settings, "start"));
+    if (!wanted)
+        return FPLT_OK;
+    if (!path)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "start is model, but no file is given: add start-model");
+    fplt_model *model;
+    fplt_status status = fplt_model_read(path, &model, error);
+    if (status)
+        return status;
+    const fplt_model_info *info = fplt_model_see(model);
+    status = fplt_job_start(trainer->job, info->weights, info->dimension, path, error);
+    fplt_model_destroy(model);
+    return status;
+}
+
+static fplt_status resume(fplt_trainer *trainer, fplt_error *error)
+{
+    const char *path = fplt_settings_text(trainer->settings, "resume");
+    fplt_status status = path ? fplt_engine_load(trainer->engine, path, error) : FPLT_OK;
+    trainer->resumed = path != NULL;
+    trainer->resumed_at = fplt_engine_counters(trainer->engine)->rounds;
+    return status;
+}
+
+/* Makes the job; the data set of the source is the job's from then on, whatever happens. */
+static fplt_status make_job(fplt_trainer *trainer, const fplt_job_source *given, fplt_error *error)
+{
+    fplt_job_source source = given ? *given : (fplt_job_source){.dataset = NULL};
+    fplt_status status = read_checkpoint(trainer, error);
+    if (!status)
+        status = fplt_spending_check(trainer->settings, error);
+    if (!status)
+        status = fplt_promise_prepare(trainer->settings, &source, error);
+    if (status) {
+        fplt_dataset_destroy(source.dataset);
+        return status;
+    }
+    status = fplt_job_create_from(trainer->settings, 0, &source, &trainer->job, error);
+    if (!status)
+        trainer->view = fplt_job_see(trainer->job);
+    return status;
+}
+
+static fplt_status promise(fplt_trainer *trainer, fplt_error *error)
+{
+    const fplt_settings *settings = trainer->settings;
+    const char *ledger = fplt_settings_text(settings, "ledger");
+    const char *key = fplt_settings_text(settings, "sign");
+    double budget = fplt_settings_given(settings, "privacy.budget")
+                        ? fplt_settings_real(settings, "privacy.budget")
+                        : INFINITY;
+    fplt_status status;
+    if (!fplt_promise_wanted(settings))
+        return FPLT_OK;
+    if ((status = fplt_promise_create(settings, trainer->job, &trainer->plan, error)) ||
+        (status = fplt_certificate_begin(&trainer->about, error)))
+        return status;
+    const fplt_promise_view *view = fplt_promise_see(trainer->plan);
+    if ((status = fplt__alloc_into(&trainer->rounds, view->agents, sizeof *trainer->rounds,
+                                   "the rounds", error)) ||
+        (key && (status = fplt_key_read(key, &trainer->key, error))) ||
+        (ledger &&
+         (status = fplt_spending_create(ledger, view, budget, &trainer->spending, error))))
+        return status;
+    trainer->about.rounds = trainer->rounds;
+    trainer->about.accounts = ledger ? fplt_spending_accounts(trainer->spending) : NULL;
+    trainer->signs = key != NULL;
+    return key && !trainer->key.can_sign
+               ? fplt_error_set(error, FPLT_BAD_VALUE,
+                                "%s: %s is a public key, which cannot sign; give the secret one",
+                                fplt_settings_origin(settings, "sign"), key)
+               : FPLT_OK;
+}
+
+static fplt_status build(fplt_trainer *trainer, fplt_error *error)
+{
+    const fplt_job_view *view = trainer->view;
+    size_t n = fplt_objective_dimension(view->objective);
+    fplt_status status;
+    if ((status = start_from_model(trainer, error)) || (status = promise(trainer, error)) ||
+        (status = fplt_engine_create(view->objective, &view->run, &trainer->engine, error)) ||
+        (status = fplt_history_create(&trainer->history, error)) ||
+        (status =
+             fplt__alloc_into(&trainer->weights, n, sizeof *trainer->weights, "the model", error)))
+        return status;
+    return resume(trainer, error);
+}
+
+fplt_status fplt_trainer_create(const fplt_settings *settings, const fplt_job_source *source,
+                                fplt_trainer **out, fplt_error *error)
+{
+    fplt_trainer *trainer;
+    *out = NULL;
+    fplt_status status = fplt__alloc_into(&trainer, 1, sizeof *trainer, "a training", error);
+    if (status) {
+        fplt_dataset_destroy(source ? source->dataset : NULL);
+        return status;
+    }
+    trainer->settings = settings;
+    if ((status = make_job(trainer, source, error)) || (status = build(trainer, error))) {
+        fplt_trainer_destroy(trainer);
+        return status;
+    }
+    *out = trainer;
+    return FPLT_OK;
+}
+
+void fplt_trainer_destroy(fplt_trainer *trainer)
+{
+    if (!trainer)
+        return;
+    fplt_history_destroy(trainer->history);
+    fplt_engine_destroy(trainer->engine);
+    fplt_job_destroy(trainer->job);
+    fplt_spending_destroy(trainer->spending);
+    fplt_promise_destroy(trainer->plan);
+    fplt_key_clear(&trainer->key);
+    json_decref(trainer->document);
+    fplt__free(trainer->rounds);
+    fplt__free(trainer->certificate);
+    fplt__free(trainer->weights);
+    fplt__free(trainer);
+}
+
+/* While it runs */
+
+/* A run that goes on measures once more where it stopped. */
+static int is_known(const fplt_history *history, uint64_t round)
+{
+    size_t count = fplt_history_count(history);
+    return count && fplt_history_get(history, count - 1)->round == round;
+}
+
+static int observe(void *context, const fplt_progress *progress)
+{
+    fplt_trainer *trainer = context;
+    uint64_t round = progress->round, every = trainer->checkpoint_every;
+    if (!is_known(trainer->history, round) &&
+        fplt_history_add(trainer->history, progress, &trainer->failure))
+        return 1;
+    if (trainer->checkpoint && every && round && round % every == 0 &&
+        fplt_engine_save(trainer->engine, trainer->checkpoint, &trainer->failure))
+        return 1;
+    return trainer->observer ? trainer->observer(trainer->observer_context, progress) : 0;
+}
+
+fplt_status fplt_trainer_run(fplt_trainer *trainer, fplt_observer observer, void *context,
+                             fplt_result *result, fplt_error *error)
+{
+    trainer->observer = observer;
+    trainer->observer_context = context;
+    trainer->failure.status = FPLT_OK;
+    fplt_status status =
+        fplt_engine_run(trainer->engine, observe, trainer, &trainer->result, error);
+    if (!status && trainer->failure.status) {
+        status = trainer->failure.status;
+        if (error)
+            *error = trainer->failure;
+    }
+    if (!status && trainer->result.outcome == FPLT_STOPPED && trainer->checkpoint)
+        status = fplt_engine_save(trainer->engine, trainer->checkpoint, error);
+    trainer->ran = !status;
+    if (result)
+        *result = trainer->result;
+    return status;
+}
+
+/* What can be seen of it */
+
+const fplt_job_view *fplt_trainer_job(const fplt_trainer *trainer)
+{
+    return trainer->view;
+}
+
+fplt_engine *fplt_trainer_engine(fplt_trainer *trainer)
+{
+    return trainer->engine;
+}
+
+const fplt_promise_view *fplt_trainer_promise(const fplt_trainer *trainer)
+{
+    return trainer->plan ? fplt_promise_see(trainer->plan) : NULL;
+}
+
+const fplt_history *fplt_trainer_history(const fplt_trainer *trainer)
+{
+    return trainer->history;
+}
+
+fplt_status fplt_trainer_recall(fplt_trainer *trainer, const char *path, fplt_error *error)
+{
+    uint64_t records = 0;
+    for (uint32_t i = 0; i < fplt_objective_agents(trainer->view->objective); i++)
+        records += fplt_objective_records(trainer->view->objective, i);
+    if (!trainer->resumed)
+        return FPLT_OK;
+    return fplt_history_read(trainer->history, path, trainer->resumed_at, records, error);
+}
+
+/* Whatever is handed out was charged before. */
+static fplt_status pay(fplt_trainer *trainer, fplt_error *error)
+{
+    if (!trainer->plan)
+        return FPLT_OK;
+    for (uint32_t i = 0; i < fplt_promise_see(trainer->plan)->agents; i++)
+        trainer->rounds[i] = fplt_engine_updates(trainer->engine, i);
+    return trainer->spending
+               ? fplt_spending_pay(trainer->spending, trainer->about.id, trainer->rounds, error)
+               : FPLT_OK;
+}
+
+fplt_status fplt_trainer_weights(fplt_trainer *trainer, double *x, fplt_error *error)
+{
+    fplt_status status = pay(trainer, error);
+    return status ? status : fplt__job_weights(trainer->view, trainer->engine, x, error);
+}
+
+/* The certificate of a model; of the same rounds it stays the same to the byte. */
+static fplt_status certify(fplt_trainer *trainer, const fplt_model *model, fplt_error *error)
+{
+    uint64_t round = fplt_engine_counters(trainer->engine)->rounds;
+    fplt_status status;
+    if (!trainer->plan || (trainer->document && trainer->certified_at == round))
+        return FPLT_OK;
+    if ((status = pay(trainer, error)) ||
+        (status = fplt_model_digest(model, trainer->about.model, error)))
+        return status;
+    json_decref(trainer->document);
+    trainer->certified_at = round;
+    fplt__time_text(trainer->about.time);
+    return fplt__certificate_json(fplt_promise_see(trainer->plan), &trainer->about,
+                                  trainer->signs ? &trainer->key : NULL, &trainer->document, error);
+}
+
+/* The model and the record of its run. */
+static fplt_status finish(fplt_trainer *trainer, fplt_record *record, fplt_model **model,
+                          fplt_error *error)
+{
+    fplt_status status = pay(trainer, error);
+    if (!status)
+        status = fplt__model_from_run(trainer->job, trainer->engine,
+                                      trainer->ran ? &trainer->result : NULL, record, model, error);
+    if (status || !trainer->plan)
+        return status;
+    if ((status = certify(trainer, *model, error)) ||
+        (status = fplt__model_certify(*model, trainer->document, error))) {
+        fplt_model_destroy(*model);
+        *model = NULL;
+    }
+    return status;
+}
+
+const char *fplt_trainer_certificate(fplt_trainer *trainer, fplt_error *error)
+{
+    fplt_model *model;
+    if (error)
+        error->status = FPLT_OK;
+    fplt__free(trainer->certificate);
+    trainer->certificate = NULL;
+    if (!trainer->plan || finish(trainer, NULL, &model, error))
+        return NULL;
+    fplt_model_destroy(model);
+    char *text = json_dumps(trainer->document, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    trainer->certificate = text ? fplt__strdup(text) : NULL;
+    free(text);
+    if (!trainer->certificate)
+        fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the certificate");
+    return trainer->certificate;
+}
+
+fplt_status fplt_trainer_model(fplt_trainer *trainer, fplt_model **model, fplt_error *error)
+{
+    *model = NULL;
+    return finish(trainer, NULL, model, error);
+}
+
+fplt_status fplt_trainer_record(fplt_trainer *trainer, fplt_record *record, fplt_error *error)
+{
+    fplt_model *model;
+    fplt_status status;
+    if (!trainer->view->held_out) {
+        status = fplt_trainer_weights(trainer, trainer->weights, error);
+        return status ? status
+                      : fplt__record_make(trainer->view, trainer->engine, trainer->weights, NULL,
+                                          record, error);
+    }
+    if (!(status = finish(trainer, record, &model, error)))
+        fplt_model_destroy(model);
+    return status;
+}
+
+/* Information */
+
+static fplt_status add_information(const fplt_objective *objective, const double *x, double scale,
+                                   double *room, double *matrix)
+{
+    size_t n = fplt_objective_dimension(objective);
+    double *hessian = room + fplt_objective_scratch(objective);
+    memset(matrix, 0, n * n * sizeof *matrix);
+    for (uint32_t i = 0; i < fplt_objective_agents(objective); i++) {
+        fplt_status status = fplt__objective_loss_hessian(objective, i, x, hessian, room);
+        if (status)
+            return status;
+        for (size_t k = 0; k < n * n; k++)
+            matrix[k] += scale * hessian[k];
+    }
+    return FPLT_OK;
+}
+
+fplt_status fplt_trainer_information(fplt_trainer *trainer, const double *x, double *matrix,
+                                     fplt_error *error)
+{
+    const fplt_objective *objective = trainer->view->objective;
+    uint32_t agents = fplt_objective_agents(objective);
+    size_t n = fplt_objective_dimension(objective), square;
+    double records = 0, *room;
+    if (trainer->plan || !trainer->view->training)
+        return fplt_error_set(error, FPLT_UNSUPPORTED, "there is no information matrix %s",
+                              trainer->plan ? "of a private run: it would tell of the records "
+                                              "without noise"
+                                            : "of a caller's own costs: their records are not "
+                                              "known");
+    for (uint32_t i = 0; i < agents; i++)
+        records += (double)fplt_objective_records(objective, i);
+    if (__builtin_mul_overflow(n, n, &square))
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for %zu x %zu numbers", n, n);
+    fplt_status status = fplt__alloc_into(&room, square + fplt_objective_scratch(objective),
+                                          sizeof *room, "the information", error);
+    if (status)
+        return status;
+    /* an agent's share of the objective, 1/q_i a record, becomes a number of records */
+    status = add_information(objective, x, records / agents, room, matrix);
+    fplt__free(room);
+    return status ? fplt_error_set(error, status, "the information could not be computed")
+                  : FPLT_OK;
+}
