@@ -10,6 +10,7 @@
 #include "fedplt/config.h"
 #include "fedplt/job.h"
 #include "fedplt/memory.h"
+#include "fedplt/model.h"
 #include "fedplt/report.h"
 #include "fedplt/settings.h"
 #include "fedplt/status.h"
@@ -72,7 +73,9 @@ void cli_wrap(fplt__buffer *out, const char *text, size_t at, size_t indent, siz
 
 /* Data for an existing model. */
 extern const fplt_setting cli_reading_table[];
-fplt_read_settings cli_reading(const fplt_settings *settings);
+/* The files behind the first argument, the model. `labelled` 0: rows in the order of the files. */
+fplt_status cli_model_data(const cli_call *cli, const fplt_model *model, int labelled,
+                           fplt_dataset **dataset, fplt_error *error);
 
 /* Output. */
 void cli_print_text(fplt__buffer *buffer); /* to standard output; empties it */

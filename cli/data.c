@@ -4,6 +4,8 @@
 
 #include "base/memory.h"
 #include "cli.h"
+#include "base/file.h"
+#include "fedplt/schema.h"
 #include "report/model.h"
 #include "report/table.h"
 
@@ -39,6 +41,36 @@ static fplt_status declare_convert(const cli_call *cli, fplt_settings *settings,
     (void)cli;
     fplt_status status = fplt_job_declare(settings, FPLT_JOB_READ | FPLT_JOB_DIVIDE, NULL, error);
     return status ? status : fplt_settings_add(settings, "output", format_table, error);
+}
+
+static const fplt_setting draft_table[] = {
+    {"out", FPLT_TEXT, 0, NULL, 0, 0, NULL, "file to write; by default standard output", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+static fplt_status declare_draft(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    (void)cli;
+    fplt_status status = fplt_settings_add(settings, "output", draft_table, error);
+    return status ? status : fplt_job_declare(settings, FPLT_JOB_READ, NULL, error);
+}
+
+static fplt_status draft(cli_call *cli, fplt_error *error)
+{
+    fplt_read_settings read = fplt_job_read(cli->settings);
+    const char *path = fplt_settings_text(cli->settings, "out");
+    char *text;
+    fplt_status status =
+        fplt_schema_draft(cli->arguments, cli->argument_count, &read, &text, error);
+    if (status)
+        return status;
+    cli->running = 1;
+    if (path)
+        status = fplt__file_save(path, 0666, text, strlen(text), error);
+    else
+        fputs(text, stdout);
+    fplt_free(text);
+    return status;
 }
 
 static fplt_status write(cli_call *cli, const fplt_dataset *dataset, const char *path,
@@ -273,5 +305,21 @@ const cli_command cli_data[] = {
      .most = 1000000,
      .declare = declare_convert,
      .run = convert},
+    {.name = "data schema",
+     .summary = "draft a schema: types, bounds, levels and classes of the columns",
+     .arguments = "FILE...",
+     .about =
+         "Looks at files that may be looked at (a sample made public, data of one's own) and "
+         "writes a schema in YAML, to be read over and then given to --schema of train, evaluate, "
+         "predict, data inspect and data convert. A promise of privacy needs one: with it nothing "
+         "that shapes a model is read from the records. Bounds in the draft come from the data; "
+         "replace them by what is known without the data before private training.",
+     .examples = "fedplt data schema hospitals.csv --label b > hospitals.schema.yaml\n"
+                 "fedplt train --data hospitals.csv --schema hospitals.schema.yaml "
+                 "--privacy.epsilon 2",
+     .least = 1,
+     .most = 1000000,
+     .declare = declare_draft,
+     .run = draft},
     {.name = NULL},
 };

@@ -101,19 +101,15 @@ static fplt_status deliver(cli_call *cli, const fplt_table *out, fplt_error *err
     return status;
 }
 
-/* Rows are answered in the order of the files, so the site column must not regroup them. */
 static fplt_status run(cli_call *cli, fplt_error *error)
 {
-    fplt_read_settings read = cli_reading(cli->settings);
     struct predictions made = {NULL, NULL, NULL};
     fplt_model *model = NULL;
     fplt_dataset *dataset = NULL;
     fplt_table *out = NULL;
     fplt_status status;
-    read.site = "none";
     if (!(status = fplt_model_read(cli->arguments[0], &model, error)) &&
-        !(status = fplt_model_dataset(model, cli->arguments + 1, cli->argument_count - 1, &read, 0,
-                                      &dataset, error))) {
+        !(status = cli_model_data(cli, model, 0, &dataset, error))) {
         fplt_rows rows = fplt_dataset_all(dataset);
         if (!(status = predict(model, &rows, &made, error)) &&
             !(status = make_columns(model, &out, error))) {

@@ -2,10 +2,13 @@
 #include <string.h>
 
 #include "cli.h"
+#include "fedplt/schema.h"
 
 const fplt_setting cli_reading_table[] = {
     {"format", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm|npy",
      "format of the file; auto: by its name, then its content", 0, 0},
+    {"schema", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "YAML file that declares the columns; by default the model's own schema, if it has one", 0, 0},
     {"label", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "column of the label, name or number from 1; by default as in training", 0, 0},
     {"site", FPLT_TEXT, 0, NULL, 0, 0, NULL,
@@ -19,7 +22,7 @@ const fplt_setting cli_reading_table[] = {
     FPLT_SETTINGS_END,
 };
 
-fplt_read_settings cli_reading(const fplt_settings *settings)
+static fplt_read_settings reading(const fplt_settings *settings)
 {
     fplt_read_settings read = fplt_read_defaults();
     read.format = fplt_settings_text(settings, "format");
@@ -29,4 +32,23 @@ fplt_read_settings cli_reading(const fplt_settings *settings)
     read.no_header = !fplt_settings_switch(settings, "header");
     read.drop_missing = strcmp(fplt_settings_text(settings, "missing"), "drop") == 0;
     return read;
+}
+
+fplt_status cli_model_data(const cli_call *cli, const fplt_model *model, int labelled,
+                           fplt_dataset **dataset, fplt_error *error)
+{
+    fplt_read_settings read = reading(cli->settings);
+    const char *path = fplt_settings_text(cli->settings, "schema");
+    fplt_schema *schema = NULL;
+    fplt_status status = path ? fplt_schema_read(path, &schema, error) : FPLT_OK;
+    *dataset = NULL;
+    if (status)
+        return status;
+    read.schema = schema;
+    if (!labelled) /* rows are answered in the order of the files: a site must not regroup them */
+        read.site = "none";
+    status = fplt_model_dataset(model, cli->arguments + 1, cli->argument_count - 1, &read, labelled,
+                                dataset, error);
+    fplt_schema_destroy(schema);
+    return status;
 }

@@ -22,6 +22,7 @@
 #include "fedplt/prox.h"
 #include "fedplt/random.h"
 #include "fedplt/report.h"
+#include "fedplt/schema.h"
 #include "fedplt/settings.h"
 #include "fedplt/solver.h"
 #include "fedplt/status.h"

@@ -36,6 +36,7 @@ typedef enum fplt_task {
 FPLT_API int fplt_task_classifies(fplt_task task);
 
 typedef struct fplt_dataset fplt_dataset;
+typedef struct fplt_schema fplt_schema; /* what the columns mean: fedplt/schema.h */
 
 /* Copies `rows`; agent i has the next agent_rows[i] of them. */
 FPLT_API fplt_status fplt_dataset_from_rows(const fplt_rows *rows, fplt_task task,
@@ -69,6 +70,12 @@ FPLT_API fplt_rows fplt_dataset_all(const fplt_dataset *dataset);
 FPLT_API const char *fplt_dataset_feature_name(const fplt_dataset *dataset, size_t feature);
 FPLT_API const char *fplt_dataset_agent_name(const fplt_dataset *dataset, uint32_t agent);
 FPLT_API const char *fplt_dataset_class_name(const fplt_dataset *dataset, uint32_t index);
+
+/* For each row of the agent the number of its person, counted from 0; NULL where persons are not
+ * known. */
+FPLT_API const double *fplt_dataset_persons(const fplt_dataset *dataset, uint32_t agent);
+/* The schema the data were read by, kept by the data set; NULL: none. */
+FPLT_API const fplt_schema *fplt_dataset_schema(const fplt_dataset *dataset);
 
 /* Synthetic data. N(m, C) is normal; agent i draws from a stream of its own, keyed by (seed, run,
  * i), so its rows do not depend on how many other agents there are.
@@ -143,6 +150,10 @@ typedef struct fplt_read_settings {
     uint32_t class_count;
     const char *const *feature_names;
     size_t feature_count;
+    /* Borrowed, or NULL: what the columns mean. It then stands for all of the above but `label` and
+     * `site`, which may be none. */
+    const fplt_schema *schema;
+    int leave_out; /* columns that the schema does not declare: 0 refused, 1 not looked at */
 } fplt_read_settings;
 
 /* Everything NULL or 0: CSV with columns `label` and `site`, or LIBSVM, or NPY. */
@@ -212,7 +223,7 @@ typedef struct fplt_transform {
 typedef struct fplt_transform_settings {
     /* no; yes: mean 0 and deviation 1; scale: divide by the deviation only, which keeps zeros (the
      * only one for CSR). Deviation over all rows of all agents, divided by their number; 1 for a
-     * constant column. */
+     * constant column. schema: subtract the declared centres and divide by the declared scales. */
     const char *standardise;
     double radius; /* 0, or the norm that no row exceeds */
 } fplt_transform_settings;

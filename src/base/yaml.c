@@ -436,6 +436,26 @@ const char *fplt_config_find(const fplt_config *config, const char *name, size_t
     return NULL;
 }
 
+size_t fplt__config_count(const fplt_config *config)
+{
+    return config->count;
+}
+
+fplt__yaml_node fplt__config_node(const fplt_config *config, size_t index)
+{
+    static const fplt__yaml_kind kinds[] = {[EMPTY] = FPLT__YAML_EMPTY,
+                                            [SCALAR] = FPLT__YAML_SCALAR,
+                                            [SEQUENCE] = FPLT__YAML_SEQUENCE,
+                                            [MAPPING] = FPLT__YAML_MAPPING};
+    const struct node *node = &config->nodes[index];
+    return (fplt__yaml_node){.kind = kinds[node->kind],
+                             .name = node->name,
+                             .key = node->key,
+                             .value = node->value,
+                             .line = node->line,
+                             .next = node->kind == MAPPING ? node->end : index + 1};
+}
+
 static fplt_status misfit(const fplt_config *config, const struct node *node,
                           const fplt_setting *row, const char *is, fplt_error *error)
 {

@@ -65,8 +65,11 @@ static fplt_status expect(fplt__builder *builder, const char *name, fplt_error *
 fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings *settings,
                                size_t sources, fplt_error *error)
 {
-    *builder = (fplt__builder){.settings = settings, .sources = sources};
+    *builder =
+        (fplt__builder){.settings = settings, .sources = sources, .schema = settings->schema};
     fplt_status status = check_task(builder, error);
+    if (!status && builder->schema)
+        return fplt__declared_init(builder, error);
     if (!status && settings->categories && !word_is(settings->categories, "auto"))
         status = add_words(&builder->categories, settings->categories, error);
     for (size_t i = 0; i < settings->feature_count && settings->feature_names && !status; i++)
@@ -93,6 +96,9 @@ void fplt__builder_clear(fplt__builder *builder)
     fplt__lookup_clear(&builder->categories);
     fplt__lookup_clear(&builder->expected);
     fplt__lookup_clear(&builder->expected_categories);
+    fplt__lookup_clear(&builder->persons);
+    for (size_t k = 0; k < FPLT__EXTRAS; k++)
+        fplt__free(builder->extra[k]);
 }
 
 static fplt_status add_word(fplt__builder *builder, const fplt__source *source, size_t line,
@@ -123,6 +129,8 @@ fplt_status fplt__builder_label(fplt__builder *builder, const fplt__source *sour
     *label = 0;
     if (builder->label_mode == FPLT__LABEL_NONE)
         return FPLT_OK;
+    if (builder->schema)
+        return fplt__declared_label(builder, source, line, text, label, error);
     if (builder->label_mode == FPLT__LABEL_WORD)
         return add_word(builder, source, line, text, label, error);
     switch (fplt__number_parse(text, label)) {
@@ -146,11 +154,26 @@ fplt_status fplt__builder_row(fplt__builder *builder, double label, uint32_t age
                             sizeof *builder->end, "rows", error);
     if (status)
         return status;
+    if (builder->neutral && builder->sparse)
+        builder->entries = builder->rows ? builder->end[builder->rows - 1] : 0;
+    if (builder->neutral && builder->label_mode != FPLT__LABEL_NONE)
+        label = fplt__declared_neutral_label(builder->schema);
+    builder->neutral = 0;
     builder->row[builder->rows] = (fplt__row){label, agent};
     if (builder->sparse)
         builder->end[builder->rows] = builder->entries;
     builder->rows++;
     return FPLT_OK;
+}
+
+fplt_status fplt__builder_extra(fplt__builder *builder, fplt__extra kind, double value,
+                                fplt_error *error)
+{
+    fplt_status status = fplt__grow(&builder->extra[kind], &builder->extra_capacity[kind],
+                                    builder->rows + 1, sizeof *builder->extra[kind], "rows", error);
+    if (!status)
+        builder->extra[kind][builder->rows] = value;
+    return status;
 }
 
 fplt_status fplt__builder_cells(fplt__builder *builder, double **cells, fplt_error *error)
@@ -361,6 +384,27 @@ static size_t copy_entries(const fplt__builder *builder, size_t row, uint32_t *c
     return count;
 }
 
+/* In survival the label is the time, negative where the event did not happen. */
+static fplt_status fill_extras(const fplt__builder *builder, const size_t *order,
+                               fplt_dataset *dataset, fplt_error *error)
+{
+    static const fplt__extra kinds[] = {FPLT__EXTRA_WEIGHT, FPLT__EXTRA_OFFSET, FPLT__EXTRA_PERSON};
+    double **places[] = {&dataset->weight, &dataset->offset, &dataset->person};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const double *from = builder->extra[kinds[i]];
+        fplt_status status = from ? fplt__dataset_add(dataset, places[i], error) : FPLT_OK;
+        if (status)
+            return status;
+        for (size_t r = 0; from && r < builder->rows; r++)
+            (*places[i])[r] = from[order[r]];
+    }
+    const double *time = builder->extra[FPLT__EXTRA_TIME];
+    for (size_t r = 0; time && r < builder->rows; r++)
+        builder->row[order[r]].label =
+            builder->extra[FPLT__EXTRA_EVENT][order[r]] > 0 ? time[order[r]] : -time[order[r]];
+    return FPLT_OK;
+}
+
 /* Rows go to their agent's part in the order in which they were read. */
 static fplt_status fill_rows(const fplt__builder *builder, const double *word_value,
                              fplt_dataset *dataset, fplt_error *error)
@@ -371,6 +415,11 @@ static fplt_status fill_rows(const fplt__builder *builder, const double *word_va
         return status;
     fplt__group_rows(dataset->first, dataset->agents, &builder->row->agent, sizeof *builder->row,
                      builder->rows, order);
+    status = fill_extras(builder, order, dataset, error);
+    if (status) {
+        fplt__free(order);
+        return status;
+    }
     for (size_t r = 0; r < builder->rows; r++) {
         const fplt__row *row = &builder->row[order[r]];
         const double *cells = builder->sparse ? NULL : builder->cell + order[r] * builder->width;
@@ -451,6 +500,8 @@ fplt_status fplt__builder_finish(fplt__builder *builder, fplt_dataset **dataset,
         status = fill_rows(builder, word_value, made, error);
     if (!status)
         status = name_everything(builder, &names, made, error);
+    if (!status && builder->schema)
+        status = fplt__declared_finish(builder, made, error);
     fplt__lookup_clear(&names);
     fplt__free(word_value);
     if (status) {

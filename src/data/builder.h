@@ -3,6 +3,7 @@
 #define FPLT_DATA_BUILDER_H
 
 #include "base/file.h"
+#include "data/schema.h"
 #include "data/text.h"
 
 /* One file in memory. */
@@ -36,6 +37,16 @@ typedef struct fplt__column {
     uint32_t number_slot;
 } fplt__column;
 
+/* What a row may have besides features and label, in the order of the types of a schema. */
+typedef enum fplt__extra {
+    FPLT__EXTRA_WEIGHT,
+    FPLT__EXTRA_OFFSET,
+    FPLT__EXTRA_TIME,
+    FPLT__EXTRA_EVENT,
+    FPLT__EXTRA_PERSON,
+    FPLT__EXTRAS
+} fplt__extra;
+
 typedef struct fplt__builder {
     const fplt_read_settings *settings;
     size_t sources;           /* how many files there will be */
@@ -65,6 +76,12 @@ typedef struct fplt__builder {
     fplt__lookup expected_categories;
 
     size_t dropped; /* rows with missing values */
+
+    const fplt_schema *schema;   /* of the settings, or NULL */
+    int neutral;                 /* the row being read becomes the schema's neutral row */
+    double *extra[FPLT__EXTRAS]; /* one a row, or NULL */
+    size_t extra_capacity[FPLT__EXTRAS];
+    fplt__lookup persons;
 } fplt__builder;
 
 fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings *settings,
@@ -83,12 +100,49 @@ fplt_status fplt__builder_entry(fplt__builder *builder, uint32_t column, double 
 fplt_status fplt__builder_file_agent(fplt__builder *builder, const fplt__source *source,
                                      uint32_t *agent, fplt_error *error);
 
+/* One more number of the row that comes next. */
+fplt_status fplt__builder_extra(fplt__builder *builder, fplt__extra kind, double value,
+                                fplt_error *error);
+
 fplt_status fplt__builder_finish(fplt__builder *builder, fplt_dataset **dataset, fplt_error *error);
 
 /* Settles the meaning of the words: one label value a word (in `value`, room for all), the task,
  * the outputs and class names of `dataset`. */
 fplt_status fplt__labels_settle(const fplt__builder *builder, double *value, fplt_dataset *dataset,
                                 fplt_error *error);
+
+/* Reading by a schema (declared.c). */
+fplt_status fplt__declared_init(fplt__builder *builder, fplt_error *error);
+fplt_status fplt__declared_csv(const fplt__source *source, fplt__builder *builder,
+                               fplt_error *error);
+fplt_status fplt__declared_label(fplt__builder *builder, const fplt__source *source, size_t line,
+                                 fplt__span text, double *label, fplt_error *error);
+/* An entry of a LIBSVM row: index from 1, and what fplt__number_parse made of its text. */
+fplt_status fplt__declared_entry(fplt__builder *builder, const fplt__source *source, size_t line,
+                                 uint64_t index, fplt__span text, fplt_error *error);
+double fplt__declared_neutral_label(const fplt_schema *schema);
+fplt_status fplt__declared_finish(const fplt__builder *builder, fplt_dataset *dataset,
+                                  fplt_error *error);
+
+/* A field of a CSV row, without its quotes. */
+typedef struct fplt__field {
+    fplt__span span;
+    int quoted;
+} fplt__field;
+
+/* Empty, or ? or NA without quotes. */
+int fplt__field_missing(const fplt__field *field);
+
+/* The rows of a CSV file one by one: first the names of the columns (numbers where there is no
+ * header), then the fields of each row, as many as there are names. */
+typedef struct fplt__csv_visitor {
+    fplt_status (*columns)(void *context, const fplt__lookup *names, size_t line,
+                           fplt_error *error);
+    fplt_status (*row)(void *context, const fplt__field *fields, size_t line, fplt_error *error);
+    void *context;
+} fplt__csv_visitor;
+fplt_status fplt__csv_visit(const fplt__source *source, int no_header,
+                            const fplt__csv_visitor *visitor, fplt_error *error);
 
 /* A file format. */
 typedef struct fplt__format {
@@ -101,6 +155,10 @@ typedef struct fplt__format {
 } fplt__format;
 
 extern const fplt__format fplt__format_csv, fplt__format_libsvm, fplt__format_npy;
+
+/* The name of the format in which a file would be read. */
+fplt_status fplt__format_of(const char *path, const fplt_read_settings *settings,
+                            const char **format, fplt_error *error);
 
 /* Refuses what is not UTF-8 text. */
 fplt_status fplt__text_check(const fplt__source *source, fplt_error *error);

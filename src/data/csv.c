@@ -11,17 +11,12 @@ enum { LONGEST_NAME = 255 };
 /* What a column of the file is; 0 and above: feature column of the builder. */
 enum { LABEL = -1, SITE = -2, LEFT_OUT = -3 };
 
-struct field {
-    fplt__span span;
-    int quoted;
-};
-
 /* The place in the text, and the row that was read last. */
 struct reader {
     const fplt__source *source;
     const char *at, *end;
     size_t line, row_line; /* of `at`; where the row began */
-    struct field *field;
+    fplt__field *field;
     size_t fields, field_capacity;
     char *unquoted; /* fields with doubled quotes; as large as the text, made when first needed */
     size_t unquoted_used;
@@ -42,7 +37,7 @@ static fplt_status add_field(struct reader *reader, fplt__span span, int quoted,
     fplt_status status = fplt__grow(&reader->field, &reader->field_capacity, reader->fields + 1,
                                     sizeof *reader->field, "fields", error);
     if (!status)
-        reader->field[reader->fields++] = (struct field){span, quoted};
+        reader->field[reader->fields++] = (fplt__field){span, quoted};
     return status;
 }
 
@@ -322,9 +317,9 @@ static fplt_status match_columns(struct reader *reader, const fplt__builder *bui
     return FPLT_OK;
 }
 
-/* Reads the header and settles what each column is. */
-static fplt_status begin(struct reader *reader, const fplt__source *source, fplt__builder *builder,
-                         fplt_error *error)
+/* Reads the names of the columns. */
+static fplt_status begin_names(struct reader *reader, const fplt__source *source, int no_header,
+                               fplt_error *error)
 {
     size_t mark = source->size >= 3 && memcmp(source->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     *reader = (struct reader){.source = source, .at = source->text + mark, .line = 1};
@@ -335,20 +330,28 @@ static fplt_status begin(struct reader *reader, const fplt__source *source, fplt
     if (!status && !reader->fields)
         status = fplt__bad_data(error, source->name, 0, "the file is empty");
     if (!status)
-        status = name_columns(reader, builder->settings->no_header, error);
-    if (!status)
-        status =
-            fplt__alloc_into(&reader->role, reader->fields, sizeof *reader->role, "columns", error);
-    if (!status)
-        status = find_special(reader, builder, error);
-    if (!status && builder->settings->no_header) { /* the row is read again, as data */
+        status = name_columns(reader, no_header, error);
+    if (!status && no_header) { /* the row is read again, as data */
         reader->at = source->text + mark;
         reader->line = 1;
     }
     return status;
 }
 
-static int is_missing(const struct field *field)
+/* Reads the header and settles what each column is. */
+static fplt_status begin(struct reader *reader, const fplt__source *source, fplt__builder *builder,
+                         fplt_error *error)
+{
+    fplt_status status = begin_names(reader, source, builder->settings->no_header, error);
+    if (!status)
+        status =
+            fplt__alloc_into(&reader->role, reader->fields, sizeof *reader->role, "columns", error);
+    if (!status)
+        status = find_special(reader, builder, error);
+    return status;
+}
+
+int fplt__field_missing(const fplt__field *field)
 {
     return field->span.length == 0 || (!field->quoted && (fplt__span_is(field->span, "?") ||
                                                           fplt__span_is(field->span, "NA")));
@@ -364,12 +367,29 @@ static fplt_status next_row(struct reader *reader, fplt_error *error)
     return status;
 }
 
+fplt_status fplt__csv_visit(const fplt__source *source, int no_header,
+                            const fplt__csv_visitor *visitor, fplt_error *error)
+{
+    struct reader reader;
+    fplt_status status = begin_names(&reader, source, no_header, error);
+    if (!status)
+        status = visitor->columns(visitor->context, &reader.names, reader.row_line, error);
+    while (!status) {
+        status = next_row(&reader, error);
+        if (status || !reader.fields)
+            break;
+        status = visitor->row(visitor->context, reader.field, reader.row_line, error);
+    }
+    reader_clear(&reader);
+    return status;
+}
+
 /* 1 when the row is to be left out. */
 static int check_missing(const struct reader *reader, const fplt__builder *builder,
                          fplt_status *status, fplt_error *error)
 {
     for (size_t i = 0; i < reader->fields; i++) {
-        if (reader->role[i] == LEFT_OUT || !is_missing(&reader->field[i]))
+        if (reader->role[i] == LEFT_OUT || !fplt__field_missing(&reader->field[i]))
             continue;
         if (!builder->settings->drop_missing)
             *status =
@@ -531,7 +551,8 @@ static fplt_status scan_csv(const fplt__source *source, fplt__builder *builder, 
         for (size_t i = 0; i < reader.fields && !status; i++) {
             double value;
             uint32_t number;
-            if (reader.role[i] == LABEL || reader.role[i] == SITE || is_missing(&reader.field[i]) ||
+            if (reader.role[i] == LABEL || reader.role[i] == SITE ||
+                fplt__field_missing(&reader.field[i]) ||
                 fplt__number_parse(fplt__span_trim(reader.field[i].span), &value) !=
                     FPLT__NOT_A_NUMBER)
                 continue;

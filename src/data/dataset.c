@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "fedplt/schema.h"
 
 fplt_status fplt__names_make(const fplt__span *spans, size_t count, fplt__names *names,
                              fplt_error *error)
@@ -149,6 +150,8 @@ void fplt_dataset_destroy(fplt_dataset *dataset)
     }
     if (dataset->release)
         dataset->release(dataset->release_context);
+    fplt__free(dataset->person);
+    fplt_schema_destroy(dataset->schema);
     fplt__names_clear(&dataset->feature_names);
     fplt__names_clear(&dataset->agent_names);
     fplt__names_clear(&dataset->class_names);
@@ -436,6 +439,8 @@ static void copy_selected(const fplt_dataset *source, const size_t *order, fplt_
             made->weight[r] = source->weight[from];
         if (source->offset)
             made->offset[r] = source->offset[from];
+        if (source->person)
+            made->person[r] = source->person[from];
         if (source->dense) {
             memcpy(made->dense + r * features, source->dense + from * features,
                    features * sizeof *made->dense);
@@ -472,6 +477,9 @@ fplt_status fplt__dataset_select(const fplt_dataset *source, const size_t *order
         status = fplt__dataset_add(made, &made->weight, error);
     if (!status && source->offset)
         status = fplt__dataset_add(made, &made->offset, error);
+    if (!status && source->person)
+        status = fplt__dataset_add(made, &made->person, error);
+    made->schema = fplt_schema_keep(source->schema);
     if (!status) {
         copy_selected(source, order, made);
         status = fplt__names_copy(&source->feature_names, &made->feature_names, error);
@@ -537,6 +545,16 @@ fplt_rows fplt_dataset_shard(const fplt_dataset *dataset, uint32_t agent)
 fplt_rows fplt_dataset_all(const fplt_dataset *dataset)
 {
     return view(dataset, 0, dataset->rows);
+}
+
+const double *fplt_dataset_persons(const fplt_dataset *dataset, uint32_t agent)
+{
+    return dataset->person ? dataset->person + dataset->first[agent] : NULL;
+}
+
+const fplt_schema *fplt_dataset_schema(const fplt_dataset *dataset)
+{
+    return dataset->schema;
 }
 
 static const char *name_of(const fplt__names *names, size_t index)

@@ -26,8 +26,10 @@ struct fplt_dataset {
     double *value;
     double *label;
     double *weight, *offset; /* NULL where rows have none */
+    double *person;          /* numbers from 0, or NULL */
     fplt__names feature_names, agent_names;
     fplt__names class_names; /* in order of the class values */
+    fplt_schema *schema;     /* kept, or NULL */
     /* What is borrowed is never written to. */
     int lent_values;         /* dense or value is the caller's */
     int lent_rest;           /* start, column, label, weight and offset are */

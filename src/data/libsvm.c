@@ -60,7 +60,7 @@ static fplt_status check_index(const struct line *line, const fplt__builder *bui
                               (unsigned long long)index, (unsigned long long)before);
     if (index > UINT32_MAX)
         return fplt__bad_data(error, name, line->number, "an index above %u", UINT32_MAX);
-    if (features && index > features)
+    if (features && index > features && !builder->schema)
         return fplt__bad_data(error, name, line->number,
                               "index %llu, but there are to be %zu features",
                               (unsigned long long)index, features);
@@ -82,6 +82,14 @@ static fplt_status read_entries(struct line *line, fplt__builder *builder, fplt_
         if (status)
             return status;
         fplt__span number = {token.text + digits + 1, token.length - digits - 1};
+        before = index;
+        if (builder->schema) {
+            status =
+                fplt__declared_entry(builder, line->source, line->number, index, number, error);
+            if (status)
+                return status;
+            continue;
+        }
         double value;
         fplt__number kind = fplt__number_parse(number, &value);
         if (kind != FPLT__NUMBER)
@@ -94,7 +102,6 @@ static fplt_status read_entries(struct line *line, fplt__builder *builder, fplt_
             return status;
         if (index > builder->features)
             builder->features = (size_t)index;
-        before = index;
     }
 }
 

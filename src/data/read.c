@@ -67,12 +67,32 @@ static fplt_status find_format(const char *name, const fplt__format **format, fp
 static fplt_status choose_format(const fplt__source *source, const fplt_read_settings *settings,
                                  const fplt__format **format, fplt_error *error)
 {
+    if (settings->schema) {
+        *format = settings->schema->libsvm ? &fplt__format_libsvm : &fplt__format_csv;
+        return FPLT_OK;
+    }
     if (settings->format && strcmp(settings->format, "auto") != 0)
         return find_format(settings->format, format, error);
     *format = by_extension(source->name);
     if (!*format)
         *format = by_content(source);
     return FPLT_OK;
+}
+
+fplt_status fplt__format_of(const char *path, const fplt_read_settings *settings,
+                            const char **format, fplt_error *error)
+{
+    char *text;
+    const fplt__format *found;
+    fplt__source source = {.name = path};
+    fplt_status status = fplt__file_read(path, LARGEST_FILE, &text, &source.size, error);
+    if (status)
+        return status;
+    source.text = text;
+    if (!(status = choose_format(&source, settings, &found, error)))
+        *format = found->name;
+    fplt__free(text);
+    return status;
 }
 
 static fplt_status check_settings(const fplt__source *source, const fplt__format *format,
@@ -152,6 +172,8 @@ static fplt_status visit(const fplt__source *source, fplt__builder *builder,
     }
     if (status)
         return status;
+    if (builder->schema && *format == &fplt__format_csv)
+        return scan ? FPLT_OK : fplt__declared_csv(source, builder, error);
     if (!scan)
         return (*format)->read(source, builder, error);
     return (*format)->scan ? (*format)->scan(source, builder, error) : FPLT_OK;
@@ -262,6 +284,13 @@ fplt_status fplt_dataset_write(const fplt_dataset *dataset, const char *path, co
                                 "%s: the name does not end with .csv, .libsvm or .npy; say the "
                                 "format",
                                 path);
+    if (!status && (dataset->weight || dataset->offset || dataset->person))
+        status =
+            fplt_error_set(error, FPLT_UNSUPPORTED,
+                           "%s: rows with a %s cannot be written: the file would not hold it", path,
+                           dataset->weight   ? "weight"
+                           : dataset->offset ? "offset"
+                                             : "person");
     if (!status)
         status = fplt__file_open(path, 0666, &file, error);
     if (status)

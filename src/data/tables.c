@@ -8,6 +8,8 @@ const fplt_setting fplt_read_table[] = {
      "file to read; several: one agent a file", 0, 0},
     {"format", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm|npy",
      "format of the file; auto: by its name, then its content", 0, 0},
+    {"schema", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "YAML file that declares the columns: types, bounds, levels, classes, missing values", 0, 0},
     {"label", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "column of the label, name or number from 1; none: there are no labels", 0, 0},
     {"site", FPLT_TEXT, 0, NULL, 0, 0, NULL,
@@ -63,8 +65,10 @@ const fplt_setting fplt_partition_table[] = {
 };
 
 const fplt_setting fplt_transform_table[] = {
-    {"standardise", FPLT_CHOICE, 0, "no", 0, 0, "no|yes|scale",
-     "columns to mean 0 and deviation 1; scale: deviation only, which keeps zeros", 0, 0},
+    {"standardise", FPLT_CHOICE, 0, "no", 0, 0, "no|yes|scale|schema",
+     "columns to mean 0 and deviation 1; scale: deviation only, which keeps zeros; schema: by "
+     "declared centre and scale",
+     0, 0},
     {"radius", FPLT_REAL, 0, "0", 0, HUGE_VAL, NULL,
      "shorten rows whose norm is above this; 0: not", 0, 0},
     FPLT_SETTINGS_END,

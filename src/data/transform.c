@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "fedplt/schema.h"
 #include "data/norm.h"
 
 fplt_transform_settings fplt_transform_defaults(void)
@@ -98,9 +99,16 @@ static fplt_status check(const fplt_dataset *dataset, const fplt_transform_setti
                          fplt_error *error)
 {
     const char *word = settings->standardise ? settings->standardise : "no";
-    if (strcmp(word, "no") != 0 && strcmp(word, "yes") != 0 && strcmp(word, "scale") != 0)
+    if (strcmp(word, "no") != 0 && strcmp(word, "yes") != 0 && strcmp(word, "scale") != 0 &&
+        strcmp(word, "schema") != 0)
         return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "standardise is '%.80s', but it must be one of no, yes, scale", word);
+                              "standardise is '%.80s', but it must be one of no, yes, scale, "
+                              "schema",
+                              word);
+    if (strcmp(word, "schema") == 0 && !dataset->schema)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "standardise is schema, but the data were read without one; give "
+                              "schema");
     if (strcmp(word, "yes") == 0 && !dataset->dense)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "standardise yes would fill the zeros of a sparse data set; use "
@@ -108,6 +116,29 @@ static fplt_status check(const fplt_dataset *dataset, const fplt_transform_setti
     if (!(settings->radius >= 0 && isfinite(settings->radius)))
         return fplt_error_set(error, FPLT_BAD_VALUE, "radius is %g, but it must be at least 0",
                               settings->radius);
+    return FPLT_OK;
+}
+
+/* Centres are subtracted where there are any; a sparse data set cannot have that. */
+static fplt_status take_declared(const fplt_dataset *dataset, fplt_transform *transform,
+                                 fplt_error *error)
+{
+    size_t centred = dataset->features;
+    for (size_t j = 0; j < dataset->features; j++) {
+        fplt_schema_feature(dataset->schema, j, NULL, NULL, &transform->mean[j],
+                            &transform->scale[j]);
+        if (transform->mean[j] != 0 && centred == dataset->features)
+            centred = j;
+    }
+    if (centred == dataset->features) {
+        fplt__free(transform->mean);
+        transform->mean = NULL;
+    } else if (!dataset->dense)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "standardise schema would fill the zeros of a sparse data set: "
+                              "declare centre: 0 for '%.80s'",
+                              fplt_schema_feature(dataset->schema, centred, NULL, NULL, NULL,
+                                                  NULL));
     return FPLT_OK;
 }
 
@@ -129,7 +160,9 @@ fplt_status fplt_transform_fit(const fplt_dataset *dataset, const fplt_transform
         status = fplt__alloc_into(&transform->scale, dataset->features, sizeof *transform->scale,
                                   "deviations", error);
     if (!status)
-        status = measure(dataset, transform->mean, transform->scale, error);
+        status = strcmp(word, "schema") == 0
+                     ? take_declared(dataset, transform, error)
+                     : measure(dataset, transform->mean, transform->scale, error);
     if (status) {
         fplt_transform_clear(transform);
         return status;

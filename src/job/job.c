@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "fedplt/schema.h"
 #include "job/job.h"
 #include "job/tables.h"
 
@@ -190,11 +191,39 @@ static fplt_status split(const char *list, char ***items, size_t *count, fplt_er
     return FPLT_OK;
 }
 
+/* A schema says all of this by itself. */
+static fplt_status refuse_beside_schema(const fplt_settings *settings, fplt_error *error)
+{
+    static const char *const said[] = {"format",           "label",  "site",    "labels",
+                                       "features",         "header", "missing", "categories",
+                                       "drop-first-level", "task"};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (fplt_settings_given(settings, said[i]))
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "%s: %s is given, but the schema says how data are read; leave "
+                                  "one of them out",
+                                  fplt_settings_origin(settings, said[i]), said[i]);
+    return FPLT_OK;
+}
+
+/* The schema of the settings, to be destroyed; NULL: none. */
+static fplt_status load_schema(const fplt_settings *settings, fplt_schema **schema,
+                               fplt_error *error)
+{
+    const char *path = fplt_settings_text(settings, "schema");
+    *schema = NULL;
+    if (!path)
+        return FPLT_OK;
+    fplt_status status = refuse_beside_schema(settings, error);
+    return status ? status : fplt_schema_read(path, schema, error);
+}
+
 static fplt_status read_files(const fplt_settings *settings, const char *const *paths, size_t count,
                               const fplt_read_settings *read, fplt_dataset **dataset,
                               fplt_error *error)
 {
     fplt_read_settings own = fplt_job_read(settings);
+    fplt_schema *schema = NULL;
     char **items = NULL;
     fplt_status status = FPLT_OK;
     if (fplt_settings_given(settings, "generator"))
@@ -202,11 +231,16 @@ static fplt_status read_files(const fplt_settings *settings, const char *const *
                               "%s: generator is given, but data are read from a file; leave one of "
                               "them out",
                               fplt_settings_origin(settings, "generator"));
-    if (!paths && (status = split(fplt_settings_text(settings, "data"), &items, &count, error)))
+    if (!read && (status = load_schema(settings, &schema, error)))
         return status;
-    status = fplt_dataset_read(paths ? paths : (const char *const *)items, count,
-                               read ? read : &own, dataset, error);
+    own.schema = schema;
+    if (!paths)
+        status = split(fplt_settings_text(settings, "data"), &items, &count, error);
+    if (!status)
+        status = fplt_dataset_read(paths ? paths : (const char *const *)items, count,
+                                   read ? read : &own, dataset, error);
     fplt__free(items);
+    fplt_schema_destroy(schema);
     return status;
 }
 
@@ -248,6 +282,10 @@ fplt_status fplt_job_dataset(const fplt_settings *settings, uint32_t run, const 
     int from_file = paths || fplt_settings_text(settings, "data");
     fplt_status status;
     *dataset = NULL;
+    if (!from_file && fplt_settings_given(settings, "schema"))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: schema is given, but there is no data file to read by it",
+                              fplt_settings_origin(settings, "schema"));
     if (!from_file && !fplt_settings_given(settings, "partition"))
         return generate(settings, run, dataset, error);
     status = from_file ? read_files(settings, paths, count, read, dataset, error)

@@ -79,6 +79,25 @@ static fplt_status check_transform(const fplt_model_info *info, fplt_error *erro
     return check_finite(transform->scale, info->features, "transform.scale", error);
 }
 
+/* The weights belong to the features in the order of the schema. */
+static fplt_status check_schema(const fplt_model_info *info, fplt_error *error)
+{
+    if (!info->schema)
+        return FPLT_OK;
+    if (fplt_schema_features(info->schema) != info->features)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the schema has %zu features, but the model has %zu",
+                              fplt_schema_features(info->schema), info->features);
+    for (size_t j = 0; info->feature_names && j < info->features; j++) {
+        const char *name = fplt_schema_feature(info->schema, j, NULL, NULL, NULL, NULL);
+        if (name && strcmp(name, info->feature_names[j]) != 0)
+            return fplt_error_set(error, FPLT_BAD_DATA,
+                                  "feature %zu is '%.80s', but the schema has '%.80s'", j + 1,
+                                  info->feature_names[j], name);
+    }
+    return FPLT_OK;
+}
+
 static fplt_status check(const fplt_model_info *info, const fplt__loss **kind, uint32_t *outputs,
                          fplt_error *error)
 {
@@ -101,7 +120,7 @@ static fplt_status check(const fplt_model_info *info, const fplt__loss **kind, u
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "huber_delta is %g, but it must be a number above 0",
                               info->huber_delta);
-    if ((status = check_transform(info, error)))
+    if ((status = check_transform(info, error)) || (status = check_schema(info, error)))
         return status;
     return check_finite(info->weights, info->dimension, "weights", error);
 }
@@ -171,6 +190,7 @@ static fplt_status copy_all(const fplt_model_info *info, fplt_model *model, fplt
     model->info.training = model->training;
     model->info.feature_names = (const char *const *)model->feature_names;
     model->info.class_names = (const char *const *)model->class_names;
+    model->info.schema = model->schema = fplt_schema_keep(info->schema);
     model->info.weights = model->weights;
     model->info.transform = &model->transform;
     return FPLT_OK;
@@ -213,6 +233,7 @@ void fplt_model_destroy(fplt_model *model)
     free_names(model->feature_names, model->info.features);
     free_names(model->class_names, model->info.classes);
     fplt_transform_clear(&model->transform);
+    fplt_schema_destroy(model->schema);
     fplt__free(model->weights);
     fplt__free(model->loss);
     fplt__free(model->label);

@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "fedplt/model.h"
+#include "fedplt/schema.h"
 #include "objective/loss.h"
 
 struct fplt_model {
@@ -11,6 +12,7 @@ struct fplt_model {
     const fplt__loss *kind; /* of info.loss */
     uint32_t outputs;
     fplt_transform transform;
+    fplt_schema *schema;
     char *loss, *label, *site, *labels, *program, *training;
     char **feature_names, **class_names;
     double *weights;

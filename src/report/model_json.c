@@ -53,20 +53,26 @@ static json_t *training_of(const fplt_model *model)
     return given ? json_loads(given, JSON_REJECT_DUPLICATES, NULL) : json_object();
 }
 
+static json_t *schema_of(const fplt_model_info *info)
+{
+    return info->schema ? json_loads(fplt_schema_text(info->schema), JSON_REJECT_DUPLICATES, NULL)
+                        : json_null();
+}
+
 json_t *fplt__model_json(const fplt_model *model)
 {
     const fplt_model_info *info = &model->info;
     return json_pack(
-        "{s:s, s:i, s:o, s:s, s:s, s:f, s:b, s:I, s:o, s:o, s:{s:b, s:o, s:o, s:o}, s:{s:o, s:o, "
-        "s:f}, s:o, s:o}",
+        "{s:s, s:i, s:o, s:s, s:s, s:f, s:b, s:I, s:o, s:o, s:{s:b, s:o, s:o, s:o}, s:o, s:{s:o, "
+        "s:o, s:f}, s:o, s:o}",
         "format", FORMAT, "version", VERSION, "program", text_or_null(info->program), "task",
         fplt__task_name(info->task), "loss", info->loss, "huber_delta", info->huber_delta,
         "intercept", info->intercept, "features", (json_int_t)info->features, "feature_names",
         texts(info->feature_names, info->features), "classes",
         texts(info->class_names, info->classes), "reading", "drop_first_level",
         info->drop_first_level, "label", text_or_null(info->label), "site",
-        text_or_null(info->site), "labels", text_or_null(info->labels), "transform", "mean",
-        numbers(info->transform->mean, info->features), "scale",
+        text_or_null(info->site), "labels", text_or_null(info->labels), "schema", schema_of(info),
+        "transform", "mean", numbers(info->transform->mean, info->features), "scale",
         numbers(info->transform->scale, info->features), "radius", info->transform->radius,
         "weights", numbers(info->weights, info->dimension), "training", training_of(model));
 }
@@ -79,6 +85,7 @@ struct draft {
     fplt_model_info info;
     fplt_transform transform;
     const char **feature_names, **class_names;
+    fplt_schema *schema;
     double *weights;
     char *training;
 };
@@ -278,6 +285,22 @@ static fplt_status take_reading(struct draft *draft, const json_t *root, fplt_er
     return take_text(draft, object, "labels", TEXT_OR_NULL, &info->labels, error);
 }
 
+/* Absent in models of earlier programs. JSON is YAML, so the canonical text has one reader. */
+static fplt_status take_schema(struct draft *draft, const json_t *root, fplt_error *error)
+{
+    const json_t *object = json_object_get(root, "schema");
+    if (!object || json_is_null(object))
+        return FPLT_OK;
+    char *text = json_is_object(object) ? json_dumps(object, JSON_COMPACT) : NULL;
+    if (!text)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "%s: the field schema must be an object or null", draft->path);
+    fplt_status status = fplt_schema_parse(text, strlen(text), draft->path, &draft->schema, error);
+    draft->info.schema = draft->schema;
+    free(text);
+    return status;
+}
+
 static fplt_status take_training(struct draft *draft, const json_t *root, fplt_error *error)
 {
     const json_t *object;
@@ -300,7 +323,7 @@ static fplt_status take_all(struct draft *draft, const json_t *root, fplt_error 
         (status = take_real(draft, root, "huber_delta", &info->huber_delta, error)) ||
         (status = take_truth(draft, root, "intercept", &info->intercept, error)) ||
         (status = take_features(draft, root, error)) ||
-        (status = take_reading(draft, root, error)) ||
+        (status = take_reading(draft, root, error)) || (status = take_schema(draft, root, error)) ||
         (status = take_transform(draft, root, error)) ||
         (status =
              take_numbers(draft, root, "weights", ARRAY, &draft->weights, &info->dimension, error)))
@@ -312,6 +335,7 @@ static fplt_status take_all(struct draft *draft, const json_t *root, fplt_error 
 static void clear(struct draft *draft)
 {
     fplt_transform_clear(&draft->transform);
+    fplt_schema_destroy(draft->schema);
     fplt__free(draft->feature_names);
     fplt__free(draft->class_names);
     fplt__free(draft->weights);

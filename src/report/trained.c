@@ -194,6 +194,7 @@ static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fp
                             .label = fplt_settings_text(view->settings, "label"),
                             .site = fplt_settings_text(view->settings, "site"),
                             .labels = fplt_settings_text(view->settings, "labels"),
+                            .schema = fplt_dataset_schema(view->training),
                             .transform = view->transform,
                             .weights = weights,
                             .dimension = n,

@@ -1,0 +1,12 @@
+/* Fingerprints of texts. */
+#ifndef FPLT_BASE_DIGEST_H
+#define FPLT_BASE_DIGEST_H
+
+#include <stddef.h>
+
+enum { FPLT__FINGERPRINT = 65 };
+
+/* BLAKE2b-256 as 64 hexadecimal digits and a NUL. */
+void fplt__fingerprint(const void *bytes, size_t size, char text[FPLT__FINGERPRINT]);
+
+#endif

@@ -1,0 +1,321 @@
+/* Drafts of schemas, from files that may be looked at. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "data/builder.h"
+
+enum { MOST_LEVELS = 50, MOST_CLASSES = 20 };
+
+#define LARGEST_FILE ((size_t)1 << 40)
+
+/* What was seen in a column. */
+struct seen {
+    fplt__lookup values; /* distinct texts, up to one more than MOST_LEVELS */
+    size_t numbers, words, missing;
+    double low, high;
+};
+
+struct draft {
+    const fplt__source *source;
+    const fplt_read_settings *read;
+    fplt__lookup names;
+    struct seen *seen; /* owned, one a name */
+    uint32_t *column;  /* owned: of the file at hand -> number of its name */
+    uint32_t columns;
+    size_t capacity;
+};
+
+static void draft_clear(struct draft *draft)
+{
+    for (uint32_t i = 0; i < draft->names.count && draft->seen; i++)
+        fplt__lookup_clear(&draft->seen[i].values);
+    fplt__free(draft->seen);
+    fplt__free(draft->column);
+    fplt__lookup_clear(&draft->names);
+}
+
+/* ---- looking ---- */
+
+static fplt_status see_columns(void *context, const fplt__lookup *names, size_t line,
+                               fplt_error *error)
+{
+    struct draft *draft = context;
+    (void)line;
+    fplt__free(draft->column);
+    draft->columns = names->count;
+    fplt_status status =
+        fplt__alloc_into(&draft->column, names->count, sizeof *draft->column, "columns", error);
+    for (uint32_t i = 0; i < names->count && !status; i++) {
+        status = fplt__grow(&draft->seen, &draft->capacity, (size_t)draft->names.count + 1,
+                            sizeof *draft->seen, "columns", error);
+        if (!status)
+            status = fplt__lookup_add(&draft->names, fplt__lookup_word(names, i), &draft->column[i],
+                                      error);
+    }
+    return status;
+}
+
+static fplt_status see_field(struct seen *seen, const fplt__field *field, fplt_error *error)
+{
+    double value;
+    uint32_t number;
+    if (fplt__field_missing(field)) {
+        seen->missing++;
+        return FPLT_OK;
+    }
+    fplt__span text = fplt__span_trim(field->span);
+    if (fplt__number_parse(text, &value) == FPLT__NUMBER) {
+        seen->low = seen->numbers ? fmin(seen->low, value) : value;
+        seen->high = seen->numbers ? fmax(seen->high, value) : value;
+        seen->numbers++;
+    } else
+        seen->words++;
+    if (seen->values.count > MOST_LEVELS)
+        return FPLT_OK;
+    return fplt__lookup_add(&seen->values, field->span, &number, error);
+}
+
+static fplt_status see_row(void *context, const fplt__field *fields, size_t line, fplt_error *error)
+{
+    struct draft *draft = context;
+    fplt_status status = FPLT_OK;
+    (void)line;
+    for (uint32_t i = 0; i < draft->columns && !status; i++)
+        status = see_field(&draft->seen[draft->column[i]], &fields[i], error);
+    return status;
+}
+
+/* ---- writing ---- */
+
+/* A text as YAML has it; quoted unless it is a plain word or number. */
+static void write_word(fplt__buffer *out, fplt__span word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    double value;
+    int simple = word.length && strspn(word.text, plain) >= word.length &&
+                 !fplt__span_is(word, "null") && !fplt__span_is(word, "NULL");
+    if (simple || fplt__number_parse(word, &value) == FPLT__NUMBER) {
+        fplt__buffer_add_bytes(out, word.text, word.length);
+        return;
+    }
+    fplt__buffer_add(out, "\"");
+    for (size_t i = 0; i < word.length; i++) {
+        unsigned char c = (unsigned char)word.text[i];
+        if (c < 0x20)
+            fplt__buffer_format(out, "\\x%02x", c);
+        else if (c == '"' || c == '\\')
+            fplt__buffer_format(out, "\\%c", c);
+        else
+            fplt__buffer_add_bytes(out, word.text + i, 1);
+    }
+    fplt__buffer_add(out, "\"");
+}
+
+static fplt_status write_values(fplt__buffer *out, const char *key, const fplt__lookup *values,
+                                fplt_error *error)
+{
+    uint32_t *order;
+    fplt_status status = fplt__alloc_into(&order, values->count, sizeof *order, "levels", error);
+    if (status)
+        return status;
+    fplt__lookup_sort(values, order);
+    fplt__buffer_format(out, "%s: [", key);
+    for (uint32_t i = 0; i < values->count; i++) {
+        if (i)
+            fplt__buffer_add(out, ", ");
+        write_word(out, fplt__lookup_word(values, order[i]));
+    }
+    fplt__buffer_add(out, "]");
+    fplt__free(order);
+    return FPLT_OK;
+}
+
+/* Bounds rounded outwards to about two digits of their width; what is missing becomes their middle,
+ * or 0 where zeros are not written. */
+static void write_bounds(fplt__buffer *out, double low, double high, int sparse)
+{
+    double width = high > low ? high - low : fmax(fabs(high), 1);
+    double unit = pow(10, floor(log10(width)) - 1);
+    double least = floor(low / unit) * unit, most = ceil(high / unit) * unit;
+    char from[32], to[32], middle[32];
+    if (!(most > least))
+        most = least + width;
+    snprintf(from, sizeof from, "%.10g", least);
+    snprintf(to, sizeof to, "%.10g", most);
+    snprintf(middle, sizeof middle, "%.10g", sparse ? 0 : least + (most - least) / 2);
+    fplt__buffer_format(out, "bounds: %s..%s, missing: %s", from, to, middle);
+}
+
+static int is_named(const fplt__lookup *names, uint32_t number, const char *wanted,
+                    const char *standard)
+{
+    fplt__span name = fplt__lookup_word(names, number);
+    long long position;
+    if (!wanted)
+        return fplt__span_is(name, standard);
+    return fplt__span_is(name, wanted) ||
+           (!fplt_parse_integer(wanted, &position) && position == (long long)number + 1);
+}
+
+static fplt_status write_label(fplt__buffer *out, const struct seen *seen, fplt_error *error)
+{
+    fplt__buffer_add(out, "{type: label, ");
+    if (!seen->words && seen->values.count > MOST_CLASSES) {
+        write_bounds(out, seen->low, seen->high, 0);
+        fplt__buffer_add(out, "}\n");
+        return FPLT_OK;
+    }
+    fplt_status status = write_values(out, "classes", &seen->values, error);
+    fplt__buffer_add(out, ", missing: neutral-row, other: neutral-row}\n");
+    return status;
+}
+
+static fplt_status write_column(const struct draft *draft, uint32_t i, fplt__buffer *out,
+                                fplt_error *error)
+{
+    const struct seen *seen = &draft->seen[i];
+    fplt_status status = FPLT_OK;
+    fplt__buffer_add(out, "  ");
+    write_word(out, fplt__lookup_word(&draft->names, i));
+    fplt__buffer_add(out, ": ");
+    if (is_named(&draft->names, i, draft->read->label, "label"))
+        return write_label(out, seen, error);
+    if (is_named(&draft->names, i, draft->read->site, "site")) {
+        fplt__buffer_add(out, "{type: site");
+        if (seen->values.count && seen->values.count <= MOST_LEVELS) {
+            fplt__buffer_add(out, ", ");
+            status = write_values(out, "names", &seen->values, error);
+        }
+        fplt__buffer_add(out, "}\n");
+    } else if (!seen->words && seen->numbers) {
+        fplt__buffer_add(out, "{type: number, ");
+        write_bounds(out, seen->low, seen->high, 0);
+        fplt__buffer_add(out, "}\n");
+    } else if (seen->values.count && seen->values.count <= MOST_LEVELS) {
+        fplt__buffer_add(out, "{type: category, ");
+        status = write_values(out, "levels", &seen->values, error);
+        fplt__buffer_add(out, ", missing: neutral-row, other: neutral-row}\n");
+    } else
+        fplt__buffer_add(out, seen->values.count ? "ignore # many different words\n"
+                                                 : "ignore # nothing in it\n");
+    return status;
+}
+
+static void write_head(fplt__buffer *out)
+{
+    fplt__buffer_add(out,
+                     "# Drafted by looking at the records. Before a promise of privacy, replace\n"
+                     "# bounds, levels and classes by what is known without them, and say what a\n"
+                     "# missing value becomes: a constant, or neutral-row for the whole row.\n");
+}
+
+static fplt_status write_csv(const struct draft *draft, fplt__buffer *out, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    int labelled = 0;
+    for (uint32_t i = 0; i < draft->names.count; i++)
+        labelled |= is_named(&draft->names, i, draft->read->label, "label");
+    if (draft->read->label && !labelled)
+        return fplt__bad_data(error, draft->source->name, 1, "there is no label column '%.80s'",
+                              draft->read->label);
+    write_head(out);
+    if (!labelled)
+        fplt__buffer_add(out, "# No column is called label: give one of them the type label.\n");
+    fplt__buffer_format(out, "header: %s\ncolumns:\n", draft->read->no_header ? "no" : "yes");
+    for (uint32_t i = 0; i < draft->names.count && !status; i++)
+        status = write_column(draft, i, out, error);
+    return status;
+}
+
+static fplt_status draft_csv(const char *const *paths, size_t count, const fplt_read_settings *read,
+                             fplt__buffer *out, fplt_error *error)
+{
+    struct draft draft = {.read = read};
+    fplt__source source = {NULL, NULL, 0};
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; i < count && !status; i++) {
+        char *text;
+        fplt__csv_visitor visitor = {see_columns, see_row, &draft};
+        source.name = paths[i];
+        draft.source = &source;
+        if ((status = fplt__file_read(paths[i], LARGEST_FILE, &text, &source.size, error)))
+            break;
+        source.text = text;
+        status = fplt__csv_visit(&source, read->no_header, &visitor, error);
+        fplt__free(text);
+    }
+    if (!status)
+        status = write_csv(&draft, out, error);
+    draft_clear(&draft);
+    return status;
+}
+
+static void write_classes(fplt__buffer *out, const fplt_dataset *dataset)
+{
+    fplt__buffer_add(out, "label: {classes: [");
+    for (uint32_t k = 0; k < fplt_dataset_outputs(dataset); k++) {
+        const char *name = fplt_dataset_class_name(dataset, k);
+        if (k)
+            fplt__buffer_add(out, ", ");
+        write_word(out, fplt__span_of(name ? name : ""));
+    }
+    fplt__buffer_add(out, "], missing: neutral-row, other: neutral-row}\n");
+}
+
+static fplt_status draft_libsvm(const char *const *paths, size_t count,
+                                const fplt_read_settings *read, fplt__buffer *out,
+                                fplt_error *error)
+{
+    fplt_dataset *dataset;
+    double low = 0, high = 0;
+    fplt_status status = fplt_dataset_read(paths, count, read, &dataset, error);
+    if (status)
+        return status;
+    for (size_t k = 0; k < dataset->start[dataset->rows]; k++) {
+        low = fmin(low, dataset->value[k]);
+        high = fmax(high, dataset->value[k]);
+    }
+    write_head(out);
+    fplt__buffer_format(out, "format: libsvm\nfeatures: %zu\nentries: {other: neutral-row, ",
+                        dataset->features);
+    write_bounds(out, low, high, 1);
+    fplt__buffer_add(out, "}\n");
+    fplt_description about = fplt_dataset_describe(dataset);
+    if (dataset->task == FPLT_TASK_REGRESSION) {
+        fplt__buffer_add(out, "label: {");
+        write_bounds(out, about.lowest_label, about.highest_label, 0);
+        fplt__buffer_add(out, "}\n");
+    } else
+        write_classes(out, dataset);
+    fplt_dataset_destroy(dataset);
+    return FPLT_OK;
+}
+
+fplt_status fplt_schema_draft(const char *const *paths, size_t count,
+                              const fplt_read_settings *read, char **text, fplt_error *error)
+{
+    fplt__buffer out = {NULL, 0, 0, FPLT_OK};
+    const char *format;
+    *text = NULL;
+    if (!count)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "there is no file to read");
+    fplt_status status = fplt__format_of(paths[0], read, &format, error);
+    if (status)
+        return status;
+    locale_t locale = fplt__locale_enter();
+    if (strcmp(format, "libsvm") == 0)
+        status = draft_libsvm(paths, count, read, &out, error);
+    else if (strcmp(format, "csv") == 0)
+        status = draft_csv(paths, count, read, &out, error);
+    else
+        status = fplt_error_set(error, FPLT_UNSUPPORTED,
+                                "%s: a schema is for CSV and LIBSVM files, not for %s", paths[0],
+                                format);
+    fplt__locale_leave(locale);
+    if (!status)
+        status = fplt__buffer_take(&out, text, error);
+    fplt__buffer_clear(&out);
+    return status;
+}

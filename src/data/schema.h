@@ -1,0 +1,78 @@
+/* The inside of a schema, for those who read by it. */
+#ifndef FPLT_DATA_SCHEMA_H
+#define FPLT_DATA_SCHEMA_H
+
+#include <stdatomic.h>
+
+#include "data/text.h"
+#include "fedplt/schema.h"
+
+typedef enum fplt__type {
+    FPLT__NUMBERS,
+    FPLT__CATEGORY,
+    FPLT__LABEL,
+    FPLT__SITE,
+    FPLT__WEIGHT,
+    FPLT__OFFSET,
+    FPLT__TIME,
+    FPLT__EVENT,
+    FPLT__PERSON,
+    FPLT__IGNORED
+} fplt__type;
+
+/* What a value becomes that is missing, or none of those declared. */
+typedef enum fplt__becomes { FPLT__REFUSED, FPLT__NEUTRAL_ROW, FPLT__CONSTANT } fplt__becomes;
+
+/* Levels of a category, classes of a label, names of sites, and the texts that mean them. */
+typedef struct fplt__levels {
+    fplt__lookup names, values;
+    uint32_t *meaning; /* owned: value -> name */
+    double *number;    /* owned: the value as a number, or NaN */
+    size_t meaning_capacity, number_capacity;
+} fplt__levels;
+
+typedef struct fplt__declared {
+    fplt__type type;
+    char *name; /* owned */
+    size_t line;
+    int bounded; /* low and high are set */
+    double low, high, centre, scale;
+    fplt__levels levels;
+    uint32_t base;                /* level without a feature, or FPLT__NOWHERE */
+    fplt__becomes missing, other; /* CONSTANT: one of the next */
+    double missing_value;         /* a number, or the number of a level */
+    uint32_t other_level;
+    uint64_t most;   /* person: rows of one */
+    size_t first;    /* number of its first feature */
+    size_t features; /* how many it has */
+} fplt__declared;
+
+struct fplt_schema {
+    atomic_uint kept;
+    int libsvm, header;
+    fplt__declared *column; /* owned; LIBSVM: the entries and the label */
+    size_t columns, capacity;
+    size_t features;
+    fplt__lookup feature_names; /* CSV */
+    char *text;                 /* owned */
+    char digest[65];
+};
+
+#define FPLT__ANSWER_REFUSED "refused"
+#define FPLT__ANSWER_NEUTRAL "neutral-row"
+
+/* The level that a text means, compared as text, then as numbers; FPLT__NOWHERE: none. */
+uint32_t fplt__levels_find(const fplt__levels *levels, fplt__span text);
+fplt_status fplt__levels_add(fplt__levels *levels, fplt__span name, fplt__span value,
+                             fplt_error *error);
+void fplt__levels_clear(fplt__levels *levels);
+
+/* The column of a type, or NULL; where several are legal, the first. */
+const fplt__declared *fplt__schema_column(const fplt_schema *schema, fplt__type type);
+/* The types by name; NULL past the last. */
+const char *fplt__type_name(size_t type, const char **help);
+
+/* A schema from its parts on the way to being one: derives features, text and digest. */
+fplt_status fplt__schema_complete(fplt_schema *schema, fplt_error *error);
+
+#endif
