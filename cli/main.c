@@ -10,13 +10,15 @@
 #include "cli.h"
 #include "fedplt/log.h"
 
-enum { DONE = 0, FAILED = 1, MISUSED = 2 };
+enum { DONE = 0, FAILED = 1, MISUSED = 2, BROKEN = 70 };
 
 static void show_log(fplt_log_level level, const char *sentence, void *context)
 {
     (void)context;
     if (level == FPLT_LOG_WARNING)
         cli_warn("warning: %s", sentence);
+    else if (level == FPLT_LOG_ERROR)
+        cli_warn("a mistake in this program: %s", sentence);
 }
 
 static const char *name_of(size_t index, const char **help)
@@ -89,7 +91,7 @@ static int run(cli_call *cli)
         status = cli->command->run(cli, &error);
     int result = finish(cli, status, &error);
     cli_clear(cli);
-    return result;
+    return fplt_settings_misread() ? BROKEN : result; /* what was read as 0 may be anything */
 }
 
 static int is_group(const char *word)

@@ -83,16 +83,19 @@ fplt_status privacy_mechanism(const fplt_settings *settings, uint64_t records,
 {
     double low = fplt_settings_real(settings, "lmin"), high = fplt_settings_real(settings, "lmax");
     int proximal = fplt_settings_switch(settings, "proximal");
-    double rho = fplt_settings_is_auto(settings, "rho") ? 1 / sqrt(fmax(low, high * 1e-3) * high)
-                                                        : fplt_settings_real(settings, "rho");
+    const fplt_algorithm *algorithm = fplt_algorithm_find("fed-plt");
+    const fplt_solver *solver = fplt_solver_find("noisy");
+    fplt_facts facts = {.curvature = {low, high}};
+    double rho = proximal ? fplt_settings_real(settings, "rho") : HUGE_VAL;
+    algorithm->choose(&facts, &rho);
     *mechanism = fplt_privacy_defaults();
     mechanism->sensitivity = fplt_settings_real(settings, "sensitivity");
     mechanism->records = records;
     mechanism->strong_convexity = low;
     mechanism->smoothness = high;
-    mechanism->inverse_rho = proximal ? 1 / rho : 0;
+    mechanism->inverse_rho = fplt_algorithm_pull(algorithm, &facts, &rho);
     mechanism->step = fplt_settings_is_auto(settings, "gamma")
-                          ? 2 / (low + high + 2 * mechanism->inverse_rho)
+                          ? fplt_algorithm_step(algorithm, solver, &facts, &rho).automatic
                           : fplt_settings_real(settings, "gamma");
     mechanism->noise_tau =
         fplt_settings_given(settings, "tau") ? fplt_settings_real(settings, "tau") : 1;
@@ -103,8 +106,8 @@ fplt_status privacy_mechanism(const fplt_settings *settings, uint64_t records,
     mechanism->lattice = fplt_settings_switch(settings, "lattice");
     mechanism->dimension = (size_t)fplt_settings_integer(settings, "dimension");
     mechanism->agents = (uint32_t)fplt_settings_integer(settings, "agents");
-    fplt_privacy_facts facts = {.algorithm = "these numbers"};
-    return fplt_privacy_check(mechanism, &facts, error);
+    fplt_privacy_facts known = {.algorithm = "these numbers"};
+    return fplt_privacy_check(mechanism, &known, error);
 }
 
 fplt_status privacy_draw(const fplt_plot *plot, const char *path, fplt_error *error)

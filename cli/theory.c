@@ -28,6 +28,7 @@ struct study {
     fplt_theory_parameters parameters;
     fplt_theory_verdict verdict;
     fplt_theory_rate model;
+    double step_limit;     /* below it the solver's local training converges */
     uint64_t rounds;       /* measured */
     double *error, *bound; /* owned: rounds + 1 each; NULL: no run */
     double *model_line, *number;
@@ -69,8 +70,14 @@ static fplt_status read_participation(const fplt_settings *settings, uint32_t ag
 }
 
 /* Plain gradient steps, with noise or without, and accelerated ones: what there is theory for. */
-static fplt_status check_solver(const fplt_solver *solver, fplt_error *error)
+static fplt_status check_solver(const fplt_training *training, fplt_error *error)
 {
+    const fplt_solver *solver = training->solver;
+    if (solver->step && training->step > 0)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "gamma is %g, but for the solver %s there is theory only with gamma: "
+                              "auto, which is %s",
+                              training->step, solver->name, solver->step_rule);
     if (solver->traits & FPLT_STOCHASTIC ||
         !(solver->traits & (FPLT_PLAIN_STEPS | FPLT_ACCELERATED)))
         return fplt_error_set(error, FPLT_UNSUPPORTED,
@@ -90,7 +97,7 @@ static fplt_status read_parameters(const fplt_settings *settings, struct study *
     fplt_auto choice;
     fplt_status status;
     if ((status = fplt_job_training(settings, &run.training, error)) ||
-        (status = check_solver(run.training.solver, error)))
+        (status = check_solver(&run.training, error)))
         return status;
     fplt_algorithm_read(run.algorithm, settings, given);
     run.parameter = given;
@@ -105,10 +112,10 @@ static fplt_status read_parameters(const fplt_settings *settings, struct study *
     *parameters = fplt_theory_defaults(problem);
     parameters->rho = choice.parameter[0];
     parameters->epochs = choice.epochs;
-    parameters->step =
-        run.training.step > 0
-            ? run.training.step
-            : 2 / (fmax(problem->strong_convexity, 0) + problem->smoothness + 2 / parameters->rho);
+    fplt_facts facts = {.curvature = bend.everywhere, .epochs = choice.epochs};
+    study->step_limit =
+        fplt_algorithm_step(run.algorithm, run.training.solver, &facts, choice.parameter).limit;
+    parameters->step = choice.step;
     parameters->accelerated = (run.training.solver->traits & FPLT_ACCELERATED) != 0;
     parameters->noise_tau = run.training.noise_tau;
     return read_participation(settings, (uint32_t)problem->agents, parameters, error);
@@ -257,10 +264,12 @@ static void fill_table(const struct study *study, struct line *lines)
         {"lmin", NAN, p->strong_convexity, "least curvature of any agent's cost"},
         {"lmax", NAN, p->smoothness, "greatest curvature"},
         {"rho", NAN, q->rho, "penalty"},
-        {"gamma", NAN, q->accelerated ? 1 / (p->smoothness + 1 / q->rho) : q->step, "local step"},
-        {"gamma, limit", fplt_theory_step_limit(p, q->rho, FPLT_THEORY_PRINTED),
-         fplt_theory_step_limit(p, q->rho, FPLT_THEORY_CORRECTED), "local training needs less"},
-        {"gamma, best", NAN, fplt_theory_best_step(p, q->rho), "contracts most in one step"},
+        {"gamma", NAN, q->step, "local step"},
+        {"gamma, limit",
+         q->accelerated ? NAN : fplt_theory_step_limit(p, q->rho, FPLT_THEORY_PRINTED),
+         study->step_limit, "local training needs less"},
+        {"gamma, best", NAN, q->accelerated ? NAN : fplt_theory_best_step(p, q->rho),
+         "contracts most in one step"},
         {"N_e", NAN, q->epochs, "local epochs"},
         {"zeta", NAN, fplt_theory_splitting_contraction(p, q->rho), "exact splitting, a round"},
         {"chi", NAN, q->accelerated ? NAN : fplt_theory_step_contraction(p, q->rho, q->step),

@@ -88,7 +88,10 @@ static void write_choices(const struct training *training, const fplt_record *re
         line(out, choice->name, "%-22s %s", choice->word ? choice->word : value,
              because(choice->why));
     }
-    snprintf(value, sizeof value, least < most ? "%.6g .. %.6g" : "%.6g", least, most);
+    if (isnan(least))
+        snprintf(value, sizeof value, "none");
+    else
+        snprintf(value, sizeof value, least < most ? "%.6g .. %.6g" : "%.6g", least, most);
     line(out, "gamma", "%-22s %s", value, record->step.why);
     snprintf(value, sizeof value, "%.6g .. %.6g", curvature->lowest, curvature->highest);
     line(out, "curvature", "%-22s of the agents' costs", value);

@@ -115,10 +115,10 @@ typedef struct fplt_algorithm {
     } paper;          /* its Table I */
     int splits; /* Peaceman-Rachford splitting with penalty rho: theory's model of a round is about it */
     const fplt_setting *settings;
-    /* All agents must take the same local step: its automatic value then comes from the curvature of
-     * all, not from the agent's own. */
+    /* All agents must take the same plain local step: its automatic value then comes from the
+     * curvature of all, not from the agent's own. */
     int common_step;
-    const char *step_rule; /* what gamma: auto is, for the help */
+    const char *step_rule; /* what gamma: auto is with plain gradient steps, for people */
 
     /* Optional: the shape where it depends on the parameters or the dimension (a symmetric matrix is
      * (n + 1)/2 vectors); starts as a copy of `shape`. */
@@ -127,7 +127,7 @@ typedef struct fplt_algorithm {
     void (*choose)(const fplt_facts *facts, double *parameter);
     /* Optional: a sentence where the resolved parameters cannot work together. */
     fplt_status (*check)(const fplt_facts *facts, const double *parameter, fplt_error *error);
-    /* The local step size gamma where none is given. */
+    /* The size gamma of plain local gradient steps where none is given. */
     double (*step)(const fplt_facts *facts, const double *parameter);
     /* The proximal weight 1/rho of the local subproblem: what privacy and theory reckon with. */
     double (*inverse_rho)(const fplt_facts *facts, const double *parameter);
@@ -174,6 +174,21 @@ FPLT_API void fplt_algorithm_read(const fplt_algorithm *algorithm, const fplt_se
 FPLT_API fplt_status fplt_algorithm_resolve(const fplt_algorithm *algorithm,
                                             const fplt_facts *facts, double *parameter,
                                             fplt_error *error);
+/* ---- The local step: what the algorithm says of its penalty, and the solver of its own step ---- */
+
+/* The proximal weight 1/rho of the local cost; 0 where it has none. */
+FPLT_API double fplt_algorithm_pull(const fplt_algorithm *algorithm, const fplt_facts *facts,
+                                    const double *parameter);
+/* gamma for the curvature in `facts`, which is that of all agents or of the agent at hand, at
+ * resolved parameters. NaN where the solver takes no step size. */
+FPLT_API fplt_step fplt_algorithm_step(const fplt_algorithm *algorithm, const fplt_solver *solver,
+                                       const fplt_facts *facts, const double *parameter);
+/* Whether with this solver all agents must take the same step. */
+FPLT_API int fplt_algorithm_shares_step(const fplt_algorithm *algorithm, const fplt_solver *solver);
+/* The formula of gamma: auto, for people; NULL where the solver takes no step size. */
+FPLT_API const char *fplt_algorithm_step_rule(const fplt_algorithm *algorithm,
+                                              const fplt_solver *solver);
+
 /* Refuses, with the reason, what the algorithm does not allow. */
 FPLT_API fplt_status fplt_algorithm_allow(const fplt_algorithm *algorithm,
                                           const fplt_solver *solver, int partial, int composite,

@@ -34,6 +34,7 @@ typedef struct fplt_auto {
     fplt_bend bend;                         /* of all agents */
     double parameter[FPLT_MOST_PARAMETERS]; /* the algorithm's: rho chosen, others as given */
     uint32_t epochs;
+    double step; /* for the curvature of all agents; NaN: not known yet, or the solver takes none */
     int chose_rho, chose_step, chose_epochs; /* which were auto */
     double rate; /* factor of the error a round on quadratics that curve so; NaN: not known */
     char about_rho[384], about_step[384], about_epochs[384]; /* sentences; empty: not chosen */

@@ -124,7 +124,8 @@ FPLT_API fplt_status fplt_engine_mean(fplt_engine *engine, double *x); /* of the
 FPLT_API const double *fplt_engine_kept(const fplt_engine *engine, uint32_t agent);
 FPLT_API const fplt_counters *fplt_engine_counters(const fplt_engine *engine);
 FPLT_API fplt_shape fplt_engine_shape(const fplt_engine *engine);
-/* The parameters as resolved, the curvature of all, an agent's step and updates so far. */
+/* The parameters as resolved, the curvature of all, an agent's step (NaN where its solver takes
+ * none) and updates so far. */
 FPLT_API const double *fplt_engine_parameters(const fplt_engine *engine);
 FPLT_API fplt_facts fplt_engine_facts(const fplt_engine *engine);
 FPLT_API double fplt_engine_step(const fplt_engine *engine, uint32_t agent);

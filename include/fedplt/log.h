@@ -8,7 +8,12 @@
 extern "C" {
 #endif
 
-typedef enum fplt_log_level { FPLT_LOG_DEBUG, FPLT_LOG_INFO, FPLT_LOG_WARNING } fplt_log_level;
+typedef enum fplt_log_level {
+    FPLT_LOG_DEBUG,
+    FPLT_LOG_INFO,
+    FPLT_LOG_WARNING,
+    FPLT_LOG_ERROR /* a mistake in the program that uses the library, or in the library */
+} fplt_log_level;
 
 typedef void (*fplt_log_sink)(fplt_log_level level, const char *sentence, void *context);
 

@@ -70,7 +70,8 @@ FPLT_API fplt_status fplt_settings_set(fplt_settings *settings, const char *name
 FPLT_API const fplt_setting *fplt_settings_find(const fplt_settings *settings, const char *name);
 FPLT_API const char *fplt_settings_nearest(const fplt_settings *settings, const char *name);
 
-/* Values. A name that no table has is a programming error and reads as NaN, 0 or NULL. */
+/* Values. A name that no table has is a programming error: it reads as NaN, 0 or NULL, and is logged
+ * as an error and counted. */
 FPLT_API int fplt_settings_given(const fplt_settings *settings, const char *name);
 FPLT_API int fplt_settings_is_auto(const fplt_settings *settings, const char *name);
 FPLT_API double fplt_settings_real(const fplt_settings *settings, const char *name);
@@ -78,6 +79,10 @@ FPLT_API long long fplt_settings_integer(const fplt_settings *settings, const ch
 FPLT_API int fplt_settings_switch(const fplt_settings *settings, const char *name);
 FPLT_API const char *fplt_settings_text(const fplt_settings *settings, const char *name);
 FPLT_API const char *fplt_settings_origin(const fplt_settings *settings, const char *name);
+
+/* How often a name that no table has was read, in all settings of the process: 0 in a sound
+ * program. */
+FPLT_API unsigned long fplt_settings_misread(void);
 
 /* All rows in order of the tables: number `index`, or NULL past the last. */
 FPLT_API const fplt_setting *fplt_settings_row(const fplt_settings *settings, size_t index,

@@ -62,7 +62,7 @@ typedef struct fplt_noise_source {
 typedef struct fplt_local {
     fplt_subproblem problem;
     fplt_training training;
-    double step;              /* resolved: positive */
+    double step;              /* resolved: positive; NaN where the solver takes none */
     fplt_curvature curvature; /* of f_i */
     uint64_t seed, round;     /* with `run` and `identity`: the key of its random streams */
     uint32_t run, identity;
@@ -72,6 +72,12 @@ typedef struct fplt_local {
                          first, NULL where there are none */
     double gradients; /* grows by the gradient evaluations made; a minibatch counts its share */
 } fplt_local;
+
+/* A local step size gamma. */
+typedef struct fplt_step {
+    double automatic; /* where none is given */
+    double limit;     /* below it local training comes nearer to the minimiser of d */
+} fplt_step;
 
 /* What a solver is to an algorithm. */
 enum fplt_solver_traits {
@@ -92,10 +98,16 @@ struct fplt_solver {
     size_t (*state)(const fplt_objective *objective, const fplt_training *training);
     /* Improves w in place. FPLT_DIVERGED when w is not finite. */
     fplt_status (*run)(fplt_local *local, double *w, fplt_error *error);
+    /* The solver's own step on d, where f_i curves as `cost` says. NULL: plain gradient steps take
+     * the algorithm's rule, and any other solver has no step size. */
+    fplt_step (*step)(const fplt_curvature *cost, double inverse_rho);
+    const char *step_rule; /* the formula of its own step, for people */
 };
 
 FPLT_API const fplt_solver *fplt_solver_find(const char *name);
 FPLT_API const fplt_solver *fplt_solver_list(size_t index); /* NULL past the last */
+/* Whether it takes a step size: plain gradient steps and those with a rule of their own do. */
+FPLT_API int fplt_solver_has_step(const fplt_solver *solver);
 
 /* Doubles of scratch for a run, the objective's included; doubles of state an agent. */
 FPLT_API size_t fplt_local_scratch(const fplt_objective *objective, const fplt_training *training);

@@ -26,7 +26,7 @@ typedef struct fplt_plan {
     size_t dimension;
     uint64_t seed; /* of the common randomness */
     uint32_t run;
-    double step; /* the local step of all, where the algorithm has common_step; otherwise 0 */
+    double step; /* the local step of all, where fplt_algorithm_shares_step; otherwise 0 */
 } fplt_plan;
 
 /* Numbers that travel: down in an exchange (index shape.exchanges: the finish), and up; words are

@@ -52,6 +52,16 @@ FPLT_API fplt_theory_parameters fplt_theory_defaults(const fplt_theory_problem *
 FPLT_API fplt_status fplt_theory_check(const fplt_theory_problem *problem,
                                        const fplt_theory_parameters *parameters, fplt_error *error);
 
+/* ---- The penalty ---- */
+
+/* The strong convexity that rho is chosen by: where it is missing or below this share of the
+ * smoothness, that share of the smoothness. */
+#define FPLT_THEORY_FLAT 1e-4
+FPLT_API double fplt_theory_usable_convexity(const fplt_theory_problem *problem);
+/* 1/sqrt(usable convexity x smoothness); where the costs are not convex, at most
+ * 1/(2 |strong_convexity|), so that local training is. */
+FPLT_API double fplt_theory_balanced_rho(const fplt_theory_problem *problem);
+
 /* ---- Contraction factors ---- */
 
 /* zeta: of exact Peaceman-Rachford splitting [Fed-PLT Lemma prs]. */
@@ -63,6 +73,8 @@ FPLT_API double fplt_theory_step_limit(const fplt_theory_problem *problem, doubl
                                        fplt_theory_version version);
 /* The step that contracts most, 2/(strong_convexity + smoothness + 2/rho). */
 FPLT_API double fplt_theory_best_step(const fplt_theory_problem *problem, double rho);
+/* The step of accelerated gradient descent, 1/(smoothness + 1/rho). */
+FPLT_API double fplt_theory_accelerated_step(const fplt_theory_problem *problem, double rho);
 /* chi: of one local gradient step. */
 FPLT_API double fplt_theory_step_contraction(const fplt_theory_problem *problem, double rho,
                                              double step);

@@ -236,21 +236,6 @@ uint32_t fplt__random_length(fplt_stream *shared, double p)
     return length < UINT32_MAX ? (uint32_t)length : UINT32_MAX;
 }
 
-double fplt__proximal_step(const fplt_facts *facts, double inverse_rho)
-{
-    return 2 / (fmax(facts->curvature.lowest, 0) + facts->curvature.highest + 2 * inverse_rho);
-}
-
-double fplt__epoch_share(const fplt_facts *facts)
-{
-    return facts->epochs ? 1.0 / facts->epochs : 1;
-}
-
-double fplt__cautious_step(const fplt_facts *facts)
-{
-    return fplt__epoch_share(facts) / facts->curvature.highest;
-}
-
 double fplt__inner(const double *a, const double *b, size_t count)
 {
     double sum = 0;
@@ -263,32 +248,4 @@ void fplt__mean(const double *sum, uint32_t count, double *out, size_t dimension
 {
     for (size_t j = 0; j < dimension; j++)
         out[j] = sum[j] / count;
-}
-
-double fplt__usable_lowest(const fplt_curvature *curvature)
-{
-    return fmax(curvature->lowest, curvature->highest * 1e-4);
-}
-
-double fplt__balanced_rho(const fplt_curvature *curvature)
-{
-    double rho = 1 / sqrt(fplt__usable_lowest(curvature) * curvature->highest);
-    return curvature->lowest < 0 ? fmin(rho, -0.5 / curvature->lowest) : rho;
-}
-
-void fplt__choose_rho(const fplt_facts *facts, double *parameter)
-{
-    if (isnan(parameter[0]))
-        parameter[0] = fplt__balanced_rho(&facts->curvature);
-}
-
-double fplt__rho_inverse(const fplt_facts *facts, const double *parameter)
-{
-    (void)facts;
-    return 1 / parameter[0];
-}
-
-double fplt__rho_step(const fplt_facts *facts, const double *parameter)
-{
-    return fplt__proximal_step(facts, 1 / parameter[0]);
 }

@@ -59,8 +59,7 @@ double fplt__inner(const double *a, const double *b, size_t count);
 void fplt__mean(const double *sum, uint32_t count, double *out, size_t dimension);
 
 /* 1/sqrt(smoothness * strong convexity): the proximal weight rho of Peaceman-Rachford and its
- * relatives. A strong convexity that is missing or tiny counts as 1e-4 of the smoothness; where a cost
- * is not convex, at most 1/(2 |lowest|), so that the local subproblem is. */
+ * relatives, as fplt_theory_balanced_rho has it. */
 double fplt__balanced_rho(const fplt_curvature *curvature);
 
 /* For methods whose parameter number 0 is the penalty rho of their proximal local cost: its automatic
@@ -68,6 +67,5 @@ double fplt__balanced_rho(const fplt_curvature *curvature);
 void fplt__choose_rho(const fplt_facts *facts, double *parameter);
 double fplt__rho_inverse(const fplt_facts *facts, const double *parameter);
 double fplt__rho_step(const fplt_facts *facts, const double *parameter);
-double fplt__usable_lowest(const fplt_curvature *curvature);
 
 #endif

@@ -320,6 +320,7 @@ const fplt_algorithm fplt__fed_plt_anderson = {
     .settings = settings,
     .reshape = reshape,
     .choose = fplt__choose_rho,
+    .step_rule = "2/(lmin + lmax + 2/rho)",
     .step = fplt__rho_step,
     .inverse_rho = fplt__rho_inverse,
     .begin = begin,

@@ -37,7 +37,9 @@ void *fplt__alloc(size_t count, size_t size)
         return NULL;
     size_t bytes = count * size;
     size_t whole = bytes + FPLT_ALIGNMENT + sizeof(struct header);
-    char *block = current.allocate(whole, current.context);
+    /* zeroed by the system where it can be: large blocks cost nothing until they are used */
+    int zeroed = current.allocate == default_allocate;
+    char *block = zeroed ? calloc(1, whole) : current.allocate(whole, current.context);
     if (!block)
         return NULL;
     uintptr_t first = (uintptr_t)block + sizeof(struct header);
@@ -45,7 +47,8 @@ void *fplt__alloc(size_t count, size_t size)
     char *memory = block + (aligned - (uintptr_t)block);
     struct header header = {block, bytes};
     memcpy(memory - sizeof header, &header, sizeof header);
-    memset(memory, 0, bytes);
+    if (!zeroed)
+        memset(memory, 0, bytes);
     return memory;
 }
 

@@ -5,9 +5,11 @@
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -345,9 +347,26 @@ const char *fplt_settings_nearest(const fplt_settings *settings, const char *nam
     return best;
 }
 
-static const char *value_of(const fplt_settings *settings, const char *name)
+static atomic_ulong misread;
+
+unsigned long fplt_settings_misread(void)
+{
+    return atomic_load(&misread);
+}
+
+static struct entry *entry_to_read(const fplt_settings *settings, const char *name)
 {
     struct entry *entry = entry_of(settings, name);
+    if (!entry) {
+        atomic_fetch_add(&misread, 1);
+        fplt__log(FPLT_LOG_ERROR, "the setting '%.80s' was asked for, which no table has", name);
+    }
+    return entry;
+}
+
+static const char *value_of(const fplt_settings *settings, const char *name)
+{
+    struct entry *entry = entry_to_read(settings, name);
     if (!entry)
         return NULL;
     return entry->value ? entry->value : entry->row->standard;
@@ -355,7 +374,7 @@ static const char *value_of(const fplt_settings *settings, const char *name)
 
 int fplt_settings_given(const fplt_settings *settings, const char *name)
 {
-    struct entry *entry = entry_of(settings, name);
+    struct entry *entry = entry_to_read(settings, name);
     return entry && entry->value;
 }
 
@@ -392,7 +411,7 @@ const char *fplt_settings_text(const fplt_settings *settings, const char *name)
 
 const char *fplt_settings_origin(const fplt_settings *settings, const char *name)
 {
-    struct entry *entry = entry_of(settings, name);
+    struct entry *entry = entry_to_read(settings, name);
     return entry && entry->origin ? entry->origin : "default";
 }
 

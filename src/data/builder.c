@@ -144,6 +144,30 @@ fplt_status fplt__builder_label(fplt__builder *builder, const fplt__source *sour
     }
 }
 
+/* A guess, a tenth on the safe side: what is too much is never touched, and too little grows. */
+fplt_status fplt__builder_reserve(fplt__builder *builder, size_t row, size_t rest,
+                                  fplt_error *error)
+{
+    size_t rows = row ? rest / row + rest / row / 10 + 1 : 1;
+    fplt_status status = fplt__grow(&builder->row, &builder->row_capacity, builder->rows + rows,
+                                    sizeof *builder->row, "rows", error);
+    if (!status && !builder->sparse)
+        return fplt__grow(&builder->cell, &builder->cell_capacity,
+                          builder->cells + rows * builder->width, sizeof *builder->cell, "rows",
+                          error);
+    size_t entries =
+        builder->entries + rows * (builder->rows ? builder->entries / builder->rows : 0);
+    if (!status)
+        status = fplt__grow(&builder->end, &builder->end_capacity, builder->rows + rows,
+                            sizeof *builder->end, "rows", error);
+    if (!status)
+        status = fplt__grow(&builder->entry_column, &builder->column_capacity, entries,
+                            sizeof *builder->entry_column, "entries", error);
+    return status ? status
+                  : fplt__grow(&builder->entry_value, &builder->value_capacity, entries,
+                               sizeof *builder->entry_value, "entries", error);
+}
+
 fplt_status fplt__builder_row(fplt__builder *builder, double label, uint32_t agent,
                               fplt_error *error)
 {

@@ -91,6 +91,9 @@ void fplt__builder_clear(fplt__builder *builder);
 /* Checks the label of a row and turns it into the number that fplt__builder_row takes. */
 fplt_status fplt__builder_label(fplt__builder *builder, const fplt__source *source, size_t line,
                                 fplt__span text, double *label, fplt_error *error);
+/* Makes room at once for what the rest of a text will bring, when one row of it took `row` bytes. */
+fplt_status fplt__builder_reserve(fplt__builder *builder, size_t row, size_t rest,
+                                  fplt_error *error);
 fplt_status fplt__builder_row(fplt__builder *builder, double label, uint32_t agent,
                               fplt_error *error);
 fplt_status fplt__builder_cells(fplt__builder *builder, double **cells, fplt_error *error);

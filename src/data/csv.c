@@ -22,6 +22,8 @@ struct reader {
     size_t unquoted_used;
     fplt__lookup names; /* of all columns of the file */
     int *role;
+    int reserved; /* room was made for all rows */
+    int quick;    /* there are no categories: rows of numbers can be read in one pass */
 };
 
 static void reader_clear(struct reader *reader)
@@ -487,6 +489,86 @@ static fplt_status take_row(const struct reader *reader, fplt__builder *builder,
     return status ? status : fplt__builder_row(builder, label, *agent, error);
 }
 
+/* Label and site of a row, in the order of its columns. */
+struct words {
+    fplt__span span[2];
+    int role[2];
+    unsigned count;
+};
+
+/* The end of an unquoted field that is neither blank nor missing; NULL for any other. */
+static const char *quick_word(const char *c, const char *end, fplt__span *span)
+{
+    fplt__field field = {{c, 0}, 0};
+    while (c < end && *c != ',' && *c != '\n' && *c != '\r' && *c != '"')
+        c++;
+    field.span.length = (size_t)(c - field.span.text);
+    *span = fplt__span_trim(field.span);
+    int plain = c == end || *c != '"';
+    return plain && span->length == field.span.length && !fplt__field_missing(&field) ? c : NULL;
+}
+
+/* One pass over a row of numbers, label and site. Returns where the next row begins; NULL where anything
+ * else is in the row, which is then read with care. */
+static const char *scan_row(const struct reader *reader, double *cells, struct words *words)
+{
+    const char *c = reader->at, *end = reader->end;
+    uint32_t last = reader->names.count - 1;
+    words->count = 0;
+    for (uint32_t i = 0;; i++) {
+        int role = reader->role[i];
+        if (role >= 0) {
+            c = fplt__number_scan(c, end, &cells[role]);
+        } else {
+            fplt__span ignored;
+            int wanted = role != LEFT_OUT;
+            c = quick_word(c, end, wanted ? &words->span[words->count] : &ignored);
+            if (wanted)
+                words->role[words->count++] = role;
+        }
+        if (!c || i == last)
+            break;
+        if (c == end || *c++ != ',')
+            return NULL;
+    }
+    if (!c || c == end)
+        return c;
+    c += *c == '\r';
+    return c < end && *c == '\n' ? c + 1 : NULL;
+}
+
+/* Reads the next row in one pass, where that can be done; returns whether it was. */
+static int quick_row(struct reader *reader, fplt__builder *builder, uint32_t *agent,
+                     fplt_status *status, fplt_error *error)
+{
+    double *cells, label = 0;
+    struct words words;
+    if (!reader->quick || reader->at == reader->end)
+        return 0;
+    if ((*status = fplt__builder_cells(builder, &cells, error)))
+        return 1;
+    const char *next = scan_row(reader, cells, &words);
+    if (!next) {
+        builder->cells -= builder->width;
+        return 0;
+    }
+    reader->row_line = reader->line;
+    for (unsigned i = 0; i < words.count && !*status; i++)
+        *status = words.role[i] == LABEL
+                      ? fplt__builder_label(builder, reader->source, reader->line, words.span[i],
+                                            &label, error)
+                      : read_site(reader, builder, words.span[i], agent, error);
+    if (!*status)
+        *status = fplt__builder_row(builder, label, *agent, error);
+    if (!*status && !reader->reserved)
+        *status = fplt__builder_reserve(builder, (size_t)(next - reader->at),
+                                        (size_t)(reader->end - next), error);
+    reader->reserved = 1;
+    reader->line += next[-1] == '\n';
+    reader->at = next;
+    return 1;
+}
+
 static fplt_status prepare(struct reader *reader, const fplt__source *source,
                            fplt__builder *builder, uint32_t *agent, fplt_error *error)
 {
@@ -506,6 +588,9 @@ static fplt_status prepare(struct reader *reader, const fplt__source *source,
         status = fplt__bad_data(error, source->name, reader->row_line, "there are no features");
     for (uint32_t i = 0; i < reader->names.count && !status; i++)
         sites += reader->role[i] == SITE;
+    reader->quick = 1;
+    for (uint32_t i = 0; i < builder->header.count; i++)
+        reader->quick &= !builder->column[i].category;
     *agent = FPLT__NOWHERE;
     if (!status && !sites)
         status = fplt__builder_file_agent(builder, source, agent, error);
@@ -519,6 +604,8 @@ static fplt_status read_csv(const fplt__source *source, fplt__builder *builder, 
     size_t before = builder->rows, dropped = 0;
     fplt_status status = prepare(&reader, source, builder, &agent, error);
     while (!status) {
+        if (quick_row(&reader, builder, &agent, &status, error))
+            continue;
         status = next_row(&reader, error);
         if (status || !reader.fields)
             break;

@@ -105,6 +105,73 @@ static fplt_status read_entries(struct line *line, fplt__builder *builder, fplt_
     }
 }
 
+static fplt_status add_entry(fplt__builder *builder, uint64_t index, double value,
+                             fplt_error *error)
+{
+    if (builder->entries == builder->column_capacity || builder->entries == builder->value_capacity)
+        return fplt__builder_entry(builder, (uint32_t)(index - 1), value, error);
+    builder->entry_column[builder->entries] = (uint32_t)(index - 1);
+    builder->entry_value[builder->entries++] = value;
+    return FPLT_OK;
+}
+
+static int is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* One pass over the usual entries up to the end of the line, which is returned; NULL where anything else
+ * is among them, and then the line is read with care. */
+static const char *scan_entries(const char *c, const char *end, uint64_t most,
+                                fplt__builder *builder, fplt_status *status, fplt_error *error)
+{
+    uint64_t before = 0;
+    while (!*status) {
+        while (c < end && is_blank(*c))
+            c++;
+        if (c == end || *c == '\n')
+            break;
+        uint64_t index = 0;
+        for (; c < end && (unsigned char)(*c - '0') < 10 && index <= most; c++)
+            index = index * 10 + (uint64_t)(*c - '0');
+        double value;
+        if (index <= before || index > most || c == end || *c++ != ':' ||
+            !(c = fplt__number_scan(c, end, &value)) || (c < end && !is_blank(*c) && *c != '\n'))
+            return NULL;
+        *status = add_entry(builder, index, value, error);
+        before = index;
+    }
+    if (before > builder->features)
+        builder->features = (size_t)before;
+    return c;
+}
+
+/* Reads the line at `at` in one pass, where that can be done: returns its end, or NULL. */
+static const char *quick_line(const struct line *line, const char *at, const char *end,
+                              fplt__builder *builder, uint32_t agent, fplt_status *status,
+                              fplt_error *error)
+{
+    if (builder->schema)
+        return NULL;
+    size_t entries = builder->entries;
+    uint64_t most = builder->expected.count ? builder->expected.count : builder->settings->features;
+    const char *c = at;
+    while (c<end && * c> ' ' && *c != ':' && *c != '#')
+        c++;
+    fplt__span word = {at, (size_t)(c - at)};
+    if (!word.length || (c < end && !is_blank(*c) && *c != '\n') ||
+        !(c = scan_entries(c, end, most ? most : UINT32_MAX, builder, status, error))) {
+        builder->entries = entries;
+        return NULL;
+    }
+    double label;
+    if (!*status)
+        *status = fplt__builder_label(builder, line->source, line->number, word, &label, error);
+    if (!*status)
+        *status = fplt__builder_row(builder, label, agent, error);
+    return c;
+}
+
 static fplt_status read_line(struct line *line, fplt__builder *builder, uint32_t agent,
                              fplt_error *error)
 {
@@ -139,10 +206,18 @@ static fplt_status read_libsvm(const fplt__source *source, fplt__builder *builde
     if (source->size >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
         at += 3;
     while (!status && at < end) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        line.number++;
+        const char *stop = quick_line(&line, at, end, builder, agent, &status, error);
+        if (stop) {
+            if (!status && builder->rows == before + 1)
+                status = fplt__builder_reserve(builder, (size_t)(stop - at), (size_t)(end - stop),
+                                               error);
+            at = stop < end ? stop + 1 : end;
+            continue;
+        }
+        stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;
         const char *comment = memchr(at, '#', (size_t)(stop - at));
-        line.number++;
         line.at = at;
         line.end = comment ? comment : stop;
         if (line.end > at && line.end == stop && stop[-1] == '\r')

@@ -138,20 +138,40 @@ static size_t sequence(const unsigned char *c, const unsigned char *end)
     return 0;
 }
 
+/* Steps over ASCII without NUL, a block at a time: as signed bytes these are the positive ones. */
+static const unsigned char *skip_plain(const unsigned char *c, const unsigned char *end)
+{
+    enum { BLOCK = 64 };
+    for (; end - c >= BLOCK; c += BLOCK) {
+        int other = 0;
+        for (int i = 0; i < BLOCK; i++)
+            other |= (signed char)c[i] <= 0;
+        if (other)
+            break;
+    }
+    while (c < end && (signed char)*c > 0)
+        c++;
+    return c;
+}
+
+static size_t line_of(const fplt__source *source, const unsigned char *place)
+{
+    size_t line = 1;
+    for (const unsigned char *c = (const unsigned char *)source->text; c < place; c++)
+        line += *c == '\n';
+    return line;
+}
+
 fplt_status fplt__text_check(const fplt__source *source, fplt_error *error)
 {
     const unsigned char *c = (const unsigned char *)source->text, *end = c + source->size;
-    size_t line = 1;
-    while (c < end) {
-        size_t length = 1;
-        if (*c == '\n')
-            line++;
+    while ((c = skip_plain(c, end)) < end) {
+        size_t length = *c >= 0x80 ? sequence(c, end) : 0;
         if (*c == 0)
-            return fplt__bad_data(error, source->name, line, "a NUL byte: this is not a text file");
-        if (*c >= 0x80)
-            length = sequence(c, end);
+            return fplt__bad_data(error, source->name, line_of(source, c),
+                                  "a NUL byte: this is not a text file");
         if (length == 0)
-            return fplt__bad_data(error, source->name, line,
+            return fplt__bad_data(error, source->name, line_of(source, c),
                                   "byte 0x%02x is not UTF-8: this is not a text file, or one in "
                                   "another encoding",
                                   *c);

@@ -1,92 +1,13 @@
-/* Numbers, words and messages for the readers. The quick way of reading a number is exact: up to
- * 2^53 and powers of ten up to 10^22 are doubles, so one multiplication or division rounds once
- * [Clinger 1990]. */
+/* Words and messages for the readers. */
 #include "data/text.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/memory.h"
-
-static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-
-static int is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static fplt__number parse_slowly(fplt__span span, double *value)
-{
-    char copy[512];
-    if (span.length >= sizeof copy)
-        return FPLT__NOT_A_NUMBER;
-    memcpy(copy, span.text, span.length);
-    copy[span.length] = 0;
-    char *end;
-    double parsed = strtod(copy, &end);
-    if (end != copy + span.length)
-        return FPLT__NOT_A_NUMBER;
-    if (!isfinite(parsed))
-        return FPLT__NOT_FINITE;
-    *value = parsed;
-    return FPLT__NUMBER;
-}
-
-static fplt__number parse_word(const char *c, const char *end)
-{
-    static const char *const words[] = {"nan", "inf", "infinity"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if ((size_t)(end - c) == strlen(words[i]) &&
-            strncasecmp(c, words[i], strlen(words[i])) == 0)
-            return FPLT__NOT_FINITE;
-    return FPLT__NOT_A_NUMBER;
-}
-
-fplt__number fplt__number_parse(fplt__span span, double *value)
-{
-    const char *c = span.text, *end = c + span.length;
-    int negative = 0, digits = 0, exponent = 0;
-    uint64_t mantissa = 0;
-    if (c < end && (*c == '+' || *c == '-'))
-        negative = *c++ == '-';
-    const char *first = c;
-    for (; c < end && is_digit(*c); c++, digits++)
-        if (digits < 18)
-            mantissa = mantissa * 10 + (uint64_t)(*c - '0');
-    if (c < end && *c == '.') {
-        for (c++; c < end && is_digit(*c); c++, digits++, exponent--)
-            if (digits < 18)
-                mantissa = mantissa * 10 + (uint64_t)(*c - '0');
-    }
-    if (digits == 0)
-        return parse_word(first, end);
-    if (c < end && (*c == 'e' || *c == 'E')) {
-        int minus = 0, power = 0;
-        c++;
-        if (c < end && (*c == '+' || *c == '-'))
-            minus = *c++ == '-';
-        if (c == end)
-            return FPLT__NOT_A_NUMBER;
-        for (; c < end && is_digit(*c); c++)
-            power = power < 100000 ? power * 10 + (*c - '0') : power;
-        exponent += minus ? -power : power;
-    }
-    if (c != end)
-        return FPLT__NOT_A_NUMBER;
-    if (digits > 18 || mantissa > UINT64_C(1) << 53 || exponent < -22 || exponent > 22)
-        return parse_slowly(span, value);
-    double size = (double)mantissa;
-    size = exponent < 0 ? size / powers[-exponent] : size * powers[exponent];
-    *value = negative ? -size : size;
-    return FPLT__NUMBER;
-}
 
 void fplt__number_name(double value, char text[32])
 {

@@ -7,12 +7,18 @@
 
 #include "data/dataset.h"
 
+/* Longer ones are not numbers. */
+enum { FPLT__LONGEST_NUMBER = 511 };
+
 typedef enum fplt__number { FPLT__NUMBER, FPLT__NOT_FINITE, FPLT__NOT_A_NUMBER } fplt__number;
 
 /* The whole span as a decimal number, rounded correctly. Hexadecimal is not a number here; "nan",
- * "inf" and what overflows are not finite; more than 500 characters are not a number. Needs the
+ * "inf" and what overflows are not finite. Needs the
  * point as decimal mark: see fplt__locale_enter. */
 fplt__number fplt__number_parse(fplt__span span, double *value);
+/* The decimal number that begins at `at`: returns what follows it, or NULL for a word, what is not finite
+ * and what is not quickly rounded, for which fplt__number_parse has the answer. */
+const char *fplt__number_scan(const char *at, const char *end, double *value);
 /* Shortest of 15, 16 or 17 digits that reads back the same; -0 gives 0. */
 void fplt__number_name(double value, char text[32]);
 

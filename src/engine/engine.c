@@ -126,23 +126,31 @@ static fplt_status allow(const fplt_engine *engine, fplt_error *error)
     return FPLT_OK;
 }
 
-/* The step of all agents, where the algorithm needs them to have the same. */
+/* The step of all agents whose algorithm and solver need them to have the same. */
 static fplt_status agree_on_step(fplt_engine *engine, fplt_error *error)
 {
     const fplt_run_settings *settings = &engine->settings;
-    const fplt_training *first = settings->each ? settings->each : &settings->training;
-    if (!settings->algorithm->common_step)
-        return FPLT_OK;
-    for (uint32_t i = 0; settings->each && i < engine->plan.agents; i++)
-        if (settings->each[i].step != first->step)
+    const fplt_training *first = NULL;
+    uint32_t first_agent = 0, distinct = settings->each ? engine->plan.agents : 1;
+    for (uint32_t i = 0; i < distinct; i++) {
+        const fplt_training *own = settings->each ? &settings->each[i] : &settings->training;
+        if (!fplt_algorithm_shares_step(settings->algorithm, own->solver))
+            continue;
+        if (first && own->step != first->step)
             return fplt_error_set(
                 error, FPLT_UNSUPPORTED,
-                "agents 0 and %u have gamma %g and %g, but %s needs the same step "
-                "size for all",
-                i, first->step, settings->each[i].step, settings->algorithm->name);
-    engine->plan.step = first->step;
-    if (first->step == 0)
-        engine->plan.step = settings->algorithm->step(&engine->facts, engine->plan.parameter);
+                "agents %u and %u have gamma %g and %g, but %s needs the same step size for all",
+                first_agent, i, first->step, own->step, settings->algorithm->name);
+        if (!first)
+            first_agent = i;
+        first = own;
+    }
+    if (first)
+        engine->plan.step = first->step > 0
+                                ? first->step
+                                : fplt_algorithm_step(settings->algorithm, first->solver,
+                                                      &engine->facts, engine->plan.parameter)
+                                      .automatic;
     return FPLT_OK;
 }
 
@@ -394,8 +402,7 @@ fplt_status fplt_engine_round(fplt_engine *engine, fplt_error *error)
 static void diverged(const fplt_engine *engine, const fplt_error *error, fplt_result *result)
 {
     const fplt_algorithm *algorithm = engine->plan.algorithm;
-    double pull =
-        algorithm->inverse_rho ? algorithm->inverse_rho(&engine->facts, engine->plan.parameter) : 0;
+    double pull = fplt_algorithm_pull(algorithm, &engine->facts, engine->plan.parameter);
     double limit = 2 / (engine->facts.curvature.highest + pull), largest = 0;
     for (uint32_t i = 0; i < engine->plan.agents; i++)
         largest = fmax(largest, fplt_engine_step(engine, i));

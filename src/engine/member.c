@@ -1,6 +1,7 @@
 /* An agent's part of a round. */
 #include "engine/member.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "engine/hub.h"
@@ -8,16 +9,16 @@
 double fplt__member_step(const fplt_plan *plan, const fplt_training *training,
                          const fplt_curvature *curvature, uint32_t cohort)
 {
-    if (plan->step > 0)
+    if (plan->step > 0 && fplt_algorithm_shares_step(plan->algorithm, training->solver))
         return plan->step;
-    if (training->step > 0)
-        return training->step;
     fplt_facts facts = {.curvature = *curvature,
                         .agents = plan->agents,
                         .cohort = cohort,
                         .epochs = training->epochs,
                         .dimension = plan->dimension};
-    return plan->algorithm->step(&facts, plan->parameter);
+    double automatic =
+        fplt_algorithm_step(plan->algorithm, training->solver, &facts, plan->parameter).automatic;
+    return training->step > 0 && !isnan(automatic) ? training->step : automatic;
 }
 
 fplt_status fplt__member_exchange(const fplt_plan *plan, const fplt_shape *shape, fplt_agent *agent,

@@ -5,7 +5,8 @@
 #include "fedplt/steps.h"
 #include "fedplt/sum.h"
 
-/* The step size of an agent: common to all, given, or the algorithm's choice for its curvature. */
+/* The step size of an agent: common to all, given, or automatic for its curvature; NaN where its
+ * solver takes none. */
 double fplt__member_step(const fplt_plan *plan, const fplt_training *training,
                          const fplt_curvature *curvature, uint32_t cohort);
 

@@ -134,14 +134,14 @@ fplt_status fplt_node_create(const fplt_plan *plan, const fplt_node_settings *se
                               "agent %u of %u with cost %u of %u: numbers begin at 0",
                               settings->identity, plan->agents, settings->cost,
                               fplt_objective_agents(settings->objective));
-    if (plan->algorithm->common_step && !(plan->step > 0))
+    fplt_status status = fplt_training_check(&settings->training, settings->objective, error);
+    if (status)
+        return status;
+    if (fplt_algorithm_shares_step(plan->algorithm, settings->training.solver) && !(plan->step > 0))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "agent %u: %s needs one step size for all agents, but the plan has "
                               "none",
                               settings->identity, plan->algorithm->name);
-    fplt_status status = fplt_training_check(&settings->training, settings->objective, error);
-    if (status)
-        return status;
     fplt_node *node;
     if ((status = fplt__alloc_into(&node, 1, sizeof *node, "an agent", error)))
         return status;

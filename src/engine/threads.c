@@ -420,7 +420,7 @@ static size_t longest(const struct threads *threads)
 static fplt_status check_step(const struct threads *threads, uint32_t agent, fplt_error *error)
 {
     double step = threads->step[agent];
-    if (step > 0 && isfinite(step))
+    if (!fplt_solver_has_step(training_of(threads, agent)->solver) || (step > 0 && isfinite(step)))
         return FPLT_OK;
     return fplt_error_set(
         error, FPLT_BAD_VALUE,

@@ -7,7 +7,7 @@
  * lmax/10000 it counts as that: a round then makes the progress of its epochs of gradient descent
  * whatever rho, and a greater rho only slows the directions that curve much.
  *
- * The step is each agent's own 2/(lmin_i + lmax_i + 2/rho). The epochs are those that cost least a
+ * The step is what algorithm and solver make of it (fplt_algorithm_step). The epochs are those that cost least a
  * digit on quadratics with these curvatures. */
 #include "fedplt/auto.h"
 
@@ -22,8 +22,6 @@
 #include "linalg/symmetric.h"
 
 enum { LANCZOS_MOST = 40, EPOCHS_MOST = 100, EPOCHS_USUAL = 5, EPOCHS_NEWTON = 2 };
-
-#define FLAT 1e-4 /* a lower share of lmax counts as no strong convexity */
 
 /* ---- Curvature at a point ---- */
 
@@ -107,7 +105,7 @@ fplt_status fplt_bend_find(const fplt_objective *objective, uint32_t agent, cons
     fplt_status status = fplt_objective_curvature(objective, agent, 0, &bend->everywhere, error);
     if (status)
         return status;
-    if (bend->everywhere.lowest >= FLAT * bend->everywhere.highest) {
+    if (bend->everywhere.lowest >= FPLT_THEORY_FLAT * bend->everywhere.highest) {
         bend->near_lowest = bend->everywhere.lowest;
         return FPLT_OK;
     }
@@ -124,12 +122,12 @@ fplt_bend fplt_bend_join(fplt_bend a, fplt_bend b)
 
 static int is_flat(const fplt_bend *bend)
 {
-    return !(bend->everywhere.lowest >= FLAT * bend->everywhere.highest);
+    return !(bend->everywhere.lowest >= FPLT_THEORY_FLAT * bend->everywhere.highest);
 }
 
 double fplt_bend_lowest(const fplt_bend *bend)
 {
-    double least = FLAT * bend->everywhere.highest;
+    double least = FPLT_THEORY_FLAT * bend->everywhere.highest;
     if (!is_flat(bend))
         return bend->everywhere.lowest;
     return bend->near_lowest >= least ? bend->near_lowest : least;
@@ -147,7 +145,8 @@ static void choose_rho(const fplt_bend *bend, double *rho, char *about, size_t s
 {
     double low = fplt_bend_lowest(bend), high = bend->everywhere.highest;
     double most = bend->everywhere.lowest < 0 ? -0.5 / bend->everywhere.lowest : HUGE_VAL;
-    *rho = 1 / (sqrt(low) * sqrt(high));
+    fplt_theory_problem convex = {.strong_convexity = low, .smoothness = high};
+    *rho = fplt_theory_balanced_rho(&convex);
     if (*rho > most) {
         *rho = most;
         snprintf(about, size,
@@ -217,19 +216,18 @@ static void choose_epochs(const fplt_theory_problem *problem, const fplt_run_set
              least * log(10));
 }
 
-static void describe_step(const fplt_run_settings *run, const fplt_bend *bend, double rho,
-                          int known, fplt_auto *choice)
+/* gamma: auto in words, and its value where the parameters it needs are known. */
+static void describe_step(const fplt_run_settings *run, fplt_auto *choice)
 {
-    double high = bend->everywhere.highest, low = fmax(bend->everywhere.lowest, 0);
-    if (run->training.solver->traits & FPLT_ACCELERATED)
-        snprintf(choice->about_step, sizeof choice->about_step,
-                 "gamma = 1/(lmax_i + 1/rho), each agent its own; %.6g where lmax_i is greatest.",
-                 1 / (high + 1 / rho));
-    else
-        snprintf(choice->about_step, sizeof choice->about_step,
-                 "gamma = 2/(lmin_i + lmax_i + 2/rho), %s; %.6g where lmax_i is greatest.",
-                 known ? "each agent its own" : "from the public bounds",
-                 2 / (low + high + 2 / rho));
+    const char *rule = fplt_algorithm_step_rule(run->algorithm, run->training.solver);
+    const char *whose = run->curvature.highest > 0 ? "from the public bounds"
+                        : fplt_algorithm_shares_step(run->algorithm, run->training.solver)
+                            ? "one for all agents"
+                            : "each agent from its own curvature";
+    int used =
+        snprintf(choice->about_step, sizeof choice->about_step, "gamma = %s, %s", rule, whose);
+    snprintf(choice->about_step + used, sizeof choice->about_step - (size_t)used,
+             isnan(choice->step) ? "." : "; %.6g where lmax is greatest.", choice->step);
 }
 
 /* The problem with the least curvature that was seen, however small. */
@@ -278,6 +276,8 @@ static void start_choice(const fplt_run_settings *run, fplt_auto *choice)
                fplt_algorithm_parameters(run->algorithm) * sizeof(double));
     choice->epochs = run->training.epochs;
     choice->chose_epochs = run->training.epochs == 0;
+    choice->chose_step = run->training.step == 0 && fplt_solver_has_step(run->training.solver);
+    choice->step = run->training.step > 0 ? run->training.step : NAN;
 }
 
 fplt_status fplt_auto_choose(const fplt_bend *bend, const fplt_run_settings *run, uint32_t agents,
@@ -296,17 +296,27 @@ fplt_status fplt_auto_choose(const fplt_bend *bend, const fplt_run_settings *run
                      "epochs = %u: the usual number; %s has no theory here to choose it by.",
                      choice->epochs, run->algorithm->name);
         }
+        if (choice->chose_step)
+            describe_step(run, choice);
         return FPLT_OK;
     }
     double *rho = &choice->parameter[fplt_algorithm_parameter(run->algorithm, "rho")];
     choice->chose_rho = isnan(*rho);
-    choice->chose_step = run->training.step == 0;
     if (choice->chose_rho)
         choose_rho(bend, rho, choice->about_rho, sizeof choice->about_rho);
     if (choice->chose_epochs)
         choose_epochs(&problem, run, *rho, choice);
-    if (choice->chose_step && run->training.solver->traits & (FPLT_PLAIN_STEPS | FPLT_ACCELERATED))
-        describe_step(run, bend, *rho, run->curvature.highest <= 0, choice);
+    if (choice->chose_step) {
+        fplt_facts facts = {.curvature = bend->everywhere,
+                            .agents = agents,
+                            .cohort = agents,
+                            .epochs = choice->epochs,
+                            .dimension = dimension};
+        choice->step =
+            fplt_algorithm_step(run->algorithm, run->training.solver, &facts, choice->parameter)
+                .automatic;
+        describe_step(run, choice);
+    }
     fplt_theory_problem seen = as_seen(&problem, bend);
     choice->rate = model_rate(&seen, &run->training, *rho, run->training.step, choice->epochs);
     advise(&seen, run, choice);

@@ -109,6 +109,12 @@ fplt_status fplt_job_declare(fplt_settings *settings, unsigned parts, const char
 
 /* Data */
 
+/* Given, where the command at hand has such a setting at all. */
+static int wished(const fplt_settings *settings, const char *name)
+{
+    return fplt_settings_find(settings, name) && fplt_settings_given(settings, name);
+}
+
 static int is(const fplt_settings *settings, const char *name, const char *word)
 {
     const char *text = fplt_settings_text(settings, name);
@@ -226,7 +232,7 @@ static fplt_status read_files(const fplt_settings *settings, const char *const *
     fplt_schema *schema = NULL;
     char **items = NULL;
     fplt_status status = FPLT_OK;
-    if (fplt_settings_given(settings, "generator"))
+    if (wished(settings, "generator"))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: generator is given, but data are read from a file; leave one of "
                               "them out",
@@ -279,14 +285,14 @@ fplt_status fplt_job_dataset(const fplt_settings *settings, uint32_t run, const 
                              size_t count, const fplt_read_settings *read, fplt_dataset **dataset,
                              fplt_error *error)
 {
-    int from_file = paths || fplt_settings_text(settings, "data");
+    int from_file = paths || wished(settings, "data");
     fplt_status status;
     *dataset = NULL;
-    if (!from_file && fplt_settings_given(settings, "schema"))
+    if (!from_file && wished(settings, "schema"))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: schema is given, but there is no data file to read by it",
                               fplt_settings_origin(settings, "schema"));
-    if (!from_file && !fplt_settings_given(settings, "partition"))
+    if (!from_file && !wished(settings, "partition"))
         return generate(settings, run, dataset, error);
     status = from_file ? read_files(settings, paths, count, read, dataset, error)
                        : generate(settings, run, dataset, error);

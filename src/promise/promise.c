@@ -535,14 +535,14 @@ static fplt_status resolve(const fplt_promise *plan, const struct candidate *can
     if (plan->rho >= 0 && view->planned_rho)
         parameter[plan->rho] *= candidate->rho_factor;
     *mechanism = mechanism_of(view, view->worst);
-    mechanism->inverse_rho = algorithm->inverse_rho ? algorithm->inverse_rho(&facts, parameter) : 0;
+    mechanism->inverse_rho = fplt_algorithm_pull(algorithm, &facts, parameter);
     mechanism->epochs = view->drawn_epochs ? FPLT_EPOCHS_UNBOUNDED : candidate->epochs;
     mechanism->rounds = candidate->rounds;
     mechanism->step = plan->given_step;
-    if (mechanism->step == 0 && view->solver->traits & FPLT_ACCELERATED)
-        mechanism->step = 1 / (view->curvature.highest + mechanism->inverse_rho);
-    else if (mechanism->step == 0)
-        mechanism->step = algorithm->step(&facts, parameter) * candidate->step_factor;
+    if (mechanism->step == 0)
+        mechanism->step =
+            fplt_algorithm_step(algorithm, view->solver, &facts, parameter).automatic *
+            candidate->step_factor;
     /* without a curvature that holds a round together, steps are charged one by one */
     if (view->curvature.lowest + mechanism->inverse_rho <= 0)
         mechanism->contraction = 0;

@@ -60,7 +60,7 @@ static fplt_status descend_noisily(fplt_local *local, double *w, fplt_error *err
             return fplt_error_set(error, status, "the gradient of agent %u failed",
                                   local->identity);
         step_down(problem, local->step, gradient, w);
-        status = fplt__noise_add(local, &stream, local->step, w, w);
+        status = fplt__local_perturb(local, &stream, local->step, w, w);
         if (status)
             return fplt_error_set(error, status, "the noise of agent %u failed", local->identity);
     }
@@ -79,7 +79,7 @@ static fplt_status accelerate(fplt_local *local, double *w, int noisy, fplt_erro
 {
     size_t n = fplt_objective_dimension(local->problem.objective);
     double *gradient = fplt_local_work(local), *u = gradient + n;
-    double step = fplt__accelerated_step(local), b = fplt__momentum(local);
+    double step = local->step, b = fplt__local_momentum(local);
     fplt_stream stream =
         fplt_stream_make(local->seed, local->run, FPLT_FOR_NOISE, local->round, local->identity, 0);
     fplt_status status = noisy ? fplt__noise_admit(local, step, w, error) : FPLT_OK;
@@ -91,7 +91,7 @@ static fplt_status accelerate(fplt_local *local, double *w, int noisy, fplt_erro
         for (size_t j = 0; j < n; j++)
             gradient[j] = w[j] - step * gradient[j];
         if (!status && noisy)
-            status = fplt__noise_add(local, &stream, step, gradient, gradient);
+            status = fplt__local_perturb(local, &stream, step, gradient, gradient);
         if (status)
             return fplt_error_set(error, status, "local training of agent %u failed",
                                   local->identity);
@@ -136,6 +136,8 @@ const fplt_solver fplt__solver_accelerated = {
     .traits = FPLT_MINIMISER | FPLT_ACCELERATED,
     .work = accelerated_work,
     .run = descend_accelerated,
+    .step = fplt__accelerated_rule,
+    .step_rule = fplt__accelerated_formula,
 };
 
 const fplt_solver fplt__solver_noisy_accelerated = {
@@ -144,4 +146,6 @@ const fplt_solver fplt__solver_noisy_accelerated = {
     .traits = FPLT_MINIMISER | FPLT_ACCELERATED | FPLT_NOISY,
     .work = accelerated_work,
     .run = descend_accelerated_noisily,
+    .step = fplt__accelerated_rule,
+    .step_rule = fplt__accelerated_formula,
 };

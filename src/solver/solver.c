@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "theory/theory.h"
+
 static const fplt_solver *const solvers[] = {
     &fplt__solver_gradient, &fplt__solver_accelerated,       &fplt__solver_sgd,
     &fplt__solver_svrg,     &fplt__solver_accelerated_sgd,   &fplt__solver_noisy,
@@ -22,6 +24,11 @@ const fplt_solver *fplt_solver_find(const char *name)
         if (strcmp(solvers[i]->name, name) == 0)
             return solvers[i];
     return NULL;
+}
+
+int fplt_solver_has_step(const fplt_solver *solver)
+{
+    return solver->step || solver->traits & FPLT_PLAIN_STEPS;
 }
 
 fplt_training fplt_training_defaults(void)
@@ -143,22 +150,22 @@ fplt_status fplt_local_value_gradient(fplt_local *local, const double *w, double
     return status;
 }
 
-double fplt__momentum(const fplt_local *local)
+const char fplt__accelerated_formula[] = "1/(lmax + 1/rho)";
+
+fplt_step fplt__accelerated_rule(const fplt_curvature *cost, double inverse_rho)
 {
-    double m = fmax(local->curvature.lowest + local->problem.inverse_rho, 0);
-    double M = local->curvature.highest + local->problem.inverse_rho;
-    return (sqrt(M) - sqrt(m)) / (sqrt(M) + sqrt(m));
+    return (fplt_step){fplt__accelerated_step(cost->highest, inverse_rho),
+                       fplt__accelerated_step_limit(cost->lowest, cost->highest, inverse_rho)};
 }
 
-double fplt__accelerated_step(const fplt_local *local)
+double fplt__local_momentum(const fplt_local *local)
 {
-    if (local->training.step > 0)
-        return local->training.step;
-    return 1 / (local->curvature.highest + local->problem.inverse_rho);
+    return fplt__momentum(local->curvature.lowest, local->curvature.highest,
+                          local->problem.inverse_rho);
 }
 
-fplt_status fplt__noise_add(const fplt_local *local, fplt_stream *stream, double step,
-                            const double *mean, double *out)
+fplt_status fplt__local_perturb(const fplt_local *local, fplt_stream *stream, double step,
+                                const double *mean, double *out)
 {
     size_t n = fplt_objective_dimension(local->problem.objective);
     double tau = local->training.noise_tau;

@@ -11,15 +11,14 @@ extern const fplt_solver fplt__solver_gradient, fplt__solver_accelerated, fplt__
 /* gradient += linear + inverse_rho (w - centre): what d adds to f_i. */
 void fplt__subproblem_add(const fplt_subproblem *problem, const double *w, double *gradient);
 
-/* The momentum b = (sqrt M - sqrt m)/(sqrt M + sqrt m) of d, m and M its least and largest
- * curvature [Fed-PLT, accelerated gradient descent]. */
-double fplt__momentum(const fplt_local *local);
-/* 1/M, or the step that was given. */
-double fplt__accelerated_step(const fplt_local *local);
+/* The accelerated solvers: their step, its formula, and the momentum of d. */
+fplt_step fplt__accelerated_rule(const fplt_curvature *cost, double inverse_rho);
+extern const char fplt__accelerated_formula[];
+double fplt__local_momentum(const fplt_local *local);
 
-/* out = mean plus the noise of one step. */
-fplt_status fplt__noise_add(const fplt_local *local, fplt_stream *stream, double step,
-                            const double *mean, double *out);
+/* out = mean plus the noise of one local step, from the agent's source. */
+fplt_status fplt__local_perturb(const fplt_local *local, fplt_stream *stream, double step,
+                                const double *mean, double *out);
 
 /* Refuses, before anything is computed from the records, public vectors that the noise source does
  * not admit: the centre, the linear term and the start. */

@@ -116,7 +116,7 @@ static fplt_status run_sgd(fplt_local *local, double *w, fplt_error *error)
 
 static fplt_status run_accelerated(fplt_local *local, double *w, fplt_error *error)
 {
-    return stochastic(local, w, fplt__accelerated_step(local), fplt__momentum(local), error);
+    return stochastic(local, w, local->step, fplt__local_momentum(local), error);
 }
 
 /* g = g_B(w) - g_B(anchor) + g(anchor), with the anchor at the start of the round. */
@@ -163,6 +163,8 @@ const fplt_solver fplt__solver_accelerated_sgd = {
     .traits = FPLT_MINIMISER | FPLT_ACCELERATED | FPLT_STOCHASTIC,
     .work = stochastic_work,
     .run = run_accelerated,
+    .step = fplt__accelerated_rule,
+    .step_rule = fplt__accelerated_formula,
 };
 
 const fplt_solver fplt__solver_svrg = {

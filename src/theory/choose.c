@@ -8,22 +8,19 @@
 #include <math.h>
 #include <stdio.h>
 
-/* A cost that is not strongly convex is reckoned with as if its condition number were this. */
-#define MOST_CONDITION 1e4
-
 enum { COARSE = 24, RHO_POINTS = 30, DIRECTIONS = 10, EPOCHS_MOST = 100, EPOCHS_DEFAULT = 5 };
 
 fplt_theory_problem fplt__theory_convexified(const fplt_theory_problem *problem)
 {
     fplt_theory_problem convex = *problem;
     if (convex.strong_convexity <= 0)
-        convex.strong_convexity = convex.smoothness / MOST_CONDITION;
+        convex.strong_convexity = fplt_theory_usable_convexity(problem);
     return convex;
 }
 
 static double balanced_rho(const fplt_theory_problem *problem)
 {
-    return 1 / (sqrt(problem->strong_convexity) * sqrt(problem->smoothness));
+    return fplt__penalty(problem->strong_convexity, problem->smoothness);
 }
 
 fplt_theory_parameters fplt_theory_defaults(const fplt_theory_problem *problem)
@@ -45,7 +42,7 @@ static int describe(const fplt_theory_problem *given, const fplt_theory_problem 
     return snprintf(text, size,
                     "The strong convexity is %.4g, so nothing is guaranteed; reckoned with %.4g, "
                     "a condition number of %g. ",
-                    given->strong_convexity, convex->strong_convexity, MOST_CONDITION);
+                    given->strong_convexity, convex->strong_convexity, 1 / FPLT_THEORY_FLAT);
 }
 
 fplt_status fplt_theory_choose(const fplt_theory_problem *problem, fplt_theory_choice *choice,
@@ -90,7 +87,7 @@ static void place(struct search *search, double log_rho, double share)
     double rho = exp(log_rho);
     search->parameters.rho = rho;
     search->parameters.step = search->parameters.accelerated
-                                  ? 1 / (search->problem.smoothness + 1 / rho)
+                                  ? fplt_theory_accelerated_step(&search->problem, rho)
                                   : share * fplt_theory_best_step(&search->problem, rho);
 }
 

@@ -28,20 +28,6 @@ double fplt_theory_splitting_contraction(const fplt_theory_problem *problem, dou
     return fmax(reflection(rho, problem->strong_convexity), reflection(rho, problem->smoothness));
 }
 
-double fplt_theory_step_limit(const fplt_theory_problem *problem, double rho,
-                              fplt_theory_version version)
-{
-    double curvature =
-        version == FPLT_THEORY_PRINTED ? problem->strong_convexity : problem->smoothness;
-    double whole = curvature + 1 / rho;
-    return whole > 0 ? 2 / whole : INFINITY;
-}
-
-double fplt_theory_best_step(const fplt_theory_problem *problem, double rho)
-{
-    return 2 / (problem->strong_convexity + problem->smoothness + 2 / rho);
-}
-
 double fplt_theory_step_contraction(const fplt_theory_problem *problem, double rho, double step)
 {
     return fmax(fabs(1 - step * (problem->strong_convexity + 1 / rho)),

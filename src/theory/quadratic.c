@@ -44,9 +44,7 @@ static double accelerated_residual(const fplt_theory_problem *problem,
                                    const fplt_theory_parameters *parameters, double curvature)
 {
     double inverse = 1 / parameters->rho;
-    double low = sqrt(fmax(problem->strong_convexity + inverse, 0));
-    double high = sqrt(problem->smoothness + inverse);
-    double momentum = (high - low) / (high + low);
+    double momentum = fplt__momentum(problem->strong_convexity, problem->smoothness, inverse);
     double keep = 1 - (curvature + inverse) / (problem->smoothness + inverse);
     /* (w, u) -> ((1 + momentum) keep w - momentum u, keep w), by repeated squaring */
     double step[2][2] = {{(1 + momentum) * keep, -momentum}, {keep, 0}};

@@ -4,6 +4,18 @@
 
 #include "fedplt/theory.h"
 
+/* The automatic values behind `fplt_theory_` ones, by 1/rho, which may be 0 or negative: the penalty
+ * that makes exact splitting contract most, the step of gradient descent that contracts most, its
+ * limit, and the accelerated step with its own limit for momentum b. */
+double fplt__penalty(double lowest, double highest);
+double fplt__gradient_step(double lowest, double highest, double inverse_rho);
+double fplt__gradient_step_limit(double highest, double inverse_rho);
+double fplt__accelerated_step(double highest, double inverse_rho);
+double fplt__accelerated_step_limit(double lowest, double highest, double inverse_rho);
+/* The momentum b = (sqrt M - sqrt m)/(sqrt M + sqrt m) of d, m and M its least and largest curvature
+ * [Fed-PLT, accelerated gradient descent]. */
+double fplt__momentum(double lowest, double highest, double inverse_rho);
+
 /* 1 + q + ... + q^(terms - 1), accurate near q = 1. */
 double fplt__geometric(double q, double terms);
 

@@ -137,6 +137,44 @@ def version_and_list(place):
 
 
 @case
+def the_recorded_step_is_the_one_that_was_taken(place):
+    job = ["train", "--agents", "6", "--rows", "40", "--rounds", "3"]
+    for algorithm, pull in [("fed-plt", "rho"), ("fedpd", "eta"), ("fedavg", None)]:
+        words = [*job, "--algorithm", algorithm]
+        printed = place.run(*words, "--solver", "accelerated", "--out", "fast").stdout
+        record = place.json("fast/model.json")["training"]
+        inverse = 1 / record["parameters"][pull]["value"] if pull else 0
+        gamma = record["local"]["gamma"]
+        least = 1 / (record["curvature"]["lmax"] + inverse)
+        assert abs(gamma["least"] - least) <= 1e-15 and gamma["least"] < gamma["most"], gamma
+        assert f"{gamma['least']:.6g} .. {gamma['most']:.6g}" in printed
+        assert "gamma = 1/(lmax + 1/rho)" in gamma["why"], gamma
+        for solver in ["newton", "lbfgs"]:
+            printed = place.run(*words, "--solver", solver, "--out", "none").stdout
+            gamma = place.json("none/model.json")["training"]["local"]["gamma"]
+            assert gamma["least"] is None and gamma["most"] is None, gamma
+            assert re.search(r"\n  gamma +none +the solver \w+ takes no step size\n", printed)
+            place.run("data", "generate", "d.csv", "--agents", "6", "--rows", "40")
+            place.run("evaluate", "none/model.json", "d.csv")
+
+
+@case
+def theory_and_privacy_choose_the_same_rho(place):
+    """lmin / lmax is below the floor of 1e-4: rho = 1/sqrt(1e-4 lmax^2), by hand."""
+    bounds = ["--lmin", "1e-6", "--lmax", "2"]
+    rho = 1 / (2 * 1e-4 ** 0.5)
+    shown = json.loads(place.run("theory", *bounds, "--json").stdout)["quantities"]
+    assert abs(shown["rho"]["corrected"] - rho) <= 1e-13 * rho, shown["rho"]
+    epsilon = ["privacy", "epsilon", *bounds, "--records", "100", "--sensitivity", "1", "--tau",
+               "0.1", "--json"]
+    assert place.run(*epsilon).stdout == place.run(*epsilon, "--rho", repr(rho)).stdout
+    gamma = 2 / (1e-6 + 2 + 2 / rho)
+    chosen = json.loads(place.run(*epsilon).stdout)
+    given = json.loads(place.run(*epsilon, "--rho", repr(rho), "--gamma", repr(gamma)).stdout)
+    assert chosen == given, (chosen, given)
+
+
+@case
 def train_writes_its_files(place):
     done = place.run("train", "--agents", "10", "--agents-models")
     assert done.stderr == "", done.stderr
@@ -376,9 +414,9 @@ def predictions_agree_with_training(place):
               "--quiet", "--pictures", "no")
     model = place.json("fedplt-out/model.json")
     trained = model["training"]["model"]["accuracy"]
-    found = json.loads(place.run("evaluate", "fedplt-out/model.json", "d.csv", "--json").stdout)
-    assert [site["rows"] for site in found["sites"]] == [80] * 5 and found["all"]["rows"] == 400
-    assert found["all"]["accuracy"] == trained and 0.6 < trained < 1
+    rows = json.loads(place.run("evaluate", "fedplt-out/model.json", "d.csv", "--json").stdout)
+    assert [row["rows"] for row in rows] == [80] * 5 + [400]
+    assert rows[-1]["accuracy"] == trained and 0.6 < trained < 1
     predicted = list(csv.DictReader(io.StringIO(
         place.run("predict", "fedplt-out/model.json", "d.csv").stdout)))
     truth = list(csv.DictReader(open(place.folder / "d.csv")))
@@ -437,10 +475,8 @@ def regression_round_trip(place):
     text = place.run("train", "--data", "d.csv", "--task", "regression", "--holdout", "0.2",
                      "--pictures", "no").stdout
     assert "held-out RMSE" in text and "accuracy" not in text
-    found = json.loads(place.run("evaluate", "fedplt-out/model.json", "d.csv", "--json").stdout)
-    assert {name for name, value in found["all"].items() if value is not None} == {
-        "site", "rows", "loss", "rmse", "r2"} and found["confusion"] == found["roc"] == []
-    rows = [*found["sites"], found["all"]]
+    rows = json.loads(place.run("evaluate", "fedplt-out/model.json", "d.csv", "--json").stdout)
+    assert set(rows[0]) == {"site", "rows", "loss", "rmse"}
     predicted = list(csv.DictReader(io.StringIO(
         place.run("predict", "fedplt-out/model.json", "d.csv").stdout)))
     truth = [float(row["label"]) for row in csv.DictReader(open(place.folder / "d.csv"))]

@@ -1,6 +1,33 @@
 /* Problems that several tests use. */
 #include "problems.h"
 
+unsigned long misreads_meant;
+
+/* After the last case: its plan would otherwise be over before anybody looks. */
+__attribute__((destructor)) static void no_setting_was_misread(void)
+{
+    unsigned long misread = fplt_settings_misread();
+    if (misread == misreads_meant)
+        return;
+    printf("not ok - %lu settings were read by a name that no table has, %lu on purpose\n", misread,
+           misreads_meant);
+    fflush(stdout);
+    _exit(1);
+}
+
+/* Tells which. */
+static void show_mistake(fplt_log_level level, const char *sentence, void *context)
+{
+    (void)context;
+    if (level == FPLT_LOG_ERROR)
+        printf("# %s\n", sentence);
+}
+
+__attribute__((constructor)) static void listen_for_mistakes(void)
+{
+    fplt_log_set(show_mistake, NULL);
+}
+
 static int quadratic_value(void *context, uint32_t agent, const double *x, double *value)
 {
     struct quadratics *q = context;

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 
 /* Where the local step is searched, as factors of the automatic one; the upper end is at least near
- * 2/(lmax + 1/rho), below which a gradient step on the local cost contracts. */
+ * the limit below which a step on the local cost contracts. */
 static const double step_low = 0.3, step_high = 2.5, contraction_share = 0.95, patience = 1.5;
 
 /* Which parameter an axis moves. */
@@ -65,20 +65,11 @@ fplt_status fplt__automatic_find(const fplt__case *one, const fplt__method *meth
     return FPLT_OK;
 }
 
-static double pull_of(const fplt_algorithm *algorithm, const fplt_facts *facts,
-                      const double *parameter)
-{
-    return algorithm->inverse_rho ? algorithm->inverse_rho(facts, parameter) : 0;
-}
-
-/* The step for the curvature of all agents; an accelerated solver has a rule of its own. */
-static double automatic_step(const fplt_run_settings *settings, const fplt_facts *facts,
+/* For the curvature of all agents. */
+static fplt_step step_of_all(const fplt_run_settings *settings, const fplt_facts *facts,
                              const double *parameter)
 {
-    const fplt_algorithm *algorithm = settings->algorithm;
-    if (settings->training.solver->traits & FPLT_ACCELERATED)
-        return 1 / (facts->curvature.highest + pull_of(algorithm, facts, parameter));
-    return algorithm->step(facts, parameter);
+    return fplt_algorithm_step(settings->algorithm, settings->training.solver, facts, parameter);
 }
 
 void fplt__tuned_apply(const fplt__tuned *tuned, const fplt__method *method,
@@ -92,7 +83,8 @@ void fplt__tuned_apply(const fplt__tuned *tuned, const fplt__method *method,
     }
     *step = method->run.training.step;
     if (!(*step > 0) && tuned->step_factor > 0)
-        *step = tuned->step_factor * automatic_step(&method->run, &automatic->facts, parameter);
+        *step =
+            tuned->step_factor * step_of_all(&method->run, &automatic->facts, parameter).automatic;
 }
 
 static fplt__tuned choice_of(const struct tuner *tuner, const double *point)
@@ -166,13 +158,10 @@ static void choose_axes(struct tuner *tuner)
         if (rows[i].search_high > rows[i].search_low && !(method->fixed >> i & 1) &&
             automatic->parameter[i] > 0)
             add_axis(tuner, i, rows[i].search_low, rows[i].search_high);
-    unsigned traits = settings->training.solver->traits;
-    if (settings->training.step > 0 || !(traits & (FPLT_PLAIN_STEPS | FPLT_ACCELERATED)))
+    fplt_step step = step_of_all(settings, &automatic->facts, automatic->parameter);
+    if (settings->training.step > 0 || isnan(step.automatic))
         return;
-    const fplt_facts *facts = &automatic->facts;
-    double pull = pull_of(settings->algorithm, facts, automatic->parameter);
-    double limit = contraction_share * 2 / (facts->curvature.highest + pull);
-    double high = limit / automatic_step(settings, facts, automatic->parameter);
+    double high = contraction_share * step.limit / step.automatic;
     add_axis(tuner, STEP_AXIS, step_low, fmax(step_high, high));
 }
 

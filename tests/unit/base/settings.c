@@ -1,10 +1,9 @@
 /* Settings: what is taken, what is refused, and with which sentence. */
-#include "testing.h"
+#include "problems.h"
 
 #include <locale.h>
 
 #include "failing.h"
-#include "fedplt/settings.h"
 
 #define INF HUGE_VAL
 
@@ -207,6 +206,9 @@ static void unknown_names(void **state)
     assert_false(fplt_settings_switch(s, "quetzalcoatlus"));
     assert_false(fplt_settings_given(s, "quetzalcoatlus"));
     assert_false(fplt_settings_is_auto(s, "quetzalcoatlus"));
+    assert_string_equal(fplt_settings_origin(s, "quetzalcoatlus"), "default");
+    misreads_meant += 7;
+    assert_int_equal(fplt_settings_misread(), misreads_meant);
     fplt_settings_destroy(s);
 }
 

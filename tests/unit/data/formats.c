@@ -494,6 +494,92 @@ static void failed_allocations_leave_nothing(void **state)
     rmdir(folder.path);
 }
 
+/* The two data sets are the same to the last bit. */
+static void same_data(const fplt_dataset *a, const fplt_dataset *b)
+{
+    fplt_rows x = fplt_dataset_all(a), y = fplt_dataset_all(b);
+    assert_int_equal(x.count, y.count);
+    assert_int_equal(x.features, y.features);
+    assert_int_equal(fplt_dataset_agents(a), fplt_dataset_agents(b));
+    assert_memory_equal(x.label, y.label, x.count * sizeof *x.label);
+    for (size_t r = 0; r < x.count; r++)
+        for (size_t j = 0; j < x.features; j++)
+            assert_true(same_bits(value_at(&x, r, j), value_at(&y, r, j)));
+}
+
+static size_t add_random_number(fplt_stream *stream, char *text)
+{
+    double value = ldexp(fplt_stream_normal(stream), (int)fplt_stream_below(stream, 60) - 30);
+    return (size_t)sprintf(text, "%.*g", 1 + (int)fplt_stream_below(stream, 18), value);
+}
+
+/* Rows of plain numbers are read in one pass, quoted ones field by field: the same comes out, rows of
+ * both kinds, missing values and blanks in one file included. */
+static void the_quick_way_reads_the_same_csv(void **state)
+{
+    (void)state;
+    static char plain[1 << 18], quoted[1 << 18];
+    fplt_stream stream = fplt_stream_make(7, 0, FPLT_FOR_TEST, 0, 0, 0);
+    size_t p = (size_t)sprintf(plain, "site,a,label,b,c\n"),
+           q = (size_t)sprintf(quoted, "%s", plain);
+    for (int r = 0; r < 1500; r++) {
+        const char *end = r % 5 ? "\n" : "\r\n";
+        for (int i = 0; i < 5; i++) {
+            char field[64];
+            if (i == 0 || i == 2)
+                sprintf(field, "%s%d", i ? "" : "s", (int)fplt_stream_below(&stream, 3));
+            else if (r % 50 == 7 && i == 4)
+                strcpy(field, r % 100 == 7 ? "NA" : "");
+            else
+                add_random_number(&stream, field);
+            int bare = strcmp(field, "NA") == 0;
+            p += (size_t)sprintf(plain + p, "%s%s%s%s", i ? "," : "", r % 11 ? "" : " ", field,
+                                 i == 4 ? end : "");
+            q += (size_t)sprintf(quoted + q, bare ? "%s%s%s" : "%s\"%s\"%s", i ? "," : "", field,
+                                 i == 4 ? end : "");
+        }
+    }
+    fplt_read_settings settings = {.task = "classes", .drop_missing = 1};
+    fplt_dataset *a = read_text_as("x.csv", plain, &settings);
+    fplt_dataset *b = read_text_as("x.csv", quoted, &settings);
+    assert_int_equal(fplt_dataset_rows(a), 1500 - 30);
+    same_data(a, b);
+    fplt_dataset_destroy(a);
+    fplt_dataset_destroy(b);
+    /* a mistake in the last row is found at its line */
+    sprintf(plain + p, "s1,1,1,0x10,2\n");
+    refuse_text("x.csv", plain, &settings, "x.csv:1502: ", "column 'b': '0x10' is not a number");
+}
+
+static void the_quick_way_reads_the_same_libsvm(void **state)
+{
+    (void)state;
+    static char plain[1 << 18], remarked[1 << 18];
+    fplt_stream stream = fplt_stream_make(8, 0, FPLT_FOR_TEST, 0, 0, 0);
+    size_t p = 0, q = 0;
+    for (int r = 0; r < 1500; r++) {
+        char line[512];
+        size_t used =
+            (size_t)sprintf(line, "%s%d", r % 7 ? "" : "+", (int)fplt_stream_below(&stream, 3));
+        for (int index = 1 + (int)fplt_stream_below(&stream, 9); index < 60;
+             index += 1 + (int)fplt_stream_below(&stream, 20)) {
+            used += (size_t)sprintf(line + used, r % 13 ? " %d:" : "\t %d:", index);
+            used += add_random_number(&stream, line + used);
+        }
+        p += (size_t)sprintf(plain + p, "%s%s\n", line, r % 17 ? "" : " ");
+        q += (size_t)sprintf(remarked + q, "%s # row\n", line);
+    }
+    fplt_read_settings settings = {.task = "classes"};
+    fplt_dataset *a = read_text_as("x.libsvm", plain, &settings);
+    fplt_dataset *b = read_text_as("x.libsvm", remarked, &settings);
+    assert_int_equal(fplt_dataset_rows(a), 1500);
+    same_data(a, b);
+    fplt_dataset_destroy(a);
+    fplt_dataset_destroy(b);
+    sprintf(plain + p, "1 2:1 2:5\n");
+    refuse_text("x.libsvm", plain, &settings, "x.libsvm:1501: ", "index 2 is there twice");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -505,6 +591,8 @@ int main(void)
         cmocka_unit_test(files_of_other_widths_name_each_other),
         cmocka_unit_test(what_is_written_is_read_to_the_last_bit),
         cmocka_unit_test(names_survive_csv),
+        cmocka_unit_test(the_quick_way_reads_the_same_csv),
+        cmocka_unit_test(the_quick_way_reads_the_same_libsvm),
         cmocka_unit_test(npy_is_as_numpy_writes_it),
         cmocka_unit_test(the_programs_locale_does_not_matter),
         cmocka_unit_test(writing_fails_with_a_sentence_and_leaves_nothing),

@@ -98,7 +98,8 @@ static void chooses_rho_by_its_formula(void **state)
     assert_true(choice.chose_rho && choice.chose_step && !choice.chose_epochs);
     assert_int_equal(choice.epochs, 5);
     assert_contains(choice.about_rho, "lmin = 0.25");
-    assert_contains(choice.about_step, "gamma = 2/(lmin_i + lmax_i + 2/rho)");
+    assert_contains(choice.about_step,
+                    "gamma = 2/(lmin + lmax + 2/rho), each agent from its own curvature");
     assert_string_equal(choice.about_epochs, "");
     assert_string_equal(choice.advice, "");
     choice = choose((fplt_bend){{0, 4}, 0.25}, run);

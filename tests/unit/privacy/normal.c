@@ -4,7 +4,7 @@
 
 #include "fedplt/privacy.h"
 #include "fedplt/random.h"
-#include "privacy/audit.h"
+#include "privacy/binomial.h"
 #include "privacy/normal.h"
 
 static void log_cdf_is_accurate(void **state)

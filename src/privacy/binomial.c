@@ -1,10 +1,10 @@
-/* Lower bounds on the privacy loss from an attack's error counts.
+/* Bounds on a binomial probability, and from them on the privacy loss that an attack's errors show.
  *
  * P(binomial(n, p) >= k) = I_p(k, n - k + 1): the bounds of [Clopper and Pearson 1934] are where
  * that, or its complement, equals the doubt. I by its continued fraction [DLMF 8.17.22], evaluated
  * forwards with the modified Lentz algorithm. A mu-GDP mechanism has false negatives at least
  * Phi(Phi^-1(1 - false positives) - mu) [Dong, Roth and Su 2022]. */
-#include "privacy/audit.h"
+#include "privacy/binomial.h"
 
 #include <float.h>
 #include <math.h>
