@@ -23,6 +23,8 @@ static const char *why(int planned)
 void train_print_promise(const fplt_promise_view *view, fplt__buffer *out)
 {
     const fplt_privacy_mechanism *mechanism = &view->mechanism;
+    if (*view->warning)
+        cli_warn("%s", view->warning);
     if (!view->secure)
         fplt__buffer_add(out, "seeded: not private. The noise comes from the seed; leave "
                               "privacy.noise out for a promise.\n");

@@ -52,7 +52,7 @@ FPLT_API fplt_status fplt_certificate_make(const fplt_promise_view *view,
 /* One thing that was looked at, and whether it is as it must be. */
 typedef void (*fplt_certificate_finding)(void *context, int holds, const char *sentence);
 
-/* How to look; zeroed is legal. */
+/* How to look; zeroed is legal, and NULL is the same. */
 typedef struct fplt_certificate_look {
     const char *model, *model_path; /* the model file that must go with it, or NULL */
     size_t model_length;

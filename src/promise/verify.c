@@ -556,6 +556,7 @@ fplt_status fplt_certificate_verify(const char *bytes, size_t length, const char
                                     const fplt_certificate_look *look,
                                     fplt_certificate_summary *summary, fplt_error *error)
 {
+    static const fplt_certificate_look plain = {.model = NULL};
     json_error_t where;
     json_t *root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &where);
     memset(summary, 0, sizeof *summary);
@@ -572,7 +573,7 @@ fplt_status fplt_certificate_verify(const char *bytes, size_t length, const char
                                 path);
     } else {
         struct verification self = {
-            .path = path, .root = model ? inner : root, .look = look, .holds = 1};
+            .path = path, .root = model ? inner : root, .look = look ? look : &plain, .holds = 1};
         status = verify(&self, model, summary, error);
         fplt__free(self.records);
         fplt__free(self.rounds);
