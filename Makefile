@@ -6,15 +6,17 @@
 #   make sanitize   the tests under ASan+UBSan and under TSan, and valgrind
 #   make bench      what the program's speed is, as ratios
 #   make fuzz       ten minutes for each parser (FUZZ_SECONDS=600)
+#   make mutate     plants 200 one-line bugs and lists those that no test notices (MUTATE_SEED=1)
 #   make install    library, headers, fedplt.pc, program, man pages, completion (PREFIX, DESTDIR)
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
+MUTATE_SEED ?= 1
 BUILD = build
 # On a terminal ninja shows its progress, elsewhere only what goes wrong.
 NINJA = tools/ninja
 
-.PHONY: all setup demo check sanitize bench fuzz install format clean
+.PHONY: all setup demo check sanitize bench fuzz mutate install format clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD)
@@ -51,6 +53,9 @@ bench: setup all
 
 fuzz: setup
 	@tools/fuzz $(FUZZ_SECONDS)
+
+mutate: setup
+	@tools/mutate --seed $(MUTATE_SEED) src/promise src/privacy src/engine src/base/sum.c
 
 install: all
 	@meson install -C $(BUILD) --no-rebuild

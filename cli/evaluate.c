@@ -1,12 +1,21 @@
 /* fedplt evaluate: how good a model is, site by site. */
 #include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "base/memory.h"
 #include "cli.h"
 #include "fedplt/model.h"
 
 static const fplt_setting table[] = {
-    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
+    {"threshold", FPLT_REAL, FPLT_AUTO, "auto", 0, 1, NULL,
+     "probability from which a row is called the second of two classes; auto: the more probable "
+     "class",
+     0, 0},
+    {"details", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "also print the confusion matrix, each class, and how well probabilities are calibrated", 0,
+     0},
+    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document with everything", 0, 0},
     FPLT_SETTINGS_END,
 };
 
@@ -17,56 +26,278 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
     return status ? status : fplt_settings_add(settings, "output", table, error);
 }
 
-static void add_row(fplt_table *out, const char *name, uint32_t agent, const fplt_quality *quality,
-                    int classifies)
+/* The measures there are; which of them are shown depends on the task. */
+static const struct measure {
+    const char *name;
+    size_t place;
+    int digits;
+} measures[] = {
+    {"loss", offsetof(fplt_quality, loss), 6},
+    {"accuracy", offsetof(fplt_quality, accuracy), 4},
+    {"auc", offsetof(fplt_quality, auc), 4},
+    {"f1", offsetof(fplt_quality, f1), 4},
+    {"precision", offsetof(fplt_quality, precision), 4},
+    {"recall", offsetof(fplt_quality, recall), 4},
+    {"brier", offsetof(fplt_quality, brier), 4},
+    {"rmse", offsetof(fplt_quality, rmse), 6},
+    {"r2", offsetof(fplt_quality, r2), 4},
+    {"deviance", offsetof(fplt_quality, deviance), 6},
+    {"concordance", offsetof(fplt_quality, concordance), 4},
+};
+
+enum { MEASURES = sizeof measures / sizeof *measures };
+
+static double value_of(const fplt_quality *quality, size_t number)
 {
-    char number[16];
-    snprintf(number, sizeof number, "%u", agent);
-    fplt_table_text(out, name ? name : number);
-    fplt_table_whole(out, (long long)quality->rows);
-    fplt_table_number(out, quality->loss, 6);
-    if (classifies) {
-        fplt_table_number(out, quality->accuracy, 4);
-        fplt_table_number(out, quality->auc, 4);
-        fplt_table_number(out, quality->f1, 4);
-    } else {
-        fplt_table_number(out, quality->rmse, 6);
-    }
+    double value;
+    memcpy(&value, (const char *)quality + measures[number].place, sizeof value);
+    return value;
 }
 
-static fplt_status report(const fplt_dataset *dataset, const fplt_quality *each,
-                          const fplt_quality *all, int json, fplt_error *error)
+struct evaluation {
+    const fplt_dataset *dataset;
+    const fplt_model_info *info;
+    fplt_quality *each;
+    fplt_assessment made;
+};
+
+static const char *site_name(const struct evaluation *evaluation, uint32_t agent, char *room,
+                             size_t size)
 {
-    static const char *const classes[] = {"site", "rows", "loss", "accuracy", "auc", "f1"};
-    static const char *const numbers[] = {"site", "rows", "loss", "rmse"};
-    int classifies = fplt_task_classifies(fplt_dataset_task(dataset));
+    const char *name = fplt_dataset_agent_name(evaluation->dataset, agent);
+    snprintf(room, size, "%u", agent);
+    return name ? name : room;
+}
+
+static void add_row(fplt_table *out, const char *name, const fplt_quality *quality,
+                    const size_t *shown, size_t count)
+{
+    fplt_table_text(out, name);
+    fplt_table_whole(out, (long long)quality->rows);
+    for (size_t i = 0; i < count; i++)
+        fplt_table_number(out, value_of(quality, shown[i]), measures[shown[i]].digits);
+}
+
+/* Sites and all together, one line each. */
+static fplt_status print_sites(const struct evaluation *evaluation, fplt_error *error)
+{
+    const char *columns[MEASURES + 2] = {"site", "rows"};
+    size_t shown[MEASURES], count = 0;
+    uint32_t agents = fplt_dataset_agents(evaluation->dataset);
+    char room[16];
     fplt_table *out;
-    uint32_t agents = fplt_dataset_agents(dataset);
-    fplt_status status =
-        fplt_table_create(classifies ? classes : numbers, classifies ? 6 : 4, &out, error);
+    for (size_t i = 0; i < MEASURES; i++)
+        if (!isnan(value_of(&evaluation->made.all, i))) {
+            columns[count + 2] = measures[i].name;
+            shown[count++] = i;
+        }
+    fplt_status status = fplt_table_create(columns, count + 2, &out, error);
     if (status)
         return status;
     for (uint32_t i = 0; agents > 1 && i < agents; i++)
-        add_row(out, fplt_dataset_agent_name(dataset, i), i, &each[i], classifies);
-    add_row(out, "all", 0, all, classifies);
-    status = cli_print_table(out, json, error);
+        add_row(out, site_name(evaluation, i, room, sizeof room), &evaluation->each[i], shown,
+                count);
+    add_row(out, "all", &evaluation->made.all, shown, count);
+    status = cli_print_table(out, 0, error);
     fplt_table_destroy(out);
     return status;
 }
 
+static fplt_status print_confusion(const struct evaluation *evaluation, fplt_error *error)
+{
+    const fplt_assessment *made = &evaluation->made;
+    const char **columns = calloc(made->classes + 1, sizeof *columns);
+    fplt_table *out;
+    if (!columns)
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a table");
+    columns[0] = "is \\ called";
+    for (uint32_t k = 0; k < made->classes; k++)
+        columns[k + 1] = evaluation->info->class_names[k];
+    fplt_status status = fplt_table_create(columns, made->classes + 1, &out, error);
+    free(columns);
+    if (status)
+        return status;
+    for (uint32_t k = 0; k < made->classes; k++) {
+        fplt_table_text(out, evaluation->info->class_names[k]);
+        for (uint32_t j = 0; j < made->classes; j++)
+            fplt_table_whole(out, (long long)made->confusion[k * made->classes + j]);
+    }
+    puts("");
+    status = cli_print_table(out, 0, error);
+    fplt_table_destroy(out);
+    return status;
+}
+
+static fplt_status print_classes(const struct evaluation *evaluation, fplt_error *error)
+{
+    static const char *const columns[] = {"class", "rows", "precision", "recall", "f1", "auc"};
+    const fplt_assessment *made = &evaluation->made;
+    fplt_table *out;
+    fplt_status status = fplt_table_create(columns, 6, &out, error);
+    if (status)
+        return status;
+    for (uint32_t k = 0; k < made->classes; k++) {
+        fplt_table_text(out, evaluation->info->class_names[k]);
+        fplt_table_whole(out, (long long)made->each[k].rows);
+        fplt_table_number(out, made->each[k].precision, 4);
+        fplt_table_number(out, made->each[k].recall, 4);
+        fplt_table_number(out, made->each[k].f1, 4);
+        fplt_table_number(out, made->each[k].auc, 4);
+    }
+    puts("");
+    status = cli_print_table(out, 0, error);
+    fplt_table_destroy(out);
+    return status;
+}
+
+static fplt_status print_calibration(const struct evaluation *evaluation, fplt_error *error)
+{
+    static const char *const columns[] = {"probability", "rows", "predicted", "observed"};
+    fplt_table *out;
+    if (!evaluation->made.calibrated)
+        return FPLT_OK;
+    fplt_status status = fplt_table_create(columns, 4, &out, error);
+    if (status)
+        return status;
+    for (int b = 0; b < FPLT_CALIBRATION_BINS; b++) {
+        const fplt_calibration_bin *bin = &evaluation->made.bin[b];
+        char range[32];
+        snprintf(range, sizeof range, "%.1f to %.1f", (double)b / FPLT_CALIBRATION_BINS,
+                 (b + 1.0) / FPLT_CALIBRATION_BINS);
+        fplt_table_text(out, range);
+        fplt_table_whole(out, (long long)bin->rows);
+        fplt_table_number(out, bin->predicted, 4);
+        fplt_table_number(out, bin->observed, 4);
+    }
+    puts("");
+    status = cli_print_table(out, 0, error);
+    fplt_table_destroy(out);
+    return status;
+}
+
+static fplt_status print(const struct evaluation *evaluation, int details, fplt_error *error)
+{
+    fplt_status status = print_sites(evaluation, error);
+    if (status || !details || !evaluation->made.classes)
+        return status;
+    if ((status = print_confusion(evaluation, error)) ||
+        (status = print_classes(evaluation, error)))
+        return status;
+    return print_calibration(evaluation, error);
+}
+
+/* JSON */
+
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *quality_json(const char *site, const fplt_quality *quality)
+{
+    json_t *made = json_pack("{s:s, s:I}", "site", site, "rows", (json_int_t)quality->rows);
+    for (size_t i = 0; i < MEASURES; i++)
+        json_object_set_new(made, measures[i].name, number(value_of(quality, i)));
+    return made;
+}
+
+static json_t *classes_json(const struct evaluation *evaluation)
+{
+    json_t *made = json_array();
+    for (uint32_t k = 0; k < evaluation->made.classes; k++) {
+        const fplt_class_quality *own = &evaluation->made.each[k];
+        json_array_append_new(made, json_pack("{s:s, s:I, s:o, s:o, s:o, s:o}", "class",
+                                              evaluation->info->class_names[k], "rows",
+                                              (json_int_t)own->rows, "precision",
+                                              number(own->precision), "recall", number(own->recall),
+                                              "f1", number(own->f1), "auc", number(own->auc)));
+    }
+    return made;
+}
+
+static json_t *confusion_json(const fplt_assessment *assessment)
+{
+    json_t *made = json_array();
+    for (uint32_t k = 0; k < assessment->classes; k++) {
+        json_t *line = json_array();
+        for (uint32_t j = 0; j < assessment->classes; j++)
+            json_array_append_new(
+                line, json_integer((json_int_t)assessment->confusion[k * assessment->classes + j]));
+        json_array_append_new(made, line);
+    }
+    return made;
+}
+
+static json_t *roc_json(const fplt_assessment *assessment)
+{
+    json_t *made = json_array();
+    for (size_t i = 0; i < assessment->roc_count; i++)
+        json_array_append_new(made, json_pack("{s:f, s:f, s:o}", "false_positive",
+                                              assessment->roc[i].false_positive, "true_positive",
+                                              assessment->roc[i].true_positive, "score",
+                                              number(assessment->roc[i].score)));
+    return made;
+}
+
+static json_t *calibration_json(const fplt_assessment *assessment)
+{
+    json_t *made = json_array();
+    for (int b = 0; assessment->calibrated && b < FPLT_CALIBRATION_BINS; b++)
+        json_array_append_new(made, json_pack("{s:I, s:o, s:o}", "rows",
+                                              (json_int_t)assessment->bin[b].rows, "predicted",
+                                              number(assessment->bin[b].predicted), "observed",
+                                              number(assessment->bin[b].observed)));
+    return made;
+}
+
+static fplt_status print_json(const struct evaluation *evaluation, fplt_error *error)
+{
+    const fplt_assessment *made = &evaluation->made;
+    json_t *sites = json_array();
+    char room[16];
+    for (uint32_t i = 0; i < fplt_dataset_agents(evaluation->dataset); i++)
+        json_array_append_new(sites, quality_json(site_name(evaluation, i, room, sizeof room),
+                                                  &evaluation->each[i]));
+    return cli_print_json(json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "all",
+                                    quality_json("all", &made->all), "sites", sites, "threshold",
+                                    number(made->threshold), "classes", classes_json(evaluation),
+                                    "confusion", confusion_json(made), "roc", roc_json(made),
+                                    "calibration", calibration_json(made)),
+                          error);
+}
+
+static fplt_status assess(cli_call *cli, const fplt_model *model, struct evaluation *evaluation,
+                          fplt_error *error)
+{
+    double threshold = fplt_settings_is_auto(cli->settings, "threshold")
+                           ? NAN
+                           : fplt_settings_real(cli->settings, "threshold");
+    evaluation->each = calloc(fplt_dataset_agents(evaluation->dataset), sizeof *evaluation->each);
+    if (!evaluation->each)
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the measures");
+    fplt_status status = fplt_model_assess(model, evaluation->dataset, threshold, evaluation->each,
+                                           &evaluation->made, error);
+    if (status)
+        return status;
+    return fplt_settings_switch(cli->settings, "json")
+               ? print_json(evaluation, error)
+               : print(evaluation, fplt_settings_switch(cli->settings, "details"), error);
+}
+
 static fplt_status run(cli_call *cli, fplt_error *error)
 {
+    struct evaluation evaluation = {.each = NULL};
     fplt_model *model = NULL;
     fplt_dataset *dataset = NULL;
-    fplt_quality *each = NULL, all;
     fplt_status status;
     if (!(status = fplt_model_read(cli->arguments[0], &model, error)) &&
-        !(status = cli_model_data(cli, model, 1, &dataset, error)) &&
-        !(status = fplt__alloc_into(&each, fplt_dataset_agents(dataset), sizeof *each,
-                                    "the measures", error)) &&
-        !(status = fplt_model_evaluate(model, dataset, each, &all, error)))
-        status = report(dataset, each, &all, fplt_settings_switch(cli->settings, "json"), error);
-    fplt__free(each);
+        !(status = cli_model_data(cli, model, 1, &dataset, error))) {
+        evaluation.dataset = dataset;
+        evaluation.info = fplt_model_see(model);
+        status = assess(cli, model, &evaluation, error);
+    }
+    fplt_assessment_clear(&evaluation.made);
+    free(evaluation.each);
     fplt_dataset_destroy(dataset);
     fplt_model_destroy(model);
     return status;
@@ -74,14 +305,19 @@ static fplt_status run(cli_call *cli, fplt_error *error)
 
 const cli_command cli_evaluate[] = {
     {.name = "evaluate",
-     .summary = "loss, accuracy, AUC, F1 or RMSE of a model, per site and in all",
+     .summary = "loss, accuracy, AUC, calibration or RMSE of a model, per site and in all",
      .arguments = "MODEL DATA...",
      .about =
          "Measures a model on labelled data. Columns are found by their names, and what was done "
          "to the rows in training is done to them here. Several files are one site each. loss "
-         "is the mean over the rows without the regulariser; F1 is that of the second class, "
-         "with more than two classes the mean over them.",
+         "is the mean over the rows without the regulariser. Precision, recall, F1 and AUC are "
+         "those of "
+         "the second class, with more than two classes the mean over them, each against the rest; "
+         "brier is the squared distance of the probabilities from what happened; deviance is that "
+         "of "
+         "counts, concordance Harrell's C over pairs of one site.",
      .examples = "fedplt evaluate fedplt-out/model.json hospitals.csv\n"
+                 "fedplt evaluate fedplt-out/model.json hospitals.csv --details --threshold 0.3\n"
                  "fedplt evaluate model.json test.csv --label b --json",
      .least = 2,
      .most = 1000000,

@@ -438,7 +438,8 @@ const cli_command cli_privacy[] = {
               "holds with the stated confidence; a claim below it is refuted, and the exit status "
               "is then 1. Not to refute proves nothing.",
      .examples =
-         "fedplt privacy audit --data hospitals.csv --label b --privacy.epsilon 2\n"
+         "fedplt privacy audit --data hospitals.csv --schema hospitals.schema.yaml "
+         "--privacy.epsilon 2\n"
          "fedplt privacy audit --privacy.epsilon 4 --rounds 30 --epochs 5 --canary features",
      .most = 1,
      .config = 1,

@@ -340,12 +340,13 @@ const cli_command cli_train[] = {
          "after the round; with --checkpoint the run can then go on with --resume and ends with "
          "the same bits. The parameters of another algorithm: fedplt train --algorithm NAME "
          "--help.",
-     .examples = "fedplt train\n"
-                 "fedplt train --data hospitals.csv --label b --eps 0.01 --tolerance 1e-12\n"
-                 "fedplt train examples/sparse.yaml --epochs 10 --out sparse\n"
-                 "fedplt train --solver sgd --batch 16 --epoch pass --rounds 200 --json\n"
-                 "fedplt train --rounds 100000 --tolerance 0 --checkpoint run.state\n"
-                 "fedplt train --data hospitals.csv --label b --privacy.epsilon 2",
+     .examples =
+         "fedplt train\n"
+         "fedplt train --data hospitals.csv --label b --eps 0.01 --tolerance 1e-12\n"
+         "fedplt train examples/sparse.yaml --epochs 10 --out sparse\n"
+         "fedplt train --solver sgd --batch 16 --epoch pass --rounds 200 --json\n"
+         "fedplt train --rounds 100000 --tolerance 0 --checkpoint run.state\n"
+         "fedplt train --data hospitals.csv --schema hospitals.schema.yaml --privacy.epsilon 2",
      .most = 1,
      .config = 1,
      .declare = declare,

@@ -59,6 +59,10 @@ FPLT_API fplt_status fplt_job_dataset(const fplt_settings *settings, uint32_t ru
 /* How to read files, as the settings have it (borrowed from them). */
 FPLT_API fplt_read_settings fplt_job_read(const fplt_settings *settings);
 
+/* The schema that the settings name, or that follows from `bounds`; NULL: none. Not kept. */
+FPLT_API fplt_status fplt_job_schema(const fplt_settings *settings, fplt_schema **schema,
+                                     fplt_error *error);
+
 /* Loss `auto` is decided by the task; strings are borrowed from the settings. */
 FPLT_API fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task task);
 FPLT_API fplt_status fplt_job_composite(const fplt_settings *settings, size_t dimension,
@@ -116,6 +120,8 @@ typedef struct fplt_job_source {
      * nothing may be chosen by looking at the data, and rows are shortened to `radius`. */
     int public_only;
     double radius;
+    int by_schema;  /* columns are scaled by their declared bounds */
+    int weigh_rows; /* every row counts alike, not every agent */
 } fplt_job_source;
 
 /* Everything; the settings must have all parts and outlive the job. With `start: model` the point is

@@ -105,9 +105,15 @@ typedef struct fplt_quality {
     size_t rows;
     double loss;     /* mean over the rows, without the regulariser */
     double accuracy; /* share of rows classified rightly */
-    double auc;      /* two classes: area under the ROC curve, ties count half */
-    double f1;       /* two classes: of the second class; more: mean over the classes */
-    double rmse;     /* regression */
+    /* Of the second of two classes; with more, the mean over the classes, each against the rest. */
+    double auc; /* area under the ROC curve, ties count half */
+    double f1;
+    double rmse; /* regression */
+    double precision, recall;
+    double brier;       /* squared distance of the probabilities from what happened */
+    double r2;          /* regression: share of the labels' variance that is explained */
+    double deviance;    /* poisson: mean over the rows */
+    double concordance; /* survival: Harrell's C over pairs of one agent */
 } fplt_quality;
 
 /* How a run was done and what came of it, beside its fplt_result. May grow at its end. */
@@ -127,6 +133,44 @@ typedef struct fplt_record {
  * rows. */
 FPLT_API fplt_status fplt_model_evaluate(const fplt_model *model, const fplt_dataset *dataset,
                                          fplt_quality *each, fplt_quality *all, fplt_error *error);
+
+/* A closer look at all rows together. */
+typedef struct fplt_class_quality {
+    uint64_t rows;
+    double precision, recall, f1, auc;
+} fplt_class_quality;
+
+/* Shares of the first class called wrongly and of the second called rightly, where rows with at least
+ * this score are called the second. */
+typedef struct fplt_roc_point {
+    double false_positive, true_positive, score;
+} fplt_roc_point;
+
+enum { FPLT_CALIBRATION_BINS = 10 };
+
+typedef struct fplt_calibration_bin {
+    uint64_t rows;
+    double predicted, observed; /* mean probability, and share of the second class; NaN: no rows */
+} fplt_calibration_bin;
+
+typedef struct fplt_assessment {
+    fplt_quality all;
+    double threshold;    /* on the probability of the second class; NaN: the most probable class */
+    uint32_t classes;    /* 0: none of what follows */
+    uint64_t *confusion; /* owned: classes x classes, actual ones down, predicted ones across */
+    fplt_class_quality *each; /* owned: one a class */
+    fplt_roc_point *roc;      /* owned: corners of the curve, two classes only */
+    size_t roc_count;
+    int calibrated; /* two classes with probabilities: the bins mean something */
+    fplt_calibration_bin bin[FPLT_CALIBRATION_BINS];
+} fplt_assessment;
+
+/* `each` (or NULL) has one entry an agent. A threshold that is not NaN decides between two classes. */
+FPLT_API fplt_status fplt_model_assess(const fplt_model *model, const fplt_dataset *dataset,
+                                       double threshold, fplt_quality *each,
+                                       fplt_assessment *assessment, fplt_error *error);
+/* Releases what the struct owns; a zeroed struct is legal. */
+FPLT_API void fplt_assessment_clear(fplt_assessment *assessment);
 
 #ifdef __cplusplus
 }

@@ -21,7 +21,7 @@
  *     ignore, id      not looked at
  *
  * missing: what an empty field, ? or NA becomes, and what is no finite number where one is wanted:
- * a constant, `neutral-row`, or `refused` (the default). other: the same for a value that is no
+ * a constant, `centre`, `neutral-row`, or `refused` (the default). other: the same for a value that is no
  * declared level or class. The neutral row is one and the same whatever stood there: numbers at
  * their centre, no level of any category, the first class or the middle of the label's bounds.
  *
@@ -74,6 +74,13 @@ FPLT_API fplt_status fplt_schema_accepts_all(const fplt_schema *schema, fplt_err
 FPLT_API fplt_status fplt_schema_draft(const char *const *paths, size_t count,
                                        const fplt_read_settings *read, char **text,
                                        fplt_error *error);
+
+/* The schema of data that are numbers only, without a file for it: every column of the first file but
+ * label and site is a number within `bounds` (LOW..HIGH), missing ones are in the middle (LIBSVM: 0),
+ * and read->labels says which labels there are; another label makes the neutral row. LIBSVM files need
+ * read->features. */
+FPLT_API fplt_status fplt_schema_flat(const char *path, const fplt_read_settings *read,
+                                      const char *bounds, fplt_schema **schema, fplt_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* Drafts of schemas, from files that may be looked at. */
+/* Drafts of schemas, from files that may be looked at, and schemas of numbers only. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -316,6 +316,151 @@ fplt_status fplt_schema_draft(const char *const *paths, size_t count,
     fplt__locale_leave(locale);
     if (!status)
         status = fplt__buffer_take(&out, text, error);
+    fplt__buffer_clear(&out);
+    return status;
+}
+
+/* ---- numbers only ---- */
+
+enum { MOST_PAIRS = 100, LONGEST_LABEL = 256 };
+
+/* "no=-1,yes=1": the keys of each value, in the order of the values. */
+struct labels {
+    char key[MOST_PAIRS][LONGEST_LABEL];
+    double value[MOST_PAIRS];
+    size_t count;
+};
+
+static fplt_status read_pairs(const char *text, struct labels *labels, fplt_error *error)
+{
+    labels->count = 0;
+    for (const char *c = text; *c; labels->count++) {
+        char value[64];
+        if (labels->count == MOST_PAIRS)
+            return fplt_error_set(error, FPLT_BAD_VALUE, "labels has more than %d pairs",
+                                  MOST_PAIRS);
+        c = fplt_pairs_next(c, labels->key[labels->count], LONGEST_LABEL, value, sizeof value);
+        if (fplt_parse_real(value, &labels->value[labels->count]))
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "labels: '%.60s' is not a pair such as "
+                                  "yes=1",
+                                  labels->key[labels->count]);
+    }
+    return FPLT_OK;
+}
+
+/* The least value above `last`; infinity: none. */
+static double next_value(const struct labels *labels, double last)
+{
+    double next = INFINITY;
+    for (size_t i = 0; i < labels->count; i++)
+        if (labels->value[i] > last)
+            next = fmin(next, labels->value[i]);
+    return next;
+}
+
+static void write_pairs(const struct labels *labels, fplt__buffer *out)
+{
+    const char *between = "classes: {";
+    for (double value = next_value(labels, -INFINITY); value < INFINITY;
+         value = next_value(labels, value)) {
+        int named = 0;
+        for (size_t i = 0; i < labels->count; i++) {
+            if (labels->value[i] != value)
+                continue;
+            if (!named) {
+                fplt__buffer_add(out, between);
+                write_word(out, fplt__span_of(labels->key[i]));
+            }
+            fplt__buffer_add(out, named ? ", " : ": [");
+            write_word(out, fplt__span_of(labels->key[i]));
+            named = 1;
+        }
+        fplt__buffer_add(out, "]");
+        between = ", ";
+    }
+    fplt__buffer_add(out, "}, missing: neutral-row, other: neutral-row}\n");
+}
+
+static fplt_status skip_row(void *context, const fplt__field *fields, size_t line,
+                            fplt_error *error)
+{
+    (void)context, (void)fields, (void)line, (void)error;
+    return FPLT_OK;
+}
+
+static fplt_status read_names(const char *path, struct draft *draft, fplt_error *error)
+{
+    char *text;
+    fplt__source source = {path, NULL, 0};
+    fplt__csv_visitor visitor = {see_columns, skip_row, draft};
+    fplt_status status = fplt__file_read(path, LARGEST_FILE, &text, &source.size, error);
+    if (status)
+        return status;
+    source.text = text;
+    status = fplt__csv_visit(&source, draft->read->no_header, &visitor, error);
+    fplt__free(text);
+    return status;
+}
+
+static fplt_status flat_csv(const char *path, const fplt_read_settings *read, const char *bounds,
+                            const struct labels *labels, fplt__buffer *out, fplt_error *error)
+{
+    struct draft draft = {.read = read};
+    fplt_status status = read_names(path, &draft, error);
+    fplt__buffer_format(out, "header: %s\ncolumns:\n", read->no_header ? "no" : "yes");
+    for (uint32_t i = 0; i < draft.names.count && !status; i++) {
+        fplt__buffer_add(out, "  ");
+        write_word(out, fplt__lookup_word(&draft.names, i));
+        if (is_named(&draft.names, i, read->label, "label")) {
+            fplt__buffer_add(out, ": {type: label, ");
+            write_pairs(labels, out);
+        } else if (is_named(&draft.names, i, read->site, "site"))
+            fplt__buffer_add(out, ": site\n");
+        else
+            fplt__buffer_format(out, ": {type: number, bounds: %s, missing: centre}\n", bounds);
+    }
+    draft_clear(&draft);
+    return status;
+}
+
+static fplt_status flat_libsvm(const fplt_read_settings *read, const char *bounds,
+                               const struct labels *labels, fplt__buffer *out, fplt_error *error)
+{
+    if (!read->features)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "bounds of a LIBSVM file need features: how many there are is not "
+                              "read from the records");
+    fplt__buffer_format(out,
+                        "format: libsvm\nfeatures: %zu\nentries: {bounds: %s, missing: centre, "
+                        "other: neutral-row}\nlabel: {",
+                        read->features, bounds);
+    write_pairs(labels, out);
+    return FPLT_OK;
+}
+
+fplt_status fplt_schema_flat(const char *path, const fplt_read_settings *read, const char *bounds,
+                             fplt_schema **schema, fplt_error *error)
+{
+    fplt__buffer out = {NULL, 0, 0, FPLT_OK};
+    const char *format;
+    struct labels *labels;
+    *schema = NULL;
+    if (!read->labels)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "bounds need labels, such as no=-1,yes=1: which classes there are is "
+                              "not read from the records");
+    fplt_status status = fplt__format_of(path, read, &format, error);
+    if (status || (status = fplt__alloc_into(&labels, 1, sizeof *labels, "labels", error)))
+        return status;
+    if (!(status = read_pairs(read->labels, labels, error)))
+        status = strcmp(format, "libsvm") == 0 ? flat_libsvm(read, bounds, labels, &out, error)
+                                               : flat_csv(path, read, bounds, labels, &out, error);
+    fplt__free(labels);
+    if (!status && (status = out.status))
+        fplt_error_set(error, status, "no memory for a schema");
+    if (!status)
+        status = fplt_schema_parse(out.text, out.length, "bounds", schema, error);
     fplt__buffer_clear(&out);
     return status;
 }

@@ -271,6 +271,10 @@ static fplt_status take_answer(const struct parser *parser, const fplt__yaml_nod
         *value = level;
         return status;
     }
+    if (scalar && strcmp(node->value, FPLT__ANSWER_CENTRE) == 0) {
+        *value = fmin(fmax(column->centre, column->low), column->high);
+        return FPLT_OK;
+    }
     if (!scalar || fplt_parse_real(node->value, value))
         return refuse(parser, node,
                       "is '%.40s', but it must be a number, " FPLT__ANSWER_NEUTRAL

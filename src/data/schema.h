@@ -60,6 +60,7 @@ struct fplt_schema {
 
 #define FPLT__ANSWER_REFUSED "refused"
 #define FPLT__ANSWER_NEUTRAL "neutral-row"
+#define FPLT__ANSWER_CENTRE  "centre" /* of a number: the same as its value */
 
 /* The level that a text means, compared as text, then as numbers; FPLT__NOWHERE: none. */
 uint32_t fplt__levels_find(const fplt__levels *levels, fplt__span text);

@@ -10,6 +10,10 @@ const fplt_setting fplt_read_table[] = {
      "format of the file; auto: by its name, then its content", 0, 0},
     {"schema", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "YAML file that declares the columns: types, bounds, levels, classes, missing values", 0, 0},
+    {"bounds", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "LOW..HIGH instead of a schema: all columns but label and site are numbers within; needs "
+     "labels",
+     0, 0},
     {"label", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "column of the label, name or number from 1; none: there are no labels", 0, 0},
     {"site", FPLT_TEXT, 0, NULL, 0, 0, NULL,

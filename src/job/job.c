@@ -197,31 +197,52 @@ static fplt_status split(const char *list, char ***items, size_t *count, fplt_er
     return FPLT_OK;
 }
 
-/* A schema says all of this by itself. */
-static fplt_status refuse_beside_schema(const fplt_settings *settings, fplt_error *error)
+/* A schema says all of this by itself, bounds say some of it. */
+static fplt_status refuse_beside(const fplt_settings *settings, const char *other,
+                                 fplt_error *error)
 {
-    static const char *const said[] = {"format",           "label",  "site",    "labels",
-                                       "features",         "header", "missing", "categories",
-                                       "drop-first-level", "task"};
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+    static const char *const said[] = {
+        "categories", "drop-first-level", "missing", "task",   "label", "site",
+        "labels",     "features",         "header",  "format", "bounds"};
+    size_t count = strcmp(other, "schema") == 0 ? sizeof said / sizeof *said : 4;
+    for (size_t i = 0; i < count; i++)
         if (fplt_settings_given(settings, said[i]))
             return fplt_error_set(error, FPLT_BAD_VALUE,
-                                  "%s: %s is given, but the schema says how data are read; leave "
-                                  "one of them out",
-                                  fplt_settings_origin(settings, said[i]), said[i]);
+                                  "%s: %s is given, but %s how data are read; leave one of them "
+                                  "out",
+                                  fplt_settings_origin(settings, said[i]), said[i],
+                                  count > 4 ? "the schema says" : "the bounds say");
     return FPLT_OK;
 }
 
 /* The schema of the settings, to be destroyed; NULL: none. */
-static fplt_status load_schema(const fplt_settings *settings, fplt_schema **schema,
-                               fplt_error *error)
+static fplt_status load_schema(const fplt_settings *settings, const char *path,
+                               fplt_schema **schema, fplt_error *error)
 {
-    const char *path = fplt_settings_text(settings, "schema");
+    const char *file = fplt_settings_text(settings, "schema");
+    const char *bounds = fplt_settings_text(settings, "bounds");
+    fplt_read_settings read = fplt_job_read(settings);
     *schema = NULL;
-    if (!path)
+    if (!file && !bounds)
         return FPLT_OK;
-    fplt_status status = refuse_beside_schema(settings, error);
-    return status ? status : fplt_schema_read(path, schema, error);
+    fplt_status status = refuse_beside(settings, file ? "schema" : "bounds", error);
+    if (status)
+        return status;
+    return file ? fplt_schema_read(file, schema, error)
+                : fplt_schema_flat(path, &read, bounds, schema, error);
+}
+
+fplt_status fplt_job_schema(const fplt_settings *settings, fplt_schema **schema, fplt_error *error)
+{
+    const char *data = fplt_settings_text(settings, "data");
+    char **items = NULL;
+    size_t count = 0;
+    *schema = NULL;
+    fplt_status status = data ? split(data, &items, &count, error) : FPLT_OK;
+    if (!status)
+        status = load_schema(settings, count ? items[0] : "", schema, error);
+    fplt__free(items);
+    return status;
 }
 
 static fplt_status read_files(const fplt_settings *settings, const char *const *paths, size_t count,
@@ -237,14 +258,16 @@ static fplt_status read_files(const fplt_settings *settings, const char *const *
                               "%s: generator is given, but data are read from a file; leave one of "
                               "them out",
                               fplt_settings_origin(settings, "generator"));
-    if (!read && (status = load_schema(settings, &schema, error)))
-        return status;
+    if (!paths) {
+        if ((status = split(fplt_settings_text(settings, "data"), &items, &count, error)))
+            return status;
+        paths = (const char *const *)items;
+    }
+    if (!read && count)
+        status = load_schema(settings, paths[0], &schema, error);
     own.schema = schema;
-    if (!paths)
-        status = split(fplt_settings_text(settings, "data"), &items, &count, error);
     if (!status)
-        status = fplt_dataset_read(paths ? paths : (const char *const *)items, count,
-                                   read ? read : &own, dataset, error);
+        status = fplt_dataset_read(paths, count, read ? read : &own, dataset, error);
     fplt__free(items);
     fplt_schema_destroy(schema);
     return status;
@@ -322,13 +345,13 @@ static fplt_status hold_out(const fplt_settings *settings, fplt_dataset **traini
 }
 
 /* Found on the training rows, done to both. */
-static fplt_status transform_both(const fplt_settings *settings, double radius,
+static fplt_status transform_both(const fplt_settings *settings, const fplt_job_source *source,
                                   fplt_dataset *training, fplt_dataset *held_out,
                                   fplt_transform *transform, fplt_error *error)
 {
     fplt_transform_settings wanted = fplt_transform_defaults();
-    wanted.standardise = fplt_settings_text(settings, "standardise");
-    wanted.radius = radius > 0 ? radius : fplt_settings_real(settings, "radius");
+    wanted.standardise = source->by_schema ? "schema" : fplt_settings_text(settings, "standardise");
+    wanted.radius = source->radius > 0 ? source->radius : fplt_settings_real(settings, "radius");
     fplt_status status = fplt_transform_fit(training, &wanted, transform, error);
     if (!status)
         status = fplt_transform_apply(transform, training, error);
@@ -348,7 +371,7 @@ static fplt_status build_data(const fplt_settings *settings, uint32_t run,
                              ? divide(settings, training, error)
                              : fplt_job_dataset(settings, run, NULL, 0, NULL, training, error);
     if (!status && !(status = hold_out(settings, training, held_out, error)))
-        status = transform_both(settings, source->radius, *training, *held_out, transform, error);
+        status = transform_both(settings, source, *training, *held_out, transform, error);
     if (status) {
         fplt_dataset_destroy(*training);
         fplt_dataset_destroy(*held_out);
@@ -555,6 +578,7 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     view->held_out = job->held_out;
     view->in_memory = source->dataset != NULL;
     view->cost = fplt_job_cost(settings, fplt_dataset_task(job->training));
+    view->cost.weigh_rows |= source->weigh_rows;
     status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
     return status;

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "promise/promise.h"
 #include "fedplt/noise.h"
+#include "fedplt/schema.h"
 #include "fedplt/steps.h"
 #include "base/machine.h"
 
@@ -48,11 +49,12 @@ static int is(const fplt_settings *settings, const char *name, const char *word)
     return text && strcmp(text, word) == 0;
 }
 
-/* Given, and not as the word auto. */
+/* Given, and not left to the program by the word auto. */
 static int is_given(const fplt_settings *settings, const char *name)
 {
-    return fplt_settings_find(settings, name) && fplt_settings_given(settings, name) &&
-           !fplt_settings_is_auto(settings, name);
+    const fplt_setting *row = fplt_settings_find(settings, name);
+    return row && fplt_settings_given(settings, name) &&
+           !(row->flags & FPLT_AUTO && fplt_settings_is_auto(settings, name));
 }
 
 int fplt_promise_wanted(const fplt_settings *settings)
@@ -74,7 +76,28 @@ static int wants_measures(const fplt_settings *settings, const char *name)
 
 static int wants_scaling(const fplt_settings *settings, const char *name)
 {
-    return !is(settings, name, "no");
+    return !is(settings, name, "no") && !is(settings, name, "schema");
+}
+
+static int wants_skew(const fplt_settings *settings, const char *name)
+{
+    return is(settings, name, "skewed");
+}
+
+static int wants_dropping(const fplt_settings *settings, const char *name)
+{
+    return is(settings, name, "drop");
+}
+
+static int wants_guessing(const fplt_settings *settings, const char *name)
+{
+    return is(settings, name, "auto");
+}
+
+static int wants_holdout(const fplt_settings *settings, const char *name)
+{
+    return fplt_settings_real(settings, name) > 0 &&
+           !fplt_settings_switch(settings, "privacy.diagnose");
 }
 
 static int wants_model(const fplt_settings *settings, const char *name)
@@ -99,8 +122,18 @@ static const struct conflict {
      "a loss without noise may not leave an agent; privacy.diagnose measures, and says that the "
      "output is then not private"},
     {"standardise", wants_scaling,
-     "the columns' own statistics tell of the records; scale the columns by known bounds "
-     "beforehand"},
+     "the columns' own statistics tell of the records; scale by declared bounds: standardise "
+     "schema"},
+    {"partition", wants_skew,
+     "it looks at the labels, so that one record would move others between agents; divide "
+     "contiguous or shuffled"},
+    {"missing", wants_dropping,
+     "how many rows there are would tell of a record; declare a constant in a schema"},
+    {"categories", wants_guessing,
+     "which levels there are would be read from the records; declare them in a schema"},
+    {"holdout", wants_holdout,
+     "a measure of the rows held out would be without noise; privacy.diagnose shows it, and says "
+     "that the output is then not private"},
     {"start", wants_model,
      "nothing is known of what the starting model was trained on; start from zero"},
     {"uncoordinated", NULL, "all agents need the same training for one promise"},
@@ -176,12 +209,30 @@ static fplt_status check_solver(const fplt_settings *settings, fplt_error *error
     return FPLT_UNSUPPORTED;
 }
 
+/* With given data everything that shapes the model is declared. */
+static fplt_status check_declared(const fplt_settings *settings, const fplt_schema *schema,
+                                  fplt_error *error)
+{
+    const char *data = fplt_settings_text(settings, "data");
+    char first[200];
+    if (schema)
+        return fplt_schema_accepts_all(schema, error);
+    if (!data)
+        return FPLT_OK;
+    fplt_list_next(data, first, sizeof first);
+    return fplt_error_set(error, FPLT_UNSUPPORTED,
+                          "%s: with privacy, columns, bounds and classes are declared and not read "
+                          "from the records; give schema (fedplt data schema %s drafts one), or "
+                          "bounds and labels where all columns are numbers",
+                          fplt_settings_origin(settings, "data"), first);
+}
+
 /* The bound on the norm of a row. */
 static fplt_status find_rows(const fplt_settings *settings, double *rows, fplt_error *error)
 {
     double radius = is_given(settings, "radius") ? fplt_settings_real(settings, "radius") : 0;
     int declared = fplt_settings_given(settings, "privacy.rows");
-    *rows = declared ? fplt_settings_real(settings, "privacy.rows") : radius > 0 ? radius : 1;
+    *rows = declared ? fplt_settings_real(settings, "privacy.rows") : radius > 0 ? radius : *rows;
     if (declared && radius > 0 && radius != *rows)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: radius is %g and privacy.rows %g, but both are the bound on the "
@@ -204,20 +255,35 @@ static fplt_status check_source(const fplt_job_source *source, fplt_error *error
                 : FPLT_OK;
 }
 
+/* What a promise sets where the settings do not say. */
+static fplt_status prepare(const fplt_settings *settings, const fplt_schema *schema,
+                           fplt_job_source *source, fplt_error *error)
+{
+    fplt_status status;
+    if ((status = check_source(source, error)) || (status = refuse_conflicts(settings, error)) ||
+        (status = check_solver(settings, error)) ||
+        (status = check_declared(settings, schema, error)))
+        return status;
+    source->public_only = 1;
+    source->by_schema = schema && !is_given(settings, "standardise");
+    source->weigh_rows = !is_given(settings, "weights");
+    if (!is_given(settings, "solver"))
+        source->solver = fplt_solver_find("noisy");
+    source->radius = 1;
+    return find_rows(settings, &source->radius, error);
+}
+
 fplt_status fplt_promise_prepare(const fplt_settings *settings, fplt_job_source *source,
                                  fplt_error *error)
 {
+    fplt_schema *schema = NULL;
     fplt_status status = check_section(settings, error);
     if (status || !fplt_promise_wanted(settings))
         return status;
-    if ((status = check_source(source, error)) || (status = refuse_conflicts(settings, error)) ||
-        (status = check_solver(settings, error)) ||
-        (status = find_rows(settings, &source->radius, error)))
-        return status;
-    source->public_only = 1;
-    if (!is_given(settings, "solver"))
-        source->solver = fplt_solver_find("noisy");
-    return FPLT_OK;
+    if (!(status = fplt_job_schema(settings, &schema, error)))
+        status = prepare(settings, schema, source, error);
+    fplt_schema_destroy(schema);
+    return status;
 }
 
 /* ---- noise ---- */

@@ -414,9 +414,9 @@ def predictions_agree_with_training(place):
               "--quiet", "--pictures", "no")
     model = place.json("fedplt-out/model.json")
     trained = model["training"]["model"]["accuracy"]
-    rows = json.loads(place.run("evaluate", "fedplt-out/model.json", "d.csv", "--json").stdout)
-    assert [row["rows"] for row in rows] == [80] * 5 + [400]
-    assert rows[-1]["accuracy"] == trained and 0.6 < trained < 1
+    found = json.loads(place.run("evaluate", "fedplt-out/model.json", "d.csv", "--json").stdout)
+    assert [site["rows"] for site in found["sites"]] == [80] * 5 and found["all"]["rows"] == 400
+    assert found["all"]["accuracy"] == trained and 0.6 < trained < 1
     predicted = list(csv.DictReader(io.StringIO(
         place.run("predict", "fedplt-out/model.json", "d.csv").stdout)))
     truth = list(csv.DictReader(open(place.folder / "d.csv")))
@@ -475,8 +475,10 @@ def regression_round_trip(place):
     text = place.run("train", "--data", "d.csv", "--task", "regression", "--holdout", "0.2",
                      "--pictures", "no").stdout
     assert "held-out RMSE" in text and "accuracy" not in text
-    rows = json.loads(place.run("evaluate", "fedplt-out/model.json", "d.csv", "--json").stdout)
-    assert set(rows[0]) == {"site", "rows", "loss", "rmse"}
+    found = json.loads(place.run("evaluate", "fedplt-out/model.json", "d.csv", "--json").stdout)
+    assert {name for name, value in found["all"].items() if value is not None} == {
+        "site", "rows", "loss", "rmse", "r2"} and found["confusion"] == found["roc"] == []
+    rows = [*found["sites"], found["all"]]
     predicted = list(csv.DictReader(io.StringIO(
         place.run("predict", "fedplt-out/model.json", "d.csv").stdout)))
     truth = [float(row["label"]) for row in csv.DictReader(open(place.folder / "d.csv"))]

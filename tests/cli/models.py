@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Models as other programs see them: `fedplt export` beside `fedplt predict`. Speaks TAP.
+"""Models as other programs see them: `fedplt export` beside `fedplt predict`, `fedplt evaluate` beside
+scikit-learn. Speaks TAP.
 
 usage: tests/cli/models.py PROGRAM
 
@@ -21,6 +22,11 @@ try:
     import onnx.numpy_helper
 except ImportError:
     onnx = None
+
+try:
+    import sklearn.metrics as metrics
+except ImportError:
+    metrics = None
 
 PROGRAM = os.path.abspath(sys.argv[1])
 CASES = []
@@ -170,6 +176,90 @@ def coefficients_in_own_units(folder):
         assert abs(1 / (1 + np.exp(-score)) - float(predicted[i])) < 1e-12
 
 
+def evaluation(folder, *more):
+    run(folder, "predict", "out/model.json", "d.csv", "--out", "p.csv")
+    found = json.loads(run(folder, "evaluate", "out/model.json", "d.csv", "--json", *more).stdout)
+    return columns(folder / "d.csv"), columns(folder / "p.csv"), found
+
+
+def near(name, mine, theirs):
+    assert abs(mine - theirs) < 1e-12 * (1 + abs(theirs)), f"{name}: {mine} is not {theirs}"
+
+
+@case
+def two_classes_are_measured(folder):
+    run(folder, "data", "generate", "d.csv", "--agents", "3", "--features", "4", "--rows", "70")
+    run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--eps", "0.1")
+    for threshold in (None, 0.3):
+        more = [] if threshold is None else ["--threshold", str(threshold)]
+        table, predicted, found = evaluation(folder, *more)
+        actual = np.array([float(v) > 0 for v in table["label"]])
+        p = np.array([float(v) for v in predicted["probability:1"]])
+        called = p > (0.5 if threshold is None else threshold)
+        every = found["all"]
+        near("loss", every["loss"], metrics.log_loss(actual, p))
+        near("accuracy", every["accuracy"], metrics.accuracy_score(actual, called))
+        near("auc", every["auc"], metrics.roc_auc_score(actual, p))
+        near("f1", every["f1"], metrics.f1_score(actual, called))
+        near("precision", every["precision"], metrics.precision_score(actual, called))
+        near("recall", every["recall"], metrics.recall_score(actual, called))
+        near("brier", every["brier"], metrics.brier_score_loss(actual, p))
+        assert found["confusion"] == metrics.confusion_matrix(actual, called).tolist()
+        false, true, _ = metrics.roc_curve(actual, p, drop_intermediate=False)
+        assert np.allclose([point["false_positive"] for point in found["roc"]], false, atol=1e-14)
+        assert np.allclose([point["true_positive"] for point in found["roc"]], true, atol=1e-14)
+        bins = [b for b in found["calibration"] if b["rows"]]
+        assert sum(b["rows"] for b in bins) == len(p)
+        for b in bins:
+            place = np.floor(b["predicted"] * 10)
+            inside = np.minimum(np.floor(p * 10), 9) == min(place, 9)
+            near("observed", b["observed"], actual[inside].mean())
+        site = np.array(table["site"]) == found["sites"][1]["site"]
+        near("auc of a site", found["sites"][1]["auc"], metrics.roc_auc_score(actual[site], p[site]))
+
+
+@case
+def several_classes_are_measured(folder):
+    run(folder, "data", "generate", "d.csv", "--generator", "planted", "--task", "classes",
+        "--classes", "4", "--agents", "2", "--features", "5", "--rows", "90", "--noise", "3")
+    run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--eps", "0.01")
+    table, predicted, found = evaluation(folder)
+    actual = np.array([int(float(v)) for v in table["label"]])
+    called = np.array([int(float(v)) for v in predicted["label"]])
+    p = np.array([[float(v) for v in predicted[f"probability:{k}"]] for k in range(4)]).T
+    every = found["all"]
+    near("loss", every["loss"], metrics.log_loss(actual, p))
+    near("accuracy", every["accuracy"], metrics.accuracy_score(actual, called))
+    near("auc", every["auc"], metrics.roc_auc_score(actual, p, multi_class="ovr"))
+    near("f1", every["f1"], metrics.f1_score(actual, called, average="macro"))
+    near("brier", every["brier"], ((p - np.eye(4)[actual]) ** 2).sum(axis=1).mean())
+    assert found["confusion"] == metrics.confusion_matrix(actual, called).tolist()
+    each = metrics.precision_recall_fscore_support(actual, called)
+    for k in range(4):
+        near("precision", found["classes"][k]["precision"], each[0][k])
+        near("recall", found["classes"][k]["recall"], each[1][k])
+        assert found["classes"][k]["rows"] == each[3][k]
+
+
+@case
+def numbers_are_measured(folder):
+    generator = np.random.default_rng(2)
+    rows = generator.normal(size=(90, 2))
+    counts = generator.poisson(np.exp(rows @ [0.5, -0.2]))
+    with open(folder / "d.csv", "w") as file:
+        file.write("site,label,a,b\n")
+        for i, (row, count) in enumerate(zip(rows, counts)):
+            file.write(f"{i % 2},{count}," + ",".join(map(repr, map(float, row))) + "\n")
+    run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--task",
+        "regression", "--loss", "poisson", "--eps", "0.001")
+    table, predicted, found = evaluation(folder)
+    actual = np.array([float(v) for v in table["label"]])
+    value = np.array([float(v) for v in predicted["value"]])
+    near("rmse", found["all"]["rmse"], metrics.mean_squared_error(actual, value) ** 0.5)
+    near("r2", found["all"]["r2"], metrics.r2_score(actual, value))
+    near("deviance", found["all"]["deviance"], metrics.mean_poisson_deviance(actual, value))
+
+
 @case
 def bad_requests_are_answered(folder):
     run(folder, "data", "generate", "d.csv", "--agents", "2")
@@ -187,17 +277,26 @@ def main():
     failed = 0
     for number, function in enumerate(CASES, 1):
         name = function.__name__.replace("_", " ")
-        if onnx is None and "compare" in function.__code__.co_names:
-            print(f"ok {number} - {name} # SKIP python3-onnx is not installed")
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                function(pathlib.Path(folder))
-                print(f"ok {number} - {name}")
-            except Exception as problem:  # a broken case must not hide the others
-                failed += 1
-                print(f"not ok {number} - {name}\n# {problem!r}")
+        for package, module in (("onnx", onnx), ("sklearn", metrics)):
+            used = {"onnx": "compare", "sklearn": "metrics"}[package]
+            if module is None and used in function.__code__.co_names:
+                print(f"ok {number} - {name} # SKIP python3-{package} is not installed")
+                break
+        else:
+            failed += attempt(number, name, function)
     return 1 if failed else 0
+
+
+def attempt(number, name, function):
+    """1 where it fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            function(pathlib.Path(folder))
+            print(f"ok {number} - {name}")
+            return 0
+        except Exception as problem:  # a broken case must not hide the others
+            print(f"not ok {number} - {name}\n# {problem!r}")
+            return 1
 
 
 sys.exit(main())

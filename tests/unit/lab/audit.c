@@ -183,6 +183,35 @@ static void planted_mistakes_are_found(void **state)
     assert_false(is_refuted("features", 1, 0, 0, "epochs", "1", &result));
 }
 
+/* Where there is nothing to see, a discriminant over 90 coordinates still tells apart the 200 runs a
+ * side that it was fitted on (about 2 sqrt(90 / 200) = 1.3); judged on the others it finds nothing. */
+static void the_half_that_fits_does_not_judge(void **state)
+{
+    (void)state;
+    static struct plants plants;
+    struct fixture fixture = make("rounds", "30");
+    struct fplt__audit_hook hook = {.source = source, .begin = begin, .context = &plants};
+    plants.scale = 1e6;
+    plants.period = 0;
+    fplt_audit_result result = audit(&fixture, "label", 400, &hook);
+    for (size_t i = 0; i < FPLT_AUDIT_TESTS; i++) {
+        const fplt_audit_test *test = &result.test[i];
+        uint64_t positives = 0, negatives = 0;
+        assert_false(test->left_out || test->refuted);
+        assert_int_equal(test->count, 200);
+        for (size_t k = 0; k < test->count; k++) {
+            positives += test->without[k] > test->threshold;
+            negatives += !(test->with[k] > test->threshold);
+        }
+        assert_int_equal(test->trials.false_positives, positives);
+        assert_int_equal(test->trials.false_negatives, negatives);
+        assert_true(test->trials.positives == 200 && test->trials.negatives == 200);
+        assert_true(test->estimate < 0.5);
+    }
+    fplt_audit_clear(&result);
+    release(&fixture);
+}
+
 static void discriminant_is_fishers(void **state)
 {
     (void)state;
@@ -240,9 +269,12 @@ static void refuses_and_stops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(discriminant_is_fishers),     cmocka_unit_test(right_claim_stands),
-        cmocka_unit_test(secure_noise_is_audited_too), cmocka_unit_test(planted_mistakes_are_found),
+        cmocka_unit_test(discriminant_is_fishers),
+        cmocka_unit_test(right_claim_stands),
+        cmocka_unit_test(secure_noise_is_audited_too),
+        cmocka_unit_test(planted_mistakes_are_found),
         cmocka_unit_test(refuses_and_stops),
+        cmocka_unit_test(the_half_that_fits_does_not_judge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,82 +1,12 @@
 /* Private jobs: refusals, calibration against the formula written out, parameters that do not
  * depend on the records, noise, bounds, certificates. */
-#include "testing.h"
+#include "promise/fixture.h"
 
 #include <jansson.h>
 
 #include "failing.h"
 #include "fedplt/certificate.h"
 #include "fedplt/noise.h"
-#include "fedplt/promise.h"
-
-typedef const char *const pairs[][2];
-
-static fplt_settings *settings_for(const char *algorithm)
-{
-    fplt_error error;
-    fplt_settings *settings;
-    assert_ok(fplt_settings_create(&settings, &error), error);
-    assert_ok(fplt_job_declare(settings, FPLT_JOB_ALL, algorithm, &error), error);
-    assert_ok(fplt_settings_add(settings, "privacy", fplt_promise_table, &error), error);
-    return settings;
-}
-
-static void set(fplt_settings *settings, const char *name, const char *value)
-{
-    fplt_error error;
-    assert_ok(fplt_settings_set(settings, name, value, "test", &error), error);
-}
-
-/* A small private job: 4 agents, 3 features, 40 rows. */
-struct fixture {
-    fplt_settings *settings;
-    fplt_job *job;
-    fplt_promise *plan;
-    const fplt_promise_view *view;
-};
-
-static void set_small(fplt_settings *settings)
-{
-    set(settings, "agents", "4");
-    set(settings, "features", "3");
-    set(settings, "rows", "40");
-}
-
-static fplt_status try_plan(fplt_settings *settings, struct fixture *fixture, fplt_error *error)
-{
-    fplt_status status;
-    fplt_job_source source = {.dataset = NULL};
-    *fixture = (struct fixture){.settings = settings};
-    if ((status = fplt_promise_prepare(settings, &source, error)) ||
-        (status = fplt_job_create_from(settings, 0, &source, &fixture->job, error)) ||
-        (status = fplt_promise_create(settings, fixture->job, &fixture->plan, error)))
-        return status;
-    fixture->view = fplt_promise_see(fixture->plan);
-    return FPLT_OK;
-}
-
-static void release(struct fixture *fixture)
-{
-    fplt_job_destroy(fixture->job);
-    fplt_promise_destroy(fixture->plan);
-    fplt_settings_destroy(fixture->settings);
-}
-
-static struct fixture make(const char *algorithm, const char *const (*given)[2], size_t count)
-{
-    fplt_error error;
-    struct fixture fixture;
-    fplt_settings *settings = settings_for(algorithm);
-    set_small(settings);
-    for (size_t i = 0; i < count; i++)
-        set(settings, given[i][0], given[i][1]);
-    assert_ok(try_plan(settings, &fixture, &error), error);
-    return fixture;
-}
-
-#define MAKE(algorithm, ...)                               \
-    make(algorithm, (const char *const[][2]){__VA_ARGS__}, \
-         sizeof((const char *const[][2]){__VA_ARGS__}) / (2 * sizeof(char *)))
 
 static const struct refusal {
     const char *algorithm, *name, *value, *says;
@@ -543,6 +473,65 @@ static void certificate_holds_until_touched(void **state)
     release(&fixture);
 }
 
+static void put(json_t *object, const char *name, double value)
+{
+    json_object_set_new(object, name, isfinite(value) ? json_real(value) : json_null());
+}
+
+/* The document with every loss as `view` and `rounds` an agent give it: consistent in itself. */
+static void restate(json_t *root, const fplt_promise_view *view, uint64_t rounds)
+{
+    json_t *promise = json_object_get(root, "promise"), *entry;
+    fplt_privacy_claim claim;
+    fplt_error error;
+    double epsilon;
+    size_t i;
+    json_array_foreach(json_object_get(root, "agents"), i, entry)
+    {
+        assert_ok(fplt_promise_claim(view, (uint32_t)i, rounds, &claim, &epsilon, &error), error);
+        json_object_set_new(entry, "rounds_charged", json_integer((json_int_t)rounds));
+        put(entry, "gdp_mu", claim.gdp_mu);
+        put(entry, "epsilon", epsilon);
+    }
+    uint64_t promised = view->mechanism.rounds;
+    assert_ok(fplt_promise_claim(view, view->worst, promised, &claim, &epsilon, &error), error);
+    put(promise, "gdp_mu", claim.gdp_mu);
+    put(promise, "epsilon", epsilon);
+    put(promise, "renyi_rate", claim.renyi_rate);
+    put(promise, "mu_step", claim.mu_step);
+    put(promise, "mu_round", claim.mu_round);
+    put(promise, "order", fplt_privacy_order(&claim, FPLT_CONVERT_BEST, view->delta));
+    json_object_set_new(promise, "conversion", json_string(claim.is_gaussian ? "exact" : "tight"));
+    json_object_set_new(json_object_get(root, "mechanism"), "lattice_noise",
+                        json_boolean(view->mechanism.lattice));
+}
+
+/* Whose numbers all follow from each other, and yet promise too little. */
+static void consistent_forgeries_are_found(void **state)
+{
+    (void)state;
+    struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "6"}, {"epochs", "3"});
+    char *text = certify(&fixture), failure[512];
+    static const struct {
+        uint64_t rounds;
+        int lattice, holds;
+    } cases[] = {{6, 1, 1}, {5, 1, 1}, {7, 1, 0}, {6, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fplt_promise_view view = *fixture.view;
+        json_t *root = json_loads(text, 0, NULL);
+        int good;
+        view.mechanism.lattice = cases[i].lattice;
+        restate(root, &view, cases[i].rounds);
+        holds(root, &good, failure);
+        if (good != cases[i].holds)
+            fail_msg("%llu rounds charged, lattice %d: %s", (unsigned long long)cases[i].rounds,
+                     cases[i].lattice, good ? "nothing is found" : failure);
+        json_decref(root);
+    }
+    fplt_free(text);
+    release(&fixture);
+}
+
 static void certificate_words_matter(void **state)
 {
     (void)state;
@@ -656,6 +645,7 @@ int main(void)
         cmocka_unit_test(accelerated_steps_are_charged_one_by_one),
         cmocka_unit_test(final_model_needs_less_noise),
         cmocka_unit_test(certificate_holds_until_touched),
+        cmocka_unit_test(consistent_forgeries_are_found),
         cmocka_unit_test(certificate_words_matter),
         cmocka_unit_test(seeded_certificate_says_so),
         cmocka_unit_test(survives_without_memory),

@@ -1,0 +1,37 @@
+/* How well predictions fit what happened: functions of arrays. */
+#ifndef FPLT_REPORT_QUALITY_H
+#define FPLT_REPORT_QUALITY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fedplt/status.h"
+
+/* A score, and whether its row is of the class in question. */
+typedef struct fplt__ranked {
+    double score;
+    int positive;
+} fplt__ranked;
+
+/* Area under the ROC curve, ties count half; sorts the rows. NaN without both kinds. */
+double fplt__area(fplt__ranked *rows, size_t count);
+
+/* Shares of a class, each NaN where it divides by nothing: rightly said of those said, rightly said of
+ * those that are, and their harmonic mean 2 right/(said + are). */
+typedef struct fplt__hit_rates {
+    double precision, recall, f1;
+} fplt__hit_rates;
+
+/* Of class number `class` from a table of counts, actual classes down, predicted ones across. */
+fplt__hit_rates fplt__rates_of(const uint64_t *confusion, uint32_t classes, uint32_t class);
+
+/* Harrell's C: of the pairs of which one is known to have had its event first, the share in which that
+ * one has the higher score, ties of scores count half. `time` is negative where it is censored.
+ * Adds to `right` and `pairs`, so that strata can be summed. */
+fplt_status fplt__concordance(const double *score, const double *time, size_t count, double *right,
+                              double *pairs, fplt_error *error);
+
+/* Mean deviance of counts with expected values: 2 (y log(y/mu) - (y - mu)). */
+double fplt__poisson_deviance(const double *count, const double *expected, size_t rows);
+
+#endif

@@ -1,0 +1,302 @@
+/* What a promise must not get wrong, against the definitions written out: the agent that has least
+ * protection, the curvature that rows' weights make, who may use the bound for a final model, what
+ * the lattice costs, and the error that the plan expects. */
+#include "promise/fixture.h"
+
+#include "fedplt/noise.h"
+
+enum { AGENTS = 4 };
+
+/* How much f_i counts: 1, or q_i over the mean of all q. */
+static double weight_of(const fplt_promise_view *view, uint32_t agent)
+{
+    double total = 0;
+    for (uint32_t i = 0; i < view->agents; i++)
+        total += (double)view->records[i];
+    return view->weigh_rows ? (double)view->records[agent] * view->agents / total : 1;
+}
+
+/* [Theorem T] on the lattice for agent i after all rounds. */
+static double mu_of(const fplt_promise_view *view, uint32_t agent)
+{
+    const fplt_privacy_mechanism *m = &view->mechanism;
+    double low = m->strong_convexity + m->inverse_rho, high = m->smoothness + m->inverse_rho;
+    double c = fmax(fabs(1 - m->step * low), fabs(1 - m->step * high)), sum = 0, squares = 0;
+    double gap =
+        view->constants.sensitivity * weight_of(view, agent) / (double)view->records[agent];
+    for (uint64_t l = 0; l < m->epochs; l++) {
+        sum += pow(c, (double)l);
+        squares += pow(c, 2 * (double)l);
+    }
+    double deviation = sqrt(2 * m->step) * m->noise_tau;
+    double shift = m->step * gap + 3 * deviation / FPLT_NOISE_SCALE * sqrt((double)m->dimension);
+    return shift / deviation * sum / sqrt(squares) * sqrt((double)m->rounds);
+}
+
+/* epsilon of a Renyi rate D at delta: the least over the orders of a fine grid. */
+static double epsilon_of(double mu, double delta)
+{
+    double least = HUGE_VAL;
+    for (double order = 1.0005; order < 2000; order *= 1.0005)
+        least = fmin(least, order * mu * mu / 2 + log1p(-1 / order) -
+                                (log(delta) + log(order)) / (order - 1));
+    return fmax(0, least);
+}
+
+/* Nobody is promised less than what is asked for, and the agent with the largest loss has it. */
+static void the_promise_is_that_of_the_worst_agent(void **state)
+{
+    (void)state;
+    for (int rows = 0; rows < 2; rows++) {
+        struct fixture fixture =
+            MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "9"}, {"epochs", "4"},
+                 {"unequal", "0.95"}, {"weights", rows ? "rows" : "agents"}, {"seed", "7"});
+        const fplt_promise_view *view = fixture.view;
+        double largest = 0, least = HUGE_VAL;
+        for (uint32_t i = 0; i < AGENTS; i++) {
+            fplt_privacy_claim claim;
+            fplt_error error;
+            double epsilon, mu = mu_of(view, i);
+            largest = fmax(largest, mu);
+            least = fmin(least, mu);
+            assert_ok(fplt_promise_claim(view, i, 9, &claim, &epsilon, &error), error);
+            assert_close(claim.gdp_mu, mu, 1e-11);
+            assert_close(epsilon, epsilon_of(mu, 1e-5), 1e-5);
+            assert_true(epsilon <= 2);
+        }
+        if (!rows)
+            assert_true(largest > 1.3 * least);
+        assert_close(view->claim.gdp_mu, largest, 1e-11);
+        assert_close(mu_of(view, view->worst), largest, 1e-11);
+        assert_true(view->promised > 2 * (1 - 1e-6) && view->promised <= 2);
+        release(&fixture);
+    }
+}
+
+/* f_i = weight_i (loss + regulariser): bounds for all of them, and for what the data have. */
+static void curvature_knows_the_weights(void **state)
+{
+    (void)state;
+    static const char *const regularisers[] = {"ridge", "nonconvex"};
+    for (int rows = 0; rows < 2; rows++)
+        for (int r = 0; r < 2; r++) {
+            struct fixture fixture =
+                MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "3"}, {"epochs", "2"},
+                     {"unequal", "0.95"}, {"weights", rows ? "rows" : "agents"},
+                     {"regulariser", regularisers[r]}, {"eps", "0.2"}, {"privacy.rows", "3"},
+                     {"seed", "7"});
+            const fplt_promise_view *view = fixture.view;
+            double least = HUGE_VAL, most = 0;
+            for (uint32_t i = 0; i < AGENTS; i++) {
+                least = fmin(least, weight_of(view, i));
+                most = fmax(most, weight_of(view, i));
+            }
+            assert_true(rows ? most > 1.1 && least < 0.9 : most == 1 && least == 1);
+            assert_close(view->curvature.lowest, r ? -0.1 * most : 0.2 * least, 1e-12);
+            assert_close(view->curvature.highest, most * (9 / 4.0 + (r ? 0.4 : 0.2)), 1e-12);
+            assert_true(view->mechanism.strong_convexity == view->curvature.lowest);
+            assert_true(view->mechanism.smoothness == view->curvature.highest);
+            for (uint32_t i = 0; i < AGENTS; i++) {
+                fplt_curvature own;
+                fplt_error error;
+                assert_ok(fplt_objective_curvature(fplt_job_see(fixture.job)->objective, i, 1, &own,
+                                                   &error),
+                          error);
+                assert_true(own.lowest >= view->curvature.lowest - 1e-12);
+                assert_true(own.highest <= view->curvature.highest + 1e-12);
+            }
+            release(&fixture);
+        }
+}
+
+/* [Theorem F] needs all agents in every round, and Fed-PLT's own recursion. */
+static void the_bound_for_a_final_model_needs_full_participation(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *algorithm, *participation;
+        int applies;
+    } cases[] = {{"fed-plt", "all", 1}, {"fed-plt", "bernoulli", 0}, {"fedavg", "all", 0}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        double tau[2], mu[2];
+        for (int final = 0; final < 2; final++) {
+            struct fixture fixture =
+                MAKE(cases[k].algorithm, {"algorithm", cases[k].algorithm},
+                     {"privacy.epsilon", "1"}, {"rounds", "200"}, {"epochs", "5"},
+                     {"privacy.threat", final ? "final-x" : "transcript"}, {"gamma", "0.3"},
+                     {"participation", cases[k].participation});
+            tau[final] = fixture.view->mechanism.noise_tau;
+            mu[final] = mu_of(fixture.view, fixture.view->worst);
+            if (!final || !cases[k].applies)
+                assert_close(fixture.view->claim.gdp_mu, mu[final], 1e-11);
+            release(&fixture);
+        }
+        if (cases[k].applies)
+            assert_true(tau[1] < tau[0] / 2);
+        else
+            assert_close(tau[1], tau[0], 1e-6);
+    }
+}
+
+/* ---- the error that a plan expects ---- */
+
+enum { CROWD = 5, STATE = 2 * CROWD };
+
+/* Mean and covariance of all x_i and z_i, one coordinate, relative to a minimiser at 1. */
+struct crowd {
+    double mean[STATE], covariance[STATE][STATE];
+};
+
+/* s <- matrix s + shift. */
+static void apply(struct crowd *crowd, double matrix[STATE][STATE], double shift)
+{
+    static double half[STATE][STATE];
+    double mean[STATE] = {0};
+    for (int i = 0; i < STATE; i++)
+        for (int j = 0; j < STATE; j++) {
+            mean[i] += matrix[i][j] * crowd->mean[j];
+            half[i][j] = 0;
+            for (int k = 0; k < STATE; k++)
+                half[i][j] += matrix[i][k] * crowd->covariance[k][j];
+        }
+    for (int i = 0; i < STATE; i++) {
+        crowd->mean[i] = mean[i] + (i < CROWD ? shift : 0);
+        for (int j = 0; j < STATE; j++) {
+            crowd->covariance[i][j] = 0;
+            for (int k = 0; k < STATE; k++)
+                crowd->covariance[i][j] += half[i][k] * matrix[j][k];
+        }
+    }
+}
+
+/* One local step of every agent: x_i <- x_i - gamma (curve (x_i - 1) + pull (x_i - v_i)) + noise,
+ * v_i = 2 mean z - z_i for a splitting, mean z otherwise. */
+static void step_all(struct crowd *crowd, const fplt_privacy_mechanism *m, double curve, int splits)
+{
+    double matrix[STATE][STATE] = {{0}}, gamma = m->step, pull = m->inverse_rho;
+    for (int i = 0; i < CROWD; i++) {
+        matrix[i][i] = 1 - gamma * (curve + pull);
+        matrix[CROWD + i][CROWD + i] = 1;
+        for (int j = 0; j < CROWD; j++)
+            matrix[i][CROWD + j] = gamma * pull * (splits ? 2.0 : 1.0) / CROWD;
+        if (splits)
+            matrix[i][CROWD + i] -= gamma * pull;
+    }
+    apply(crowd, matrix, gamma * curve);
+    for (int i = 0; i < CROWD; i++)
+        crowd->covariance[i][i] += 2 * gamma * m->noise_tau * m->noise_tau;
+}
+
+/* z_i <- z_i + 2 (x_i - mean z); without splitting x_i = z_i = mean x. */
+static void close_round(struct crowd *crowd, int splits)
+{
+    double matrix[STATE][STATE] = {{0}};
+    for (int i = 0; i < CROWD; i++) {
+        for (int j = 0; j < CROWD; j++) {
+            matrix[CROWD + i][splits ? CROWD + j : j] = (splits ? -2.0 : 1.0) / CROWD;
+            if (!splits)
+                matrix[i][j] = 1.0 / CROWD;
+        }
+        if (splits) {
+            matrix[i][i] = 1;
+            matrix[CROWD + i][CROWD + i] += 1;
+            matrix[CROWD + i][i] = 2;
+        }
+    }
+    apply(crowd, matrix, 0);
+}
+
+/* (bias^2 + n variance) of the mean of z after all rounds, over the squared distance. */
+static double followed(const fplt_privacy_mechanism *m, uint64_t epochs, double curve,
+                       double distance, int splits)
+{
+    static struct crowd crowd;
+    memset(&crowd, 0, sizeof crowd);
+    for (uint64_t round = 0; round < m->rounds; round++) {
+        for (uint64_t epoch = 0; epoch < epochs; epoch++)
+            step_all(&crowd, m, curve, splits);
+        close_round(&crowd, splits);
+    }
+    double mean = 0, variance = 0;
+    for (int i = CROWD; i < STATE; i++) {
+        mean += crowd.mean[i] / CROWD;
+        for (int j = CROWD; j < STATE; j++)
+            variance += crowd.covariance[i][j] / (CROWD * CROWD);
+    }
+    return (1 - mean) * (1 - mean) + (double)m->dimension * variance / (distance * distance);
+}
+
+/* The recursion of two numbers against all agents followed one by one. */
+static void the_expected_error_is_that_of_all_agents(void **state)
+{
+    (void)state;
+    static const char *const algorithms[] = {"fed-plt", "fedprox"};
+    static const uint64_t rounds[] = {1, 2, 7}, epochs[] = {1, 3};
+    for (int a = 0; a < 2; a++) {
+        struct fixture fixture =
+            MAKE(algorithms[a], {"algorithm", algorithms[a]}, {"agents", "5"},
+                 {"privacy.epsilon", "2"}, {"rounds", "3"}, {"epochs", "2"}, {"eps", "0.3"});
+        const fplt_promise_view *view = fixture.view;
+        fplt_privacy_mechanism m = view->mechanism;
+        assert_int_equal(view->agents, CROWD);
+        assert_true(a || m.inverse_rho > 0);
+        for (int k = 0; k < 6; k++) {
+            m.rounds = rounds[k % 3];
+            double low = view->curvature.lowest, range = view->curvature.highest - low;
+            double curves[] = {low + range / ((double)m.dimension + 1), low + range / 2}, sum = 0;
+            for (int c = 0; c < 2; c++)
+                sum += followed(&m, epochs[k / 3], curves[c],
+                                view->constants.gradient / 4 / curves[c], view->algorithm->splits) /
+                       2;
+            assert_close(fplt_promise_predict(view, &m, epochs[k / 3]), sum, 1e-10);
+        }
+        release(&fixture);
+    }
+}
+
+/* What the plan chose has the error it says, and none of its neighbours has less. */
+static void the_plan_is_the_best_nearby(void **state)
+{
+    (void)state;
+    static const char *const epsilons[] = {"0.5", "8"};
+    for (int k = 0; k < 2; k++) {
+        struct fixture fixture = MAKE(NULL, {"privacy.epsilon", epsilons[k]}, {"rows", "400"});
+        const fplt_promise_view *view = fixture.view;
+        assert_true(view->planned_epochs && view->planned_rounds && view->planned_step &&
+                    view->planned_rho);
+        assert_close(fplt_promise_predict(view, &view->mechanism, view->epochs), view->predicted,
+                     1e-9);
+        assert_near(view->mechanism.inverse_rho, 1 / view->rho, 1e-12);
+        static const double factors[] = {0.5, 1, 2};
+        for (int i = 0; i < 81; i++) {
+            fplt_privacy_mechanism m = view->mechanism;
+            fplt_privacy_budget budget = {view->epsilon, view->delta, FPLT_CONVERT_BEST};
+            fplt_error error;
+            m.step *= factors[i % 3];
+            m.inverse_rho *= factors[i / 3 % 3];
+            m.epochs = (uint64_t)ceil((double)m.epochs * factors[i / 9 % 3]);
+            m.rounds = (uint64_t)ceil((double)m.rounds * factors[i / 27]);
+            double c = fmax(fabs(1 - m.step * (m.strong_convexity + m.inverse_rho)),
+                            fabs(1 - m.step * (m.smoothness + m.inverse_rho)));
+            /* beyond the automatic step a plan does not go */
+            if (c >= 1 || m.epochs > 64 || (i % 3 == 2 && m.step * m.smoothness > 1))
+                continue;
+            if (fplt_privacy_calibrate_noise(&m, "transcript", &budget, &m.noise_tau, &error))
+                continue;
+            assert_true(fplt_promise_predict(view, &m, m.epochs) > 0.97 * view->predicted);
+        }
+        release(&fixture);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_promise_is_that_of_the_worst_agent),
+        cmocka_unit_test(curvature_knows_the_weights),
+        cmocka_unit_test(the_bound_for_a_final_model_needs_full_participation),
+        cmocka_unit_test(the_expected_error_is_that_of_all_agents),
+        cmocka_unit_test(the_plan_is_the_best_nearby),
+    };
+    return cmocka_run_group_tests_name("promise/guarantee", tests, NULL, NULL);
+}
