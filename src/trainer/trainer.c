@@ -7,6 +7,7 @@
 
 #include "base/machine.h"
 #include "base/memory.h"
+#include "fedplt/schema.h"
 #include "fedplt/spending.h"
 #include "job/job.h"
 #include "objective/objective.h"
@@ -129,6 +130,8 @@ static fplt_status promise(fplt_trainer *trainer, fplt_error *error)
         (ledger &&
          (status = fplt_spending_create(ledger, view, budget, &trainer->spending, error))))
         return status;
+    const fplt_schema *schema = fplt_dataset_schema(trainer->view->training);
+    trainer->about.schema = schema ? fplt_schema_digest(schema) : NULL;
     trainer->about.rounds = trainer->rounds;
     trainer->about.accounts = ledger ? fplt_spending_accounts(trainer->spending) : NULL;
     trainer->signs = key != NULL;
