@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/memory.h"
-
 const fplt_setting privacy_mechanism_table[] = {
     {"sensitivity", FPLT_REAL, FPLT_ABOVE, "2", 0, HUGE_VAL, NULL,
      "L: replacing a record changes the sum of gradients by at most this; logistic: twice the norm "

@@ -3,9 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "fedplt/certificate.h"
+#include "fedplt/file.h"
 #include "fedplt/ledger.h"
 #include "privacy.h"
 
@@ -30,14 +29,14 @@ static const fplt_setting ledger_table[] = {
 /* ---- verify ---- */
 
 struct findings {
-    fplt__buffer text;
+    cli_text text;
     json_t *list;
 };
 
 static void keep_finding(void *context, int holds, const char *sentence)
 {
     struct findings *findings = context;
-    fplt__buffer_format(&findings->text, "  %s  %s\n", holds ? "ok  " : "FAIL", sentence);
+    cli_text_format(&findings->text, "  %s  %s\n", holds ? "ok  " : "FAIL", sentence);
     json_array_append_new(findings->list,
                           json_pack("{s:b, s:s}", "holds", holds, "finding", sentence));
 }
@@ -85,8 +84,7 @@ static fplt_status verify(cli_call *cli, const char *text, size_t length,
                        : find_sibling(cli->arguments[0], sibling, sizeof sibling) ? sibling
                                                                                   : NULL;
     if (look->model_path)
-        status =
-            fplt__file_read(look->model_path, largest_file, &model, &look->model_length, error);
+        status = fplt_file_read(look->model_path, largest_file, &model, &look->model_length, error);
     look->model = model;
     if (!status && trust && !(status = fplt_key_read(trust, &key, error))) {
         look->trusted = &key;
@@ -94,7 +92,7 @@ static fplt_status verify(cli_call *cli, const char *text, size_t length,
     }
     if (!status)
         status = fplt_certificate_verify(text, length, cli->arguments[0], look, summary, error);
-    fplt__free(model);
+    fplt_free(model);
     return status;
 }
 
@@ -105,16 +103,16 @@ fplt_status privacy_verify(cli_call *cli, fplt_error *error)
     fplt_certificate_summary summary;
     char *text;
     size_t length;
-    fplt_status status = fplt__file_read(cli->arguments[0], largest_file, &text, &length, error);
+    fplt_status status = fplt_file_read(cli->arguments[0], largest_file, &text, &length, error);
     if (!status) {
         status = verify(cli, text, length, &look, &summary, error);
-        fplt__free(text);
+        fplt_free(text);
     }
     if (!status)
         status = print_findings(cli, &findings, &summary, error);
     if (!status && !summary.holds)
         cli->exit_status = 1;
-    fplt__buffer_clear(&findings.text);
+    cli_text_clear(&findings.text);
     json_decref(findings.list);
     return status;
 }

@@ -30,7 +30,7 @@ static fplt_status write_key(const char *path, unsigned mode, const char *word,
     sodium_bin2hex(text + length, sizeof text - length, bytes, count);
     length += 2 * count;
     text[length++] = '\n';
-    fplt_status status = fplt__file_save(path, mode, text, length, error);
+    fplt_status status = fplt_file_save(path, mode, text, length, error);
     sodium_memzero(text, sizeof text);
     return status;
 }
@@ -89,7 +89,7 @@ fplt_status fplt_key_read(const char *path, fplt_key *key, fplt_error *error)
     size_t length;
     fplt_status status = start(error);
     memset(key, 0, sizeof *key);
-    if (status || (status = fplt__file_read(path, LONGEST_FILE, &text, &length, error)))
+    if (status || (status = fplt_file_read(path, LONGEST_FILE, &text, &length, error)))
         return status;
     if (parse(text, secret_word, key->secret, FPLT_KEY_SECRET)) {
         crypto_sign_ed25519_sk_to_pk(key->visible, key->secret);
