@@ -135,22 +135,21 @@ static void write_next(const cli_call *cli, const struct training *training, cli
     }
     if (data && training->promise)
         cli_text_add(out, "  (what evaluate or predict say of the training data is not private: "
-                          "use other data, or keep it to yourself)
-");
+                          "use other data, or keep it to yourself)\n");
     else if (data && !strchr(data, ',')) {
-            cli_text_format(out, "  %s evaluate %s/model.json ", program, training->out);
-            cli_quote(out, data);
-            cli_text_format(out, "\n  %s predict %s/model.json ", program, training->out);
-            cli_quote(out, data);
-            cli_text_add(out, "\n");
+        cli_text_format(out, "  %s evaluate %s/model.json ", program, training->out);
+        cli_quote(out, data);
+        cli_text_format(out, "\n  %s predict %s/model.json ", program, training->out);
+        cli_quote(out, data);
+        cli_text_add(out, "\n");
     } else {
-            if (!data) {
-                snprintf(more, sizeof more, "--seed %lld",
-                         fplt_settings_integer(cli->settings, "seed") + 1);
-                write_again(cli, more, out);
-            }
-            snprintf(more, sizeof more, "--epochs %u", 2 * training->view->run.training.epochs);
+        if (!data) {
+            snprintf(more, sizeof more, "--seed %lld",
+                     fplt_settings_integer(cli->settings, "seed") + 1);
             write_again(cli, more, out);
+        }
+        snprintf(more, sizeof more, "--epochs %u", 2 * training->view->run.training.epochs);
+        write_again(cli, more, out);
     }
     cli_text_format(out, "  %s list algorithms\n", program);
 }
