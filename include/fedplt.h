@@ -26,6 +26,7 @@
 #include "fedplt/schema.h"
 #include "fedplt/settings.h"
 #include "fedplt/solver.h"
+#include "fedplt/spending.h"
 #include "fedplt/status.h"
 #include "fedplt/steps.h"
 #include "fedplt/sum.h"
