@@ -554,8 +554,8 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
     for (size_t i = 0; !status && source->objective && i < sizeof about_costs / sizeof *about_costs;
          i++)
         status = refuse_given(settings, about_costs[i], "", costs, error);
-    for (size_t i = 0; !status && source->dataset && !source->part &&
-                       i < sizeof about_data / sizeof *about_data;
+    for (size_t i = 0;
+         !status && source->dataset && !source->part && i < sizeof about_data / sizeof *about_data;
          i++)
         status = refuse_given(settings, about_data[i], "agents", data, error);
     if (!status && source->solver && !source->public_only &&
