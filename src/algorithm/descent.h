@@ -31,15 +31,17 @@ void fplt__triangle_pack(const double *matrix, size_t dimension, double *triangl
  * n x n numbers. */
 void fplt__newton_aim(fplt_coordinator *coordinator, const double *triangle, double shift,
                       double *matrix);
-/* The lower triangle of the agent's Hessian at x, and what it costs in gradients. `matrix`: n x n. */
-fplt_status fplt__agent_hessian(fplt_agent *agent, const double *x, double *matrix,
-                                fplt_error *error);
+/* The agent's Hessian at x (zero where it is too large for the sum), and what it costs in gradients.
+ * `matrix`: n x n. */
+fplt_status fplt__agent_hessian(fplt_agent *agent, const fplt_round *round, const double *x,
+                                double *matrix, fplt_error *error);
 /* Refuses a dimension whose square is too much to send. */
 fplt_status fplt__check_square(const fplt_facts *facts, const char *name, fplt_error *error);
 
-/* The value and gradient of f_i at x, counted once. */
-fplt_status fplt__agent_value_gradient(fplt_agent *agent, const double *x, double *value,
-                                       double *gradient, fplt_error *error);
+/* The value and gradient of f_i at x, counted once. Where one is too large for the sum, the largest value
+ * that is not and no gradient: the coordinator then shortens its step. */
+fplt_status fplt__agent_value_gradient(fplt_agent *agent, const fplt_round *round, const double *x,
+                                       double *value, double *gradient, fplt_error *error);
 /* Common to them: there is no local training, so gamma is 1/lmax in name only. */
 double fplt__unused_step(const fplt_facts *facts, const double *parameter);
 

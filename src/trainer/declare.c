@@ -38,15 +38,26 @@ static int may_accelerate(const struct ahead *ahead)
     return !known || !(known->traits & (FPLT_STOCHASTIC | FPLT_NOISY));
 }
 
-/* With data of one's own and nothing said about how, what converges on the most kinds of data:
- * Fed-PLT accelerated, with as many epochs as pay (docs/acceleration.md). */
-static fplt_status prefer_acceleration(const struct ahead *ahead, fplt_settings *settings,
-                                       fplt_error *error)
+/* With data of one's own and nothing said about the method, the one that suits it; a parameter of
+ * accelerated Fed-PLT that is given speaks for that (docs/acceleration.md). */
+static const char *preferred(const struct ahead *ahead)
+{
+    static const char accelerated[] = "fed-plt-anderson";
+    const fplt_setting *row = fplt_algorithm_find(accelerated)->settings;
+    for (; row->name; row++)
+        if (look(ahead, row->name))
+            return accelerated;
+    return "auto";
+}
+
+static fplt_status prefer(const struct ahead *ahead, fplt_settings *settings, const char *algorithm,
+                          fplt_error *error)
 {
     static const char why[] = "the default for data of one's own";
     const char *solver = look(ahead, "solver");
-    fplt_status status = fplt_settings_set(settings, "algorithm", "fed-plt-anderson", why, error);
-    if (status || look(ahead, "epochs") || (solver && strcmp(solver, "gradient") != 0))
+    fplt_status status = fplt_settings_set(settings, "algorithm", algorithm, why, error);
+    if (status || fplt_settings_is_auto(settings, "algorithm") || look(ahead, "epochs") ||
+        (solver && strcmp(solver, "gradient") != 0))
         return status;
     return fplt_settings_set(settings, "epochs", "auto", why, error);
 }
@@ -56,11 +67,11 @@ fplt_status fplt_trainer_declare(fplt_settings *settings, int own_data, fplt_giv
 {
     struct ahead ahead = {given, context};
     const char *algorithm = look(&ahead, "algorithm");
-    int prefer = !algorithm && (own_data || look(&ahead, "data")) && may_accelerate(&ahead);
-    fplt_status status =
-        fplt_job_declare(settings, FPLT_JOB_ALL, prefer ? "fed-plt-anderson" : algorithm, error);
-    if (!status && prefer)
-        status = prefer_acceleration(&ahead, settings, error);
+    int own = !algorithm && (own_data || look(&ahead, "data")) && may_accelerate(&ahead);
+    algorithm = own ? preferred(&ahead) : algorithm;
+    fplt_status status = fplt_job_declare(settings, FPLT_JOB_ALL, algorithm, error);
+    if (!status && own)
+        status = prefer(&ahead, settings, algorithm, error);
     if (!status)
         status = fplt_settings_add(settings, "privacy", fplt_promise_table, error);
     return status ? status : fplt_settings_add(settings, "checkpoints", checkpoint_table, error);
