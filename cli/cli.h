@@ -4,19 +4,40 @@
 #define FPLT_CLI_CLI_H
 
 #include <jansson.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 
 #include "fedplt/config.h"
+#include "fedplt/file.h"
 #include "fedplt/job.h"
 #include "fedplt/memory.h"
 #include "fedplt/model.h"
 #include "fedplt/report.h"
 #include "fedplt/settings.h"
 #include "fedplt/status.h"
-#include "base/buffer.h"
 
 typedef struct cli_call cli_call;
+
+/* Text that grows; zeroed is empty and legal. A failure to grow shows when it is taken. */
+typedef struct cli_text {
+    char *text; /* owned */
+    size_t length;
+    FILE *stream; /* writes into both, and is flushed after each addition */
+} cli_text;
+
+void cli_text_add(cli_text *out, const char *text);
+void cli_text_add_bytes(cli_text *out, const char *bytes, size_t count);
+void cli_text_repeat(cli_text *out, char c, size_t count);
+void cli_text_format(cli_text *out, const char *format, ...) FPLT_PRINTF(2, 3);
+void cli_text_format_list(cli_text *out, const char *format, va_list arguments) FPLT_PRINTF(2, 0);
+/* Empty again. */
+void cli_text_clear(cli_text *out);
+/* Hands the text over (free) and empties it. */
+fplt_status cli_text_take(cli_text *out, char **text, fplt_error *error);
+
+/* Zeroed memory (free) into a pointer; `what` it is for. */
+fplt_status cli_alloc(void *to, size_t count, size_t size, const char *what, fplt_error *error);
 
 typedef struct cli_command {
     const char *name;      /* "train", or two words: "data inspect" */
@@ -58,9 +79,9 @@ fplt_status cli_parse(cli_call *cli, fplt_error *error);
 void cli_clear(cli_call *cli);
 
 /* The help of a command, of a group of commands ("data"), of the program. */
-void cli_help(const cli_call *cli, size_t width, fplt__buffer *out);
-void cli_help_group(const char *group, fplt__buffer *out);
-void cli_help_all(fplt__buffer *out);
+void cli_help(const cli_call *cli, size_t width, cli_text *out);
+void cli_help_group(const char *group, cli_text *out);
+void cli_help_all(cli_text *out);
 /* New settings with the tables of the command, for help, manual and completion; NULL on failure. */
 fplt_settings *cli_settings_of(const cli_call *cli);
 /* Groups of settings in the order of the help; NULL past the last. */
@@ -69,7 +90,7 @@ const char *cli_group(const fplt_settings *settings, size_t index);
 void cli_wants(const fplt_setting *row, char *text, size_t size);
 /* Adds text, broken at blanks to lines of `width` columns that begin with `indent` blanks; the first
  * line begins at column `at`. */
-void cli_wrap(fplt__buffer *out, const char *text, size_t at, size_t indent, size_t width);
+void cli_wrap(cli_text *out, const char *text, size_t at, size_t indent, size_t width);
 
 /* Data for an existing model. */
 extern const fplt_setting cli_reading_table[];
@@ -78,14 +99,22 @@ fplt_status cli_model_data(const cli_call *cli, const fplt_model *model, int lab
                            fplt_dataset **dataset, fplt_error *error);
 
 /* Output. */
-void cli_print_text(fplt__buffer *buffer); /* to standard output; empties it */
+void cli_print_text(cli_text *text); /* to standard output; empties it */
 fplt_status cli_print_table(const fplt_table *table, int json, fplt_error *error);
 fplt_status cli_print_json(json_t *json, fplt_error *error); /* takes the reference */
+/* A member of a JSON document that is text already (owned: fplt_free; NULL: no memory for it). */
+typedef struct cli_member {
+    const char *name;
+    char *text;
+} cli_member;
+/* The same, with such members behind those of the object. */
+fplt_status cli_print_json_with(json_t *json, const cli_member *members, size_t count,
+                                fplt_error *error);
 fplt_status cli_flush(fplt_error *error);
 void cli_warn(const char *format, ...) FPLT_PRINTF(1, 2);
 
 /* A word as a shell would need it. */
-void cli_quote(fplt__buffer *out, const char *word);
+void cli_quote(cli_text *out, const char *word);
 /* 1234567 -> "1.2 MB" */
 void cli_bytes(double bytes, char *text, size_t size);
 

@@ -7,8 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/text.h"
 #include "progress.h"
 
 enum { MOST_ALGORITHMS = 32 };
@@ -69,7 +67,7 @@ static fplt_status read_algorithms(const char *list, const fplt_algorithm **algo
         list = fplt_list_next(list, name, sizeof name);
         const fplt_algorithm *algorithm = fplt_algorithm_find(name);
         if (!algorithm)
-            return fplt__unknown_name("algorithm", name, algorithm_name, error);
+            return fplt_unknown_name("algorithm", name, algorithm_name, error);
         for (size_t i = 0; i < *count; i++)
             if (algorithms[i] == algorithm)
                 return fplt_error_set(error, FPLT_BAD_VALUE,
@@ -197,7 +195,7 @@ static fplt_status save_table(const char *folder, const char *name, fplt_table *
     if (status)
         return status;
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    status = fplt__file_save(path, 0666, text, strlen(text), error);
+    status = fplt_file_save(path, 0666, text, strlen(text), error);
     fplt_free(text);
     return status;
 }
@@ -285,23 +283,23 @@ static fplt_status write_files(cli_call *cli, const fplt_comparison *comparison,
 
 /* Printing */
 
-static void write_parameters(const fplt_compared *method, fplt__buffer *out)
+static void write_parameters(const fplt_compared *method, cli_text *out)
 {
     const fplt_setting *rows = method->algorithm->settings;
-    fplt__buffer_format(out, "  %-18s", method->algorithm->title);
+    cli_text_format(out, "  %-18s", method->algorithm->title);
     for (size_t i = 0; rows[i].name; i++)
         if (rows[i].search_high > 0)
-            fplt__buffer_format(out, "%s %.4g, ", rows[i].name, method->parameter[i]);
+            cli_text_format(out, "%s %.4g, ", rows[i].name, method->parameter[i]);
     if (method->step > 0)
-        fplt__buffer_format(out, "gamma %.4g", method->step);
+        cli_text_format(out, "gamma %.4g", method->step);
     else
-        fplt__buffer_add(out, "gamma auto");
-    fplt__buffer_format(out, "  (%u points, %u run%s each)\n", method->points, method->tuning_runs,
-                        method->tuning_runs == 1 ? "" : "s");
+        cli_text_add(out, "gamma auto");
+    cli_text_format(out, "  (%u points, %u run%s each)\n", method->points, method->tuning_runs,
+                    method->tuning_runs == 1 ? "" : "s");
 }
 
 static void write_rest(cli_call *cli, const fplt_comparison *comparison, int drawn, double seconds,
-                       fplt__buffer *out)
+                       cli_text *out)
 {
     size_t refused = 0, tuned = 0;
     for (size_t i = 0; i < fplt_comparison_count(comparison); i++) {
@@ -309,7 +307,7 @@ static void write_rest(cli_call *cli, const fplt_comparison *comparison, int dra
         if (!method->points)
             continue;
         if (!tuned++)
-            fplt__buffer_add(out, "\ntuned parameters, on the data of the first run\n");
+            cli_text_add(out, "\ntuned parameters, on the data of the first run\n");
         write_parameters(method, out);
     }
     for (size_t i = 0; i < fplt_comparison_count(comparison); i++) {
@@ -317,20 +315,20 @@ static void write_rest(cli_call *cli, const fplt_comparison *comparison, int dra
         if (!method->refusal)
             continue;
         if (!refused++)
-            fplt__buffer_add(out, "\nnot compared\n");
-        fplt__buffer_add(out, "  ");
+            cli_text_add(out, "\nnot compared\n");
+        cli_text_add(out, "  ");
         cli_wrap(out, method->refusal, 2, 4, 100);
-        fplt__buffer_add(out, "\n");
+        cli_text_add(out, "\n");
     }
-    fplt__buffer_format(out, "\nfiles in %s (%.1f s)\n  results.csv, curves.csv%s\n",
-                        fplt_settings_text(cli->settings, "out"), seconds,
-                        drawn ? ", rounds, gradients, vectors, time (.svg, .png)" : "");
+    cli_text_format(out, "\nfiles in %s (%.1f s)\n  results.csv, curves.csv%s\n",
+                    fplt_settings_text(cli->settings, "out"), seconds,
+                    drawn ? ", rounds, gradients, vectors, time (.svg, .png)" : "");
 }
 
 static fplt_status print(cli_call *cli, const fplt_comparison *comparison, int drawn,
                          double seconds, fplt_error *error)
 {
-    fplt__buffer out = {NULL, 0, 0, FPLT_OK};
+    cli_text out = {NULL, 0, NULL};
     fplt_table *table = NULL;
     long long runs = fplt_settings_integer(cli->settings, "runs");
     fplt_status status = make_summary(comparison, &table, error);

@@ -1,10 +1,10 @@
 /* fedplt completion: a script for the shell, made from the registry and the tables. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "cli.h"
 
-static void first_words(fplt__buffer *out)
+static void first_words(cli_text *out)
 {
     const cli_command *c;
     const char *before = "";
@@ -12,13 +12,13 @@ static void first_words(fplt__buffer *out)
         size_t length = strcspn(c->name, " ");
         if (strncmp(before, c->name, length) == 0 && strcspn(before, " ") == length)
             continue;
-        fplt__buffer_format(out, "%s%.*s", *before ? " " : "", (int)length, c->name);
+        cli_text_format(out, "%s%.*s", *before ? " " : "", (int)length, c->name);
         before = c->name;
     }
 }
 
 /* Second words of every group: data) generate inspect convert */
-static void groups(fplt__buffer *out)
+static void groups(cli_text *out)
 {
     const cli_command *c, *d;
     for (size_t i = 0; (c = cli_command_at(i)); i++) {
@@ -27,33 +27,33 @@ static void groups(fplt__buffer *out)
         size_t length = space ? (size_t)(space - c->name) : 0;
         if (!space || (previous && strncmp(previous->name, c->name, length + 1) == 0))
             continue;
-        fplt__buffer_format(out, "        %.*s) words=\"", (int)length, c->name);
+        cli_text_format(out, "        %.*s) words=\"", (int)length, c->name);
         for (size_t k = i; (d = cli_command_at(k)) && strncmp(d->name, c->name, length + 1) == 0;
              k++)
-            fplt__buffer_format(out, "%s%s", k > i ? " " : "", d->name + length + 1);
-        fplt__buffer_add(out, "\" ;;\n");
+            cli_text_format(out, "%s%s", k > i ? " " : "", d->name + length + 1);
+        cli_text_add(out, "\" ;;\n");
     }
 }
 
-static void flags(const cli_command *command, fplt__buffer *out)
+static void flags(const cli_command *command, cli_text *out)
 {
     const cli_call nobody = {.command = command};
     const fplt_setting *row;
     const fplt_algorithm *algorithm;
     fplt_settings *settings = cli_settings_of(&nobody);
     int has_algorithm = settings && fplt_settings_find(settings, "algorithm");
-    fplt__buffer_format(out, "        '%s') words=\"--help", command->name);
+    cli_text_format(out, "        '%s') words=\"--help", command->name);
     for (size_t i = 0; settings && (row = fplt_settings_row(settings, i, NULL)); i++)
-        fplt__buffer_format(out, " --%s", row->name);
+        cli_text_format(out, " --%s", row->name);
     for (size_t i = 0; has_algorithm && (algorithm = fplt_algorithm_list(i)); i++)
         for (row = algorithm->settings; row->name; row++)
             if (!fplt_settings_find(settings, row->name))
-                fplt__buffer_format(out, " --%s", row->name);
-    fplt__buffer_add(out, "\" ;;\n");
+                cli_text_format(out, " --%s", row->name);
+    cli_text_add(out, "\" ;;\n");
     fplt_settings_destroy(settings);
 }
 
-static void values(const cli_command *command, fplt__buffer *out)
+static void values(const cli_command *command, cli_text *out)
 {
     const cli_call nobody = {.command = command};
     const fplt_setting *row;
@@ -61,56 +61,56 @@ static void values(const cli_command *command, fplt__buffer *out)
     for (size_t i = 0; settings && (row = fplt_settings_row(settings, i, NULL)); i++) {
         if (row->kind != FPLT_CHOICE)
             continue;
-        fplt__buffer_format(out, "        '%s --%s') words=\"", command->name, row->name);
+        cli_text_format(out, "        '%s --%s') words=\"", command->name, row->name);
         for (const char *c = row->choices; *c; c++)
-            fplt__buffer_add(out, *c == '|' ? " " : (char[]){*c, 0});
-        fplt__buffer_add(out, "\" ;;\n");
+            cli_text_add(out, *c == '|' ? " " : (char[]){*c, 0});
+        cli_text_add(out, "\" ;;\n");
     }
     fplt_settings_destroy(settings);
 }
 
-static void bash(fplt__buffer *out)
+static void bash(cli_text *out)
 {
     const cli_command *c;
-    fplt__buffer_add(out, "# bash completion of fedplt\n"
-                          "_fedplt() {\n"
-                          "    local now=\"${COMP_WORDS[COMP_CWORD]}\" "
-                          "before=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
-                          "    local command=\"${COMP_WORDS[1]}\" words=\"\"\n"
-                          "    COMPREPLY=()\n"
-                          "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-                          "        COMPREPLY=($(compgen -W \"");
+    cli_text_add(out, "# bash completion of fedplt\n"
+                      "_fedplt() {\n"
+                      "    local now=\"${COMP_WORDS[COMP_CWORD]}\" "
+                      "before=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
+                      "    local command=\"${COMP_WORDS[1]}\" words=\"\"\n"
+                      "    COMPREPLY=()\n"
+                      "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+                      "        COMPREPLY=($(compgen -W \"");
     first_words(out);
-    fplt__buffer_add(out, "\" -- \"$now\"))\n        return\n    fi\n"
-                          "    if [ \"$COMP_CWORD\" -eq 2 ]; then\n"
-                          "        case \"$command\" in\n");
+    cli_text_add(out, "\" -- \"$now\"))\n        return\n    fi\n"
+                      "    if [ \"$COMP_CWORD\" -eq 2 ]; then\n"
+                      "        case \"$command\" in\n");
     groups(out);
-    fplt__buffer_add(out, "        esac\n"
-                          "        if [ -n \"$words\" ]; then\n"
-                          "            COMPREPLY=($(compgen -W \"$words\" -- \"$now\"))\n"
-                          "            return\n        fi\n    fi\n"
-                          "    case \"$command\" in\n");
+    cli_text_add(out, "        esac\n"
+                      "        if [ -n \"$words\" ]; then\n"
+                      "            COMPREPLY=($(compgen -W \"$words\" -- \"$now\"))\n"
+                      "            return\n        fi\n    fi\n"
+                      "    case \"$command\" in\n");
     for (size_t i = 0; (c = cli_command_at(i)); i++) {
         const cli_command *previous = i ? cli_command_at(i - 1) : NULL;
         size_t length = strcspn(c->name, " ");
         if (c->name[length] && !(previous && strncmp(previous->name, c->name, length + 1) == 0))
-            fplt__buffer_format(out, "        %.*s) command=\"$command ${COMP_WORDS[2]}\" ;;\n",
-                                (int)length, c->name);
+            cli_text_format(out, "        %.*s) command=\"$command ${COMP_WORDS[2]}\" ;;\n",
+                            (int)length, c->name);
     }
-    fplt__buffer_add(out, "    esac\n    case \"$command $before\" in\n");
+    cli_text_add(out, "    esac\n    case \"$command $before\" in\n");
     for (size_t i = 0; (c = cli_command_at(i)); i++)
         values(c, out);
-    fplt__buffer_add(out, "    esac\n    if [ -z \"$words\" ] && [[ \"$now\" == -* ]]; then\n"
-                          "        case \"$command\" in\n");
+    cli_text_add(out, "    esac\n    if [ -z \"$words\" ] && [[ \"$now\" == -* ]]; then\n"
+                      "        case \"$command\" in\n");
     for (size_t i = 0; (c = cli_command_at(i)); i++)
         flags(c, out);
-    fplt__buffer_add(out, "        esac\n    fi\n"
-                          "    if [ -n \"$words\" ]; then\n"
-                          "        COMPREPLY=($(compgen -W \"$words\" -- \"$now\"))\n"
-                          "    else\n"
-                          "        COMPREPLY=($(compgen -f -- \"$now\"))\n"
-                          "    fi\n}\n"
-                          "complete -o filenames -F _fedplt fedplt\n");
+    cli_text_add(out, "        esac\n    fi\n"
+                      "    if [ -n \"$words\" ]; then\n"
+                      "        COMPREPLY=($(compgen -W \"$words\" -- \"$now\"))\n"
+                      "    else\n"
+                      "        COMPREPLY=($(compgen -f -- \"$now\"))\n"
+                      "    fi\n}\n"
+                      "complete -o filenames -F _fedplt fedplt\n");
 }
 
 static const char *shell_name(size_t index, const char **help)
@@ -122,13 +122,16 @@ static const char *shell_name(size_t index, const char **help)
 
 static fplt_status run(cli_call *cli, fplt_error *error)
 {
-    fplt__buffer out = {NULL, 0, 0, FPLT_OK};
+    cli_text out = {NULL, 0, NULL};
+    char *script;
     if (strcmp(cli->arguments[0], "bash") != 0)
-        return fplt__unknown_name("completion", cli->arguments[0], shell_name, error);
+        return fplt_unknown_name("completion", cli->arguments[0], shell_name, error);
     bash(&out);
-    if (out.status)
-        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the script");
-    cli_print_text(&out);
+    fplt_status status = cli_text_take(&out, &script, error);
+    if (status)
+        return status;
+    fputs(script, stdout);
+    free(script);
     return FPLT_OK;
 }
 

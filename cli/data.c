@@ -2,12 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "cli.h"
-#include "base/file.h"
 #include "fedplt/schema.h"
-#include "report/model.h"
-#include "report/table.h"
 
 static const fplt_setting json_table[] = {
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
@@ -66,7 +62,7 @@ static fplt_status draft(cli_call *cli, fplt_error *error)
         return status;
     cli->running = 1;
     if (path)
-        status = fplt__file_save(path, 0666, text, strlen(text), error);
+        status = fplt_file_save(path, 0666, text, strlen(text), error);
     else
         fputs(text, stdout);
     fplt_free(text);
@@ -164,7 +160,7 @@ static fplt_status features_table(const fplt_dataset *dataset, size_t most, fplt
     fplt_rows rows = fplt_dataset_all(dataset);
     size_t count = rows.features < most ? rows.features : most;
     struct column *columns;
-    fplt_status status = fplt__alloc_into(&columns, count, sizeof *columns, "columns", error);
+    fplt_status status = cli_alloc(&columns, count, sizeof *columns, "columns", error);
     if (status)
         return status;
     if (!(status = fplt_table_create(names, 5, out, error))) {
@@ -180,7 +176,7 @@ static fplt_status features_table(const fplt_dataset *dataset, size_t most, fplt
             fplt_table_number(*out, columns[j].most, 4);
         }
     }
-    fplt__free(columns);
+    free(columns);
     return status;
 }
 
@@ -215,21 +211,24 @@ static fplt_status print_description(const fplt_dataset *dataset, const fplt_tab
                                      const fplt_table *features, int json, fplt_error *error)
 {
     fplt_description d = fplt_dataset_describe(dataset);
-    if (json)
-        return cli_print_json(
-            json_pack("{s:I, s:I, s:I, s:s, s:I, s:b, s:I, s:I, s:I, s:f, s:f, s:f, s:o, s:o}",
-                      "rows", (json_int_t)d.rows, "features", (json_int_t)d.features, "agents",
-                      (json_int_t)d.agents, "task", fplt__task_name(d.task), "outputs",
+    cli_member tables[] = {{"agent_table", NULL}, {"feature_table", NULL}};
+    if (json) {
+        fplt_table_render(agents, FPLT_TABLE_JSON, &tables[0].text, NULL);
+        fplt_table_render(features, FPLT_TABLE_JSON, &tables[1].text, NULL);
+        return cli_print_json_with(
+            json_pack("{s:I, s:I, s:I, s:s, s:I, s:b, s:I, s:I, s:I, s:f, s:f, s:f}", "rows",
+                      (json_int_t)d.rows, "features", (json_int_t)d.features, "agents",
+                      (json_int_t)d.agents, "task", fplt_task_name(d.task), "outputs",
                       (json_int_t)d.outputs, "sparse", d.sparse, "nonzeros", (json_int_t)d.nonzeros,
                       "fewest_rows", (json_int_t)d.fewest_rows, "most_rows",
                       (json_int_t)d.most_rows, "largest_norm", d.largest_norm, "lowest_label",
-                      d.lowest_label, "highest_label", d.highest_label, "agent_table",
-                      fplt__table_json(agents), "feature_table", fplt__table_json(features)),
-            error);
+                      d.lowest_label, "highest_label", d.highest_label),
+            tables, 2, error);
+    }
     printf("%zu rows, %zu features, %u agents (%zu to %zu rows)\n", d.rows, d.features, d.agents,
            d.fewest_rows, d.most_rows);
     printf("task %s, labels %g to %g, %s (%.3g %% of the numbers are not 0)\n",
-           fplt__task_name(d.task), d.lowest_label, d.highest_label, d.sparse ? "sparse" : "dense",
+           fplt_task_name(d.task), d.lowest_label, d.highest_label, d.sparse ? "sparse" : "dense",
            100 * (double)d.nonzeros / ((double)d.rows * (double)d.features));
     printf("largest norm of a row %.6g\n", d.largest_norm);
     for (uint32_t k = 0; fplt_task_classifies(d.task) && k < d.outputs && k < 20; k++) {

@@ -5,28 +5,28 @@
 
 enum { FLAG_COLUMN = 2, HELP_COLUMN = 30, WIDTH = 80 };
 
-void cli_wrap(fplt__buffer *out, const char *text, size_t at, size_t indent, size_t width)
+void cli_wrap(cli_text *out, const char *text, size_t at, size_t indent, size_t width)
 {
     int first = 1;
     while (*text) {
         size_t length = strcspn(text, " \n");
         if (!first && at + 1 + length > width) {
-            fplt__buffer_add(out, "\n");
-            fplt__buffer_repeat(out, ' ', indent);
+            cli_text_add(out, "\n");
+            cli_text_repeat(out, ' ', indent);
             at = indent;
             first = 1;
         }
         if (!first) {
-            fplt__buffer_add(out, " ");
+            cli_text_add(out, " ");
             at++;
         }
-        fplt__buffer_add_bytes(out, text, length);
+        cli_text_add_bytes(out, text, length);
         at += length;
         first = 0;
         text += length;
         if (strncmp(text, "\n\n", 2) == 0) {
-            fplt__buffer_add(out, "\n\n");
-            fplt__buffer_repeat(out, ' ', indent);
+            cli_text_add(out, "\n\n");
+            cli_text_repeat(out, ' ', indent);
             at = indent;
             first = 1;
             text += 2;
@@ -51,33 +51,33 @@ void cli_wants(const fplt_setting *row, char *text, size_t size)
                                           : "");
 }
 
-static void write_row(const fplt_setting *row, size_t width, fplt__buffer *out)
+static void write_row(const fplt_setting *row, size_t width, cli_text *out)
 {
     char wants[64], help[512];
     cli_wants(row, wants, sizeof wants);
     fplt_setting_help(row, help, sizeof help);
     size_t before = out->length;
-    fplt__buffer_repeat(out, ' ', FLAG_COLUMN);
-    fplt__buffer_format(out, "--%s %s", row->name, wants);
+    cli_text_repeat(out, ' ', FLAG_COLUMN);
+    cli_text_format(out, "--%s %s", row->name, wants);
     size_t used = out->length - before;
     if (used + 2 > HELP_COLUMN) {
-        fplt__buffer_add(out, "\n");
+        cli_text_add(out, "\n");
         used = 0;
     }
-    fplt__buffer_repeat(out, ' ', HELP_COLUMN - used);
-    fplt__buffer text = {NULL, 0, 0, FPLT_OK};
-    fplt__buffer_add(&text, help);
+    cli_text_repeat(out, ' ', HELP_COLUMN - used);
+    cli_text text = {NULL, 0, NULL};
+    cli_text_add(&text, help);
     if (row->kind == FPLT_CHOICE && strlen(row->choices) > 16) {
-        fplt__buffer_add(&text, " (");
+        cli_text_add(&text, " (");
         for (const char *c = row->choices; *c; c++)
-            fplt__buffer_add(&text, *c == '|' ? ", " : (char[]){*c, 0});
-        fplt__buffer_add(&text, ")");
+            cli_text_add(&text, *c == '|' ? ", " : (char[]){*c, 0});
+        cli_text_add(&text, ")");
     }
     if (row->standard)
-        fplt__buffer_format(&text, " [%s]", row->standard);
+        cli_text_format(&text, " [%s]", row->standard);
     cli_wrap(out, text.text ? text.text : "", HELP_COLUMN, HELP_COLUMN, width);
-    fplt__buffer_add(out, "\n");
-    fplt__buffer_clear(&text);
+    cli_text_add(out, "\n");
+    cli_text_clear(&text);
 }
 
 /* A group stands where its last row does, so that a table that comes early for a technical reason
@@ -107,31 +107,31 @@ fplt_settings *cli_settings_of(const cli_call *cli)
     return settings;
 }
 
-static void write_settings(const fplt_settings *settings, size_t width, fplt__buffer *out)
+static void write_settings(const fplt_settings *settings, size_t width, cli_text *out)
 {
     const char *group, *own;
     const fplt_setting *row;
     for (size_t g = 0; (group = cli_group(settings, g)); g++) {
-        fplt__buffer_format(out, "\n%s\n", group);
+        cli_text_format(out, "\n%s\n", group);
         for (size_t i = 0; (row = fplt_settings_row(settings, i, &own)); i++)
             if (strcmp(own, group) == 0)
                 write_row(row, width, out);
     }
 }
 
-void cli_help(const cli_call *cli, size_t width, fplt__buffer *out)
+void cli_help(const cli_call *cli, size_t width, cli_text *out)
 {
     const cli_command *command = cli->command;
     fplt_settings *settings = cli_settings_of(cli);
     width = width ? width : WIDTH;
-    fplt__buffer_format(out, "usage: fedplt %s%s%s%s\n\n", command->name,
-                        *command->arguments ? " " : "", command->arguments,
-                        command->declare ? " [--flag value ...]" : "");
+    cli_text_format(out, "usage: fedplt %s%s%s%s\n\n", command->name,
+                    *command->arguments ? " " : "", command->arguments,
+                    command->declare ? " [--flag value ...]" : "");
     cli_wrap(out, command->about, 0, 0, width);
-    fplt__buffer_add(out, "\n\nexamples\n");
+    cli_text_add(out, "\n\nexamples\n");
     for (const char *line = command->examples; *line;) {
         size_t length = strcspn(line, "\n");
-        fplt__buffer_format(out, "  %.*s\n", (int)length, line);
+        cli_text_format(out, "  %.*s\n", (int)length, line);
         line += length + (line[length] == '\n');
     }
     if (settings)
@@ -139,34 +139,34 @@ void cli_help(const cli_call *cli, size_t width, fplt__buffer *out)
     fplt_settings_destroy(settings);
 }
 
-static void write_summaries(const char *group, fplt__buffer *out)
+static void write_summaries(const char *group, cli_text *out)
 {
     const cli_command *c;
     size_t length = group ? strlen(group) : 0;
     for (size_t i = 0; (c = cli_command_at(i)); i++)
         if (!group || (strncmp(c->name, group, length) == 0 && c->name[length] == ' '))
-            fplt__buffer_format(out, "  %-18s %s\n", c->name, c->summary);
+            cli_text_format(out, "  %-18s %s\n", c->name, c->summary);
 }
 
-void cli_help_group(const char *group, fplt__buffer *out)
+void cli_help_group(const char *group, cli_text *out)
 {
-    fplt__buffer_format(out, "usage: fedplt %s COMMAND [--flag value ...]\n\n", group);
+    cli_text_format(out, "usage: fedplt %s COMMAND [--flag value ...]\n\n", group);
     write_summaries(group, out);
-    fplt__buffer_format(out, "\nfedplt %s COMMAND --help says more.\n", group);
+    cli_text_format(out, "\nfedplt %s COMMAND --help says more.\n", group);
 }
 
-void cli_help_all(fplt__buffer *out)
+void cli_help_all(cli_text *out)
 {
-    fplt__buffer_add(out, "usage: fedplt COMMAND [--flag value ...]\n\n"
-                          "Private federated learning with local training.\n\n");
+    cli_text_add(out, "usage: fedplt COMMAND [--flag value ...]\n\n"
+                      "Private federated learning with local training.\n\n");
     write_summaries(NULL, out);
-    fplt__buffer_add(out, "\nfedplt COMMAND --help says more.\n\n"
-                          "examples\n"
-                          "  fedplt train                            the paper's problem\n"
-                          "  fedplt train --data hospitals.csv       one agent a site\n"
-                          "  fedplt train examples/sparse.yaml --epochs 10\n"
-                          "  fedplt predict fedplt-out/model.json new.csv\n\n"
-                          "exit status\n"
-                          "  0 done, 1 failure while running, 2 wrong usage or bad data, 130 "
-                          "interrupted\n");
+    cli_text_add(out, "\nfedplt COMMAND --help says more.\n\n"
+                      "examples\n"
+                      "  fedplt train                            the paper's problem\n"
+                      "  fedplt train --data hospitals.csv       one agent a site\n"
+                      "  fedplt train examples/sparse.yaml --epochs 10\n"
+                      "  fedplt predict fedplt-out/model.json new.csv\n\n"
+                      "exit status\n"
+                      "  0 done, 1 failure while running, 2 wrong usage or bad data, 130 "
+                      "interrupted\n");
 }

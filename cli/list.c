@@ -1,9 +1,7 @@
 /* fedplt list: what there is, from the registries. */
 #include <string.h>
 
-#include "base/text.h"
 #include "cli.h"
-#include "linalg/kernel.h"
 
 static const fplt_setting table[] = {
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
@@ -34,10 +32,11 @@ static const char *solver_name(size_t index, const char **help)
 
 static const char *kernel_name(size_t index, const char **help)
 {
-    const fplt__kernel *kernel = fplt__kernel_get(index);
-    if (kernel && help)
-        *help = kernel->available() ? kernel->help : "not on this machine";
-    return kernel ? kernel->name : NULL;
+    int available = 1;
+    const char *name = fplt_kernel_list(index, help, &available);
+    if (!available && help)
+        *help = "not on this machine";
+    return name;
 }
 
 typedef const char *(*lister)(size_t index, const char **help);
@@ -246,7 +245,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     for (size_t i = 0; i < FAMILIES; i++)
         if (strcmp(families[i].name, cli->arguments[0]) == 0)
             return list_family(&families[i], json, error);
-    return fplt__unknown_name("family", cli->arguments[0], family_name, error);
+    return fplt_unknown_name("family", cli->arguments[0], family_name, error);
 }
 
 const cli_command cli_list[] = {

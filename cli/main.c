@@ -6,7 +6,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "cli.h"
 #include "fedplt/log.h"
 
@@ -75,7 +74,7 @@ static int finish(const cli_call *cli, fplt_status status, fplt_error *error)
     return exit_status(cli, status);
 }
 
-static int show(fplt__buffer *text)
+static int show(cli_text *text)
 {
     fplt_error error = {FPLT_OK, ""};
     const cli_call nobody = {.command = NULL};
@@ -123,7 +122,7 @@ static const cli_command *find(int count, char **words, int *used)
 
 static int no_command(int count, char **words)
 {
-    fplt__buffer text = {NULL, 0, 0, FPLT_OK};
+    cli_text text = {NULL, 0, NULL};
     fplt_error error = {FPLT_OK, ""};
     if (is_group(words[0]) && (count == 1 || words[1][0] == '-')) {
         cli_help_group(words[0], &text);
@@ -132,14 +131,14 @@ static int no_command(int count, char **words)
     char name[128];
     snprintf(name, sizeof name, "%.60s%s%.60s", words[0], is_group(words[0]) ? " " : "",
              is_group(words[0]) ? words[1] : "");
-    fplt__unknown_name("command", name, name_of, &error);
+    fplt_unknown_name("command", name, name_of, &error);
     cli_warn("%s", error.text);
     return MISUSED;
 }
 
 int main(int argc, char **argv)
 {
-    fplt__buffer text = {NULL, 0, 0, FPLT_OK};
+    cli_text text = {NULL, 0, NULL};
     int used;
     signal(SIGPIPE, SIG_IGN);
     fplt_log_set(show_log, NULL);

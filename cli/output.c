@@ -8,11 +8,11 @@
 
 #include "cli.h"
 
-void cli_print_text(fplt__buffer *buffer)
+void cli_print_text(cli_text *text)
 {
-    if (buffer->text)
-        fwrite(buffer->text, 1, buffer->length, stdout);
-    fplt__buffer_clear(buffer);
+    if (text->text)
+        fwrite(text->text, 1, text->length, stdout);
+    cli_text_clear(text);
 }
 
 fplt_status cli_print_table(const fplt_table *table, int json, fplt_error *error)
@@ -27,15 +27,44 @@ fplt_status cli_print_table(const fplt_table *table, int json, fplt_error *error
     return FPLT_OK;
 }
 
-fplt_status cli_print_json(json_t *json, fplt_error *error)
+/* JSON two columns further in: a line break in it is never part of a text. */
+static void print_indented(const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\n' && !text[1])
+            return;
+        putchar(*text);
+        if (*text == '\n')
+            fputs("  ", stdout);
+    }
+}
+
+fplt_status cli_print_json_with(json_t *json, const cli_member *members, size_t count,
+                                fplt_error *error)
 {
     char *text = json ? json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    int failed = !text;
     json_decref(json);
-    if (!text)
-        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the JSON document");
-    puts(text);
+    for (size_t i = 0; i < count; i++)
+        failed |= !members[i].text;
+    if (!failed) {
+        fwrite(text, 1, strlen(text) - (count ? 2 : 0), stdout); /* without the last "\n}" */
+        for (size_t i = 0; i < count; i++) {
+            printf(",\n  \"%s\": ", members[i].name);
+            print_indented(members[i].text);
+        }
+        puts(count ? "\n}" : "");
+    }
+    for (size_t i = 0; i < count; i++)
+        fplt_free(members[i].text);
     free(text);
-    return FPLT_OK;
+    return failed ? fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the JSON document")
+                  : FPLT_OK;
+}
+
+fplt_status cli_print_json(json_t *json, fplt_error *error)
+{
+    return cli_print_json_with(json, NULL, 0, error);
 }
 
 /* Whether standard output is a pipe whose reader has left. The write that noticed it may be long
@@ -68,18 +97,18 @@ void cli_warn(const char *format, ...)
     fputs("\n", stderr);
 }
 
-void cli_quote(fplt__buffer *out, const char *word)
+void cli_quote(cli_text *out, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-+=./,:@%";
     if (*word && word[strspn(word, plain)] == 0) {
-        fplt__buffer_add(out, word);
+        cli_text_add(out, word);
         return;
     }
-    fplt__buffer_add(out, "'");
+    cli_text_add(out, "'");
     for (; *word; word++)
-        fplt__buffer_add(out, *word == '\'' ? "'\\''" : (char[]){*word, 0});
-    fplt__buffer_add(out, "'");
+        cli_text_add(out, *word == '\'' ? "'\\''" : (char[]){*word, 0});
+    cli_text_add(out, "'");
 }
 
 void cli_bytes(double bytes, char *text, size_t size)

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/file.h"
-#include "base/text.h"
 #include "progress.h"
 
 static const fplt_setting table[] = {
@@ -46,7 +44,7 @@ static fplt_status choose_tables(const cli_call *cli, unsigned *tables, fplt_err
             if (strcasecmp(name, cli->arguments[a]) == 0)
                 found = 1u << i;
         if (!found)
-            return fplt__unknown_name("table", cli->arguments[a], table_name, error);
+            return fplt_unknown_name("table", cli->arguments[a], table_name, error);
         *tables = (a ? *tables : 0) | found;
     }
     return FPLT_OK;
@@ -149,18 +147,18 @@ static int is_first_refusal(const fplt_paper_table *paper_table, size_t index)
     return 1;
 }
 
-static void write_sentences(const fplt_paper_table *paper_table, size_t width, fplt__buffer *out)
+static void write_sentences(const fplt_paper_table *paper_table, size_t width, cli_text *out)
 {
     for (size_t i = 0; i < paper_table->count; i++)
         if (paper_table->cells[i].refusal && is_first_refusal(paper_table, i)) {
-            fplt__buffer_add(out, "- ");
+            cli_text_add(out, "- ");
             cli_wrap(out, paper_table->cells[i].refusal, 2, 2, width);
-            fplt__buffer_add(out, ".\n");
+            cli_text_add(out, ".\n");
         }
     for (size_t i = 0; i < paper_table->remarks; i++) {
-        fplt__buffer_add(out, "- ");
+        cli_text_add(out, "- ");
         cli_wrap(out, paper_table->remark[i], 2, 2, width);
-        fplt__buffer_add(out, "\n");
+        cli_text_add(out, "\n");
     }
 }
 
@@ -169,13 +167,13 @@ static fplt_status print_tables(const fplt_paper *paper, fplt_error *error)
     const fplt_paper_table *paper_table;
     fplt_status status = FPLT_OK;
     for (size_t i = 0; !status && (paper_table = fplt_paper_see(paper, i)); i++) {
-        fplt__buffer out = {NULL, 0, 0, FPLT_OK};
+        cli_text out = {NULL, 0, NULL};
         printf("%sTable %s. %s\n\n", i ? "\n" : "", paper_table->name, paper_table->title);
         status = print_cells(paper_table, error);
-        fplt__buffer_add(&out, "\n");
+        cli_text_add(&out, "\n");
         if (paper_table->note) {
             cli_wrap(&out, paper_table->note, 0, 0, 100);
-            fplt__buffer_add(&out, "\n\n");
+            cli_text_add(&out, "\n\n");
         }
         write_sentences(paper_table, 100, &out);
         cli_print_text(&out);
@@ -185,12 +183,12 @@ static fplt_status print_tables(const fplt_paper *paper, fplt_error *error)
 
 /* As Markdown */
 
-static void write_head(const cli_call *cli, const fplt_paper_settings *settings, fplt__buffer *out)
+static void write_head(const cli_call *cli, const fplt_paper_settings *settings, cli_text *out)
 {
-    fplt__buffer_add(out, "# The paper's tables, computed anew\n\nMade by\n\n    fedplt paper");
+    cli_text_add(out, "# The paper's tables, computed anew\n\nMade by\n\n    fedplt paper");
     for (size_t i = 0; i < cli->argument_count; i++)
-        fplt__buffer_format(out, " %s", cli->arguments[i]);
-    fplt__buffer_format(
+        cli_text_format(out, " %s", cli->arguments[i]);
+    cli_text_format(
         out,
         " --seed %llu --seeds %u --runs %u --points %u --write %s\n\n"
         "The paper's section \"Numerical Results\" gives the time that each method needs to "
@@ -222,23 +220,23 @@ static void write_head(const cli_call *cli, const fplt_paper_settings *settings,
         settings->runs, settings->seeds, settings->points);
 }
 
-static void write_row(char texts[][192], const int *used, fplt__buffer *out)
+static void write_row(char texts[][192], const int *used, cli_text *out)
 {
     for (size_t c = 0; c < COLUMNS; c++)
         if (used[c])
-            fplt__buffer_format(out, "| %s ", texts[c]);
-    fplt__buffer_add(out, "|\n");
+            cli_text_format(out, "| %s ", texts[c]);
+    cli_text_add(out, "|\n");
 }
 
-static void write_table(const fplt_paper_table *paper_table, fplt__buffer *out)
+static void write_table(const fplt_paper_table *paper_table, cli_text *out)
 {
     int used[COLUMNS];
     cell_texts texts;
     used_columns(paper_table, used);
-    fplt__buffer_format(out, "\n## Table %s. %s\n\nThe paper's `%s`; the figure is the %s.%s%s\n\n",
-                        paper_table->name, paper_table->title, paper_table->label,
-                        paper_table->quantity, paper_table->note ? " " : "",
-                        paper_table->note ? paper_table->note : "");
+    cli_text_format(out, "\n## Table %s. %s\n\nThe paper's `%s`; the figure is the %s.%s%s\n\n",
+                    paper_table->name, paper_table->title, paper_table->label,
+                    paper_table->quantity, paper_table->note ? " " : "",
+                    paper_table->note ? paper_table->note : "");
     for (size_t c = 0; c < COLUMNS; c++)
         snprintf(texts[c], sizeof texts[c], "%s", headings[c]);
     write_row(texts, used, out);
@@ -249,7 +247,7 @@ static void write_table(const fplt_paper_table *paper_table, fplt__buffer *out)
         cell_text(&paper_table->cells[i], texts);
         write_row(texts, used, out);
     }
-    fplt__buffer_add(out, "\n");
+    cli_text_add(out, "\n");
     write_sentences(paper_table, 1000000, out);
 }
 
@@ -258,17 +256,17 @@ static fplt_status write_markdown(const cli_call *cli, const fplt_paper *paper,
 {
     const char *path = fplt_settings_text(cli->settings, "write");
     const fplt_paper_table *paper_table;
-    fplt__buffer out = {NULL, 0, 0, FPLT_OK};
+    cli_text out = {NULL, 0, NULL};
     char *text;
     if (!path)
         return FPLT_OK;
     write_head(cli, settings, &out);
     for (size_t i = 0; (paper_table = fplt_paper_see(paper, i)); i++)
         write_table(paper_table, &out);
-    fplt_status status = fplt__buffer_take(&out, &text, error);
+    fplt_status status = cli_text_take(&out, &text, error);
     if (status)
         return status;
-    status = fplt__file_save(path, 0666, text, strlen(text), error);
+    status = fplt_file_save(path, 0666, text, strlen(text), error);
     fplt_free(text);
     return status;
 }

@@ -3,7 +3,6 @@
  * words are read twice, first with the tables that are always there. */
 #include <string.h>
 
-#include "base/memory.h"
 #include "cli.h"
 
 static int is_flag(const char *word)
@@ -190,8 +189,8 @@ static fplt_status first_reading(cli_call *cli, fplt_error *error)
 fplt_status cli_parse(cli_call *cli, fplt_error *error)
 {
     fplt_status status;
-    if ((status = fplt__alloc_into(&cli->arguments, (size_t)cli->count + 1, sizeof *cli->arguments,
-                                   "the arguments", error)) ||
+    if ((status = cli_alloc(&cli->arguments, (size_t)cli->count + 1, sizeof *cli->arguments,
+                            "the arguments", error)) ||
         (status = first_reading(cli, error)) ||
         (status = fplt_settings_create(&cli->settings, error)) ||
         (status = declare(cli, cli->settings, error)))
@@ -206,7 +205,7 @@ fplt_status cli_parse(cli_call *cli, fplt_error *error)
 
 void cli_clear(cli_call *cli)
 {
-    fplt__free(cli->arguments);
+    free(cli->arguments);
     fplt_config_destroy(cli->config);
     fplt_settings_destroy(cli->settings);
 }

@@ -2,8 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "cli.h"
 #include "fedplt/model.h"
 
@@ -29,7 +27,7 @@ static fplt_status make_columns(const fplt_model *model, fplt_table **out, fplt_
     const char **columns;
     char(*names)[128];
     fplt_status status =
-        fplt__alloc_into(&columns, extra + 1, sizeof *columns + sizeof *names, "columns", error);
+        cli_alloc(&columns, extra + 1, sizeof *columns + sizeof *names, "columns", error);
     if (status)
         return status;
     names = (char(*)[128])(columns + extra + 1);
@@ -40,7 +38,7 @@ static fplt_status make_columns(const fplt_model *model, fplt_table **out, fplt_
         columns[k + 1] = names[k];
     }
     status = fplt_table_create(columns, extra + 1, out, error);
-    fplt__free(columns);
+    free(columns);
     return status;
 }
 
@@ -53,14 +51,13 @@ static fplt_status predict(const fplt_model *model, const fplt_rows *rows, struc
 {
     fplt_status status;
     size_t outputs = fplt_model_outputs(model), classes = fplt_model_see(model)->classes;
-    if ((status = fplt__alloc_into(&made->scores, rows->count * outputs, sizeof(double), "scores",
-                                   error)) ||
-        (status =
-             fplt__alloc_into(&made->predicted, rows->count, sizeof(double), "predictions", error)))
+    if ((status =
+             cli_alloc(&made->scores, rows->count * outputs, sizeof(double), "scores", error)) ||
+        (status = cli_alloc(&made->predicted, rows->count, sizeof(double), "predictions", error)))
         return status;
     if (fplt_model_has_probabilities(model) &&
-        (status = fplt__alloc_into(&made->probabilities, rows->count * classes, sizeof(double),
-                                   "probabilities", error)))
+        (status = cli_alloc(&made->probabilities, rows->count * classes, sizeof(double),
+                            "probabilities", error)))
         return status;
     return fplt_model_predict(model, rows, made->scores, made->probabilities, made->predicted,
                               error);
@@ -94,7 +91,7 @@ static fplt_status deliver(cli_call *cli, const fplt_table *out, fplt_error *err
         return status;
     cli->running = 1;
     if (path)
-        status = fplt__file_save(path, 0666, text, strlen(text), error);
+        status = fplt_file_save(path, 0666, text, strlen(text), error);
     else
         fputs(text, stdout);
     fplt_free(text);
@@ -118,9 +115,9 @@ static fplt_status run(cli_call *cli, fplt_error *error)
         }
     }
     fplt_table_destroy(out);
-    fplt__free(made.scores);
-    fplt__free(made.probabilities);
-    fplt__free(made.predicted);
+    free(made.scores);
+    free(made.probabilities);
+    free(made.predicted);
     fplt_dataset_destroy(dataset);
     fplt_model_destroy(model);
     return status;

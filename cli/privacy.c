@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "fedplt/certificate.h"
 
 const fplt_setting privacy_mechanism_table[] = {
@@ -371,14 +369,14 @@ static fplt_status run_calibrate(cli_call *cli, fplt_error *error)
 /* ---- verify ---- */
 
 struct findings {
-    fplt__buffer text;
+    cli_text text;
     json_t *list;
 };
 
 static void keep_finding(void *context, int holds, const char *sentence)
 {
     struct findings *findings = context;
-    fplt__buffer_format(&findings->text, "  %s  %s\n", holds ? "ok  " : "FAIL", sentence);
+    cli_text_format(&findings->text, "  %s  %s\n", holds ? "ok  " : "FAIL", sentence);
     json_array_append_new(findings->list,
                           json_pack("{s:b, s:s}", "holds", holds, "finding", sentence));
 }
@@ -406,17 +404,17 @@ static fplt_status run_verify(cli_call *cli, fplt_error *error)
     fplt_certificate_summary summary;
     char *text;
     size_t length;
-    fplt_status status = fplt__file_read(cli->arguments[0], (size_t)1 << 30, &text, &length, error);
+    fplt_status status = fplt_file_read(cli->arguments[0], (size_t)1 << 30, &text, &length, error);
     if (!status) {
         status = fplt_certificate_verify(text, length, cli->arguments[0], keep_finding, &findings,
                                          &summary, error);
-        fplt__free(text);
+        fplt_free(text);
     }
     if (!status)
         status = print_findings(cli, &findings, &summary, error);
     if (!status && !summary.holds)
         cli->exit_status = 1;
-    fplt__buffer_clear(&findings.text);
+    cli_text_clear(&findings.text);
     json_decref(findings.list);
     return status;
 }

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "fedplt/audit.h"
 #include "fedplt/tradeoff.h"
 #include "privacy.h"
@@ -95,8 +94,8 @@ static fplt_status draw_audit(const fplt_audit_result *result, const char *path,
     double *points;
     fplt_series series[FPLT_AUDIT_TESTS + 1];
     size_t count = 0;
-    fplt_status status = fplt__alloc_into(&points, 2 * ROC_POINTS * (FPLT_AUDIT_TESTS + 1),
-                                          sizeof *points, "the picture", error);
+    fplt_status status = cli_alloc(&points, 2 * ROC_POINTS * (FPLT_AUDIT_TESTS + 1), sizeof *points,
+                                   "the picture", error);
     if (status)
         return status;
     for (size_t i = 0; i <= FPLT_AUDIT_TESTS; i++) {
@@ -117,7 +116,7 @@ static fplt_status draw_audit(const fplt_audit_result *result, const char *path,
                       .series = series,
                       .count = count};
     status = privacy_draw(&plot, path, error);
-    fplt__free(points);
+    free(points);
     return status;
 }
 
@@ -272,7 +271,7 @@ static fplt_status draw_tradeoff(const fplt_tradeoff_result *result, const char 
 {
     size_t count = result->count;
     double *points;
-    fplt_status status = fplt__alloc_into(&points, 3 * count, sizeof *points, "points", error);
+    fplt_status status = cli_alloc(&points, 3 * count, sizeof *points, "points", error);
     if (status)
         return status;
     for (size_t i = 0; i < count; i++) {
@@ -291,7 +290,7 @@ static fplt_status draw_tradeoff(const fplt_tradeoff_result *result, const char 
                       .series = series,
                       .count = 2};
     status = privacy_draw(&plot, path, error);
-    fplt__free(points);
+    free(points);
     return status;
 }
 

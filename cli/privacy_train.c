@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "train.h"
 
 fplt_status train_certify(const struct training *training, fplt_error *error)
@@ -12,7 +11,7 @@ fplt_status train_certify(const struct training *training, fplt_error *error)
     if (!certificate)
         return error->status;
     snprintf(path, sizeof path, "%s/privacy.json", training->out);
-    return fplt__file_save(path, 0666, certificate, strlen(certificate), error);
+    return fplt_file_save(path, 0666, certificate, strlen(certificate), error);
 }
 
 static const char *why(int planned)
@@ -20,30 +19,30 @@ static const char *why(int planned)
     return planned ? "least predicted error" : "given, or the algorithm's rule";
 }
 
-void train_print_promise(const fplt_promise_view *view, fplt__buffer *out)
+void train_print_promise(const fplt_promise_view *view, cli_text *out)
 {
     const fplt_privacy_mechanism *mechanism = &view->mechanism;
     if (!view->secure)
-        fplt__buffer_add(out, "seeded: not private. The noise comes from the seed; leave "
-                              "privacy.noise out for a promise.\n");
+        cli_text_add(out, "seeded: not private. The noise comes from the seed; leave "
+                          "privacy.noise out for a promise.\n");
     if (view->diagnosed)
-        fplt__buffer_add(out, "diagnosed: not private. The losses below are without noise; leave "
-                              "privacy.diagnose out for a promise.\n");
-    fplt__buffer_format(out, "%s\n  %-22s epsilon %.6g at delta %g for every record\n",
-                        view->secure && !view->diagnosed ? "promise" : "what it would promise",
-                        "privacy", view->promised, view->delta);
-    fplt__buffer_format(out, "  %-22s %s: %s\n", "against", view->threat->name, view->threat->sees);
-    fplt__buffer_format(out, "  %-22s %s (mu = %.4g, kappa = %.4g)\n", "by", view->claim.method,
-                        view->claim.gdp_mu, view->claim.round_factor);
-    fplt__buffer_format(out, "  %-22s rows of norm %g, agent %u with %llu records\n", "worst case",
-                        view->loss.row_norm, view->worst,
-                        (unsigned long long)view->records[view->worst]);
-    fplt__buffer_format(out, "  %-22s tau = %.4g, deviation %.4g in every step, %s\n", "noise",
-                        mechanism->noise_tau, sqrt(2 * mechanism->step) * mechanism->noise_tau,
-                        view->secure ? "system's random source" : "from the seed");
-    fplt__buffer_format(out, "  %-22s %llu (%s)\n", "rounds", (unsigned long long)mechanism->rounds,
-                        why(view->planned_rounds));
-    fplt__buffer_format(out, "  %-22s %u (%s)\n", "local epochs", view->epochs,
-                        why(view->planned_epochs));
-    fplt__buffer_add(out, "\nrun\n");
+        cli_text_add(out, "diagnosed: not private. The losses below are without noise; leave "
+                          "privacy.diagnose out for a promise.\n");
+    cli_text_format(out, "%s\n  %-22s epsilon %.6g at delta %g for every record\n",
+                    view->secure && !view->diagnosed ? "promise" : "what it would promise",
+                    "privacy", view->promised, view->delta);
+    cli_text_format(out, "  %-22s %s: %s\n", "against", view->threat->name, view->threat->sees);
+    cli_text_format(out, "  %-22s %s (mu = %.4g, kappa = %.4g)\n", "by", view->claim.method,
+                    view->claim.gdp_mu, view->claim.round_factor);
+    cli_text_format(out, "  %-22s rows of norm %g, agent %u with %llu records\n", "worst case",
+                    view->loss.row_norm, view->worst,
+                    (unsigned long long)view->records[view->worst]);
+    cli_text_format(out, "  %-22s tau = %.4g, deviation %.4g in every step, %s\n", "noise",
+                    mechanism->noise_tau, sqrt(2 * mechanism->step) * mechanism->noise_tau,
+                    view->secure ? "system's random source" : "from the seed");
+    cli_text_format(out, "  %-22s %llu (%s)\n", "rounds", (unsigned long long)mechanism->rounds,
+                    why(view->planned_rounds));
+    cli_text_format(out, "  %-22s %u (%s)\n", "local epochs", view->epochs,
+                    why(view->planned_epochs));
+    cli_text_add(out, "\nrun\n");
 }

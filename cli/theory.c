@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "cli.h"
 #include "fedplt/theory.h"
 #include "fedplt/tune.h"
@@ -191,7 +190,7 @@ static fplt_status allocate(struct study *study, fplt_error *error)
     double **lines[] = {&study->error, &study->bound, &study->model_line, &study->number};
     fplt_status status = FPLT_OK;
     for (size_t i = 0; !status && i < 4; i++)
-        status = fplt__alloc_into(lines[i], study->rounds + 1, sizeof(double), "the run", error);
+        status = cli_alloc(lines[i], study->rounds + 1, sizeof(double), "the run", error);
     return status;
 }
 
@@ -316,23 +315,23 @@ static fplt_status print_lines(const struct study *study, fplt_error *error)
 
 static void print_findings(const struct study *study)
 {
-    fplt__buffer text = {NULL, 0, 0, FPLT_OK};
-    fplt__buffer_add(&text, "\nguarantees\n");
+    cli_text text = {NULL, 0, NULL};
+    cli_text_add(&text, "\nguarantees\n");
     for (size_t i = 0; i < study->verdict.count; i++) {
         const fplt_theory_finding *finding = &study->verdict.finding[i];
-        fplt__buffer_format(&text, "  %-4s %s%s\n", finding->holds ? "yes" : "NO",
-                            finding->printed ? "(the paper, as printed) " : "", finding->meaning);
+        cli_text_format(&text, "  %-4s %s%s\n", finding->holds ? "yes" : "NO",
+                        finding->printed ? "(the paper, as printed) " : "", finding->meaning);
         if (finding->advice[0]) {
-            fplt__buffer_add(&text, "       ");
+            cli_text_add(&text, "       ");
             cli_wrap(&text, finding->advice, 7, 7, 80);
-            fplt__buffer_add(&text, "\n");
+            cli_text_add(&text, "\n");
         }
     }
-    fplt__buffer_format(&text, "\n%s\n",
-                        study->verdict.guaranteed
-                            ? "Convergence is proved for these parameters."
-                            : "Convergence is not proved for these parameters; it may well happen. "
-                              "See the model rate.");
+    cli_text_format(&text, "\n%s\n",
+                    study->verdict.guaranteed
+                        ? "Convergence is proved for these parameters."
+                        : "Convergence is not proved for these parameters; it may well happen. "
+                          "See the model rate.");
     cli_print_text(&text);
 }
 
@@ -423,10 +422,10 @@ static fplt_status run(cli_call *cli, fplt_error *error)
         study.model = fplt_theory_quadratic_rate(&study.problem, &study.parameters);
         status = conclude(cli, &study, error);
     }
-    fplt__free(study.error);
-    fplt__free(study.bound);
-    fplt__free(study.model_line);
-    fplt__free(study.number);
+    free(study.error);
+    free(study.bound);
+    free(study.model_line);
+    free(study.number);
     fplt_job_destroy(study.job);
     return status;
 }

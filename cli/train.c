@@ -8,8 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
-#include "base/memory.h"
 #include "cli.h"
 #include "train.h"
 
@@ -88,7 +86,7 @@ static void prepare_meter(struct training *training)
 static fplt_status make_folder(const char *path, int *is_new, fplt_error *error)
 {
     struct stat found;
-    char *copy = fplt__strdup(path);
+    char *copy = strdup(path);
     if (!copy)
         return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a path");
     for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -96,7 +94,7 @@ static fplt_status make_folder(const char *path, int *is_new, fplt_error *error)
         mkdir(copy, 0777);
         *slash = '/';
     }
-    fplt__free(copy);
+    free(copy);
     *is_new = mkdir(path, 0777) == 0;
     if (*is_new)
         return FPLT_OK;
@@ -149,7 +147,7 @@ static fplt_status write_history(struct training *training, fplt_error *error)
     if (status)
         return status;
     snprintf(path, sizeof path, "%s/convergence.csv", training->out);
-    status = fplt__file_save(path, 0666, text, strlen(text), error);
+    status = fplt_file_save(path, 0666, text, strlen(text), error);
     fplt_free(text);
     return status;
 }
@@ -215,7 +213,7 @@ static fplt_status write_agents(cli_call *cli, struct training *training, fplt_e
     char(*names)[24], *text = NULL, path[4096];
     fplt_table *table = NULL;
     fplt_status status =
-        fplt__alloc_into(&columns, n + 3, sizeof *columns + sizeof *names, "the columns", error);
+        cli_alloc(&columns, n + 3, sizeof *columns + sizeof *names, "the columns", error);
     if (status)
         return status;
     names = (char(*)[24])(columns + n + 3);
@@ -230,11 +228,11 @@ static fplt_status write_agents(cli_call *cli, struct training *training, fplt_e
     if (!(status = fplt_table_create(columns, n + 3, &table, error)) &&
         !(status = fill_agents(training, table, vector)) &&
         !(status = fplt_table_render(table, FPLT_TABLE_CSV, &text, error)))
-        status = fplt__file_save(path, 0666, text, strlen(text), error);
+        status = fplt_file_save(path, 0666, text, strlen(text), error);
     training->agents_written = !status;
     fplt_table_destroy(table);
     fplt_free(text);
-    fplt__free(columns);
+    free(columns);
     return status;
 }
 
@@ -255,7 +253,7 @@ static fplt_status write_all(cli_call *cli, struct training *training, fplt_erro
 
 static fplt_status stop_here(cli_call *cli, struct training *training, fplt_error *error)
 {
-    fplt__buffer again = {NULL, 0, 0, FPLT_OK};
+    cli_text again = {NULL, 0, NULL};
     unsigned long long round = fplt_engine_counters(training->engine)->rounds;
     const char *checkpoint = fplt_settings_text(cli->settings, "checkpoint");
     cli->exit_status = 130;
@@ -276,13 +274,13 @@ static fplt_status stop_here(cli_call *cli, struct training *training, fplt_erro
         if (strncmp(*word, "--resume=", 9) == 0)
             continue;
         cli_quote(&again, *word);
-        fplt__buffer_add(&again, " ");
+        cli_text_add(&again, " ");
     }
-    fplt__buffer_add(&again, "--resume ");
+    cli_text_add(&again, "--resume ");
     cli_quote(&again, checkpoint);
     cli_warn("interrupted after round %llu; %s keeps the state, go on with:\n  %s", round,
              checkpoint, again.text ? again.text : "");
-    fplt__buffer_clear(&again);
+    cli_text_clear(&again);
     return FPLT_OK;
 }
 

@@ -25,6 +25,6 @@ fplt_status train_print_json(const struct training *training, fplt_error *error)
 
 /* With privacy: writes the certificate of the run; says what is promised. */
 fplt_status train_certify(const struct training *training, fplt_error *error);
-void train_print_promise(const fplt_promise_view *promise, fplt__buffer *out);
+void train_print_promise(const fplt_promise_view *promise, cli_text *out);
 
 #endif

@@ -3,23 +3,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/model.h"
 #include "train.h"
 
-static void line(fplt__buffer *out, const char *name, const char *format, ...) FPLT_PRINTF(3, 4);
+static void line(cli_text *out, const char *name, const char *format, ...) FPLT_PRINTF(3, 4);
 
-static void line(fplt__buffer *out, const char *name, const char *format, ...)
+static void line(cli_text *out, const char *name, const char *format, ...)
 {
     va_list arguments;
-    fplt__buffer_format(out, "  %-22s ", name);
+    cli_text_format(out, "  %-22s ", name);
     va_start(arguments, format);
-    fplt__buffer_format_list(out, format, arguments);
+    cli_text_format_list(out, format, arguments);
     va_end(arguments);
-    fplt__buffer_add(out, "\n");
+    cli_text_add(out, "\n");
 }
 
 static void write_measures(const struct training *training, const fplt_record *record,
-                           fplt__buffer *out)
+                           cli_text *out)
 {
     const fplt_run_settings *run = &training->view->run;
     const fplt_result *result = &training->result;
@@ -46,7 +45,7 @@ static void write_measures(const struct training *training, const fplt_record *r
              record->held_out.rows);
 }
 
-static void write_costs(const struct training *training, fplt__buffer *out)
+static void write_costs(const struct training *training, cli_text *out)
 {
     const fplt_counters *counters = &training->result.counters;
     const fplt_run_settings *run = &training->view->run;
@@ -74,15 +73,14 @@ static const char *because(const char *why)
     return colon && strchr(why, ' ') == equals ? colon + 2 : why ? why : "";
 }
 
-static void write_choices(const struct training *training, const fplt_record *record,
-                          fplt__buffer *out)
+static void write_choices(const struct training *training, const fplt_record *record, cli_text *out)
 {
     const fplt_job_view *view = training->view;
     const fplt_curvature *curvature = &record->facts.curvature;
     double least = record->step.value, most = record->largest_step;
     char value[64];
     int trains = !(view->run.algorithm->allows & FPLT_TRAINS_NOTHING);
-    fplt__buffer_add(out, "\nparameters\n");
+    cli_text_add(out, "\nparameters\n");
     if (view->automatic && *view->automatic->about_algorithm)
         line(out, "algorithm", "%s", view->automatic->about_algorithm);
     for (size_t i = 0; i < record->parameters; i++) {
@@ -105,47 +103,47 @@ static void write_choices(const struct training *training, const fplt_record *re
     line(out, "local training", "%s, kernel %s", trains ? view->run.training.solver->name : "none",
          fplt_objective_kernel(view->objective));
     if (*record->advice)
-        fplt__buffer_format(out, "\n%s\n", record->advice);
+        cli_text_format(out, "\n%s\n", record->advice);
 }
 
-static void write_files(const struct training *training, fplt__buffer *out)
+static void write_files(const struct training *training, cli_text *out)
 {
-    fplt__buffer_format(out, "\nfiles in %s\n  model.json%s%s%s%s\n", training->out,
-                        training->promise ? ", privacy.json" : "",
-                        training->view->run.blind ? "" : ", convergence.csv",
-                        training->pictures ? ", convergence.svg, convergence.png" : "",
-                        training->agents_written ? ", agents.csv" : "");
+    cli_text_format(out, "\nfiles in %s\n  model.json%s%s%s%s\n", training->out,
+                    training->promise ? ", privacy.json" : "",
+                    training->view->run.blind ? "" : ", convergence.csv",
+                    training->pictures ? ", convergence.svg, convergence.png" : "",
+                    training->agents_written ? ", agents.csv" : "");
 }
 
 /* The command that was given, with something more. */
-static void write_again(const cli_call *cli, const char *more, fplt__buffer *out)
+static void write_again(const cli_call *cli, const char *more, cli_text *out)
 {
-    fplt__buffer_add(out, "  ");
+    cli_text_add(out, "  ");
     for (char **word = cli->all; *word; word++) {
         cli_quote(out, *word);
-        fplt__buffer_add(out, " ");
+        cli_text_add(out, " ");
     }
-    fplt__buffer_format(out, "%s\n", more);
+    cli_text_format(out, "%s\n", more);
 }
 
-static void write_next(const cli_call *cli, const struct training *training, fplt__buffer *out)
+static void write_next(const cli_call *cli, const struct training *training, cli_text *out)
 {
     const char *data = fplt_settings_text(cli->settings, "data"), *program = cli->all[0];
     char more[128];
-    fplt__buffer_add(out, "\nnext\n");
+    cli_text_add(out, "\nnext\n");
     if (training->promise) {
-        fplt__buffer_format(out, "  %s privacy verify %s/model.json\n", program, training->out);
+        cli_text_format(out, "  %s privacy verify %s/model.json\n", program, training->out);
     } else if (training->result.outcome == FPLT_ROUNDS_DONE) {
         snprintf(more, sizeof more, "--rounds %llu",
                  10 * (unsigned long long)(training->view->run.rounds + 1));
         write_again(cli, more, out);
     }
     if (data && !strchr(data, ',')) {
-        fplt__buffer_format(out, "  %s evaluate %s/model.json ", program, training->out);
+        cli_text_format(out, "  %s evaluate %s/model.json ", program, training->out);
         cli_quote(out, data);
-        fplt__buffer_format(out, "\n  %s predict %s/model.json ", program, training->out);
+        cli_text_format(out, "\n  %s predict %s/model.json ", program, training->out);
         cli_quote(out, data);
-        fplt__buffer_add(out, "\n");
+        cli_text_add(out, "\n");
     } else {
         if (!data) {
             snprintf(more, sizeof more, "--seed %lld",
@@ -155,26 +153,26 @@ static void write_next(const cli_call *cli, const struct training *training, fpl
         snprintf(more, sizeof more, "--epochs %u", 2 * training->view->run.training.epochs);
         write_again(cli, more, out);
     }
-    fplt__buffer_format(out, "  %s list algorithms\n", program);
+    cli_text_format(out, "  %s list algorithms\n", program);
 }
 
 fplt_status train_print(cli_call *cli, const struct training *training, fplt_error *error)
 {
     const fplt_job_view *view = training->view;
-    fplt__buffer out = {NULL, 0, 0, FPLT_OK};
+    cli_text out = {NULL, 0, NULL};
     fplt_record record;
     fplt_status status = fplt_trainer_record(training->trainer, &record, error);
     if (status)
         return status;
-    fplt__buffer_format(&out, "%s on %u agents, %zu rows, %zu features: %s after %llu rounds\n\n",
-                        view->run.algorithm->title, fplt_dataset_agents(view->training),
-                        fplt_dataset_rows(view->training), fplt_dataset_features(view->training),
-                        training->view->run.blind                    ? "trained in private"
-                        : training->result.outcome == FPLT_CONVERGED ? "converged"
-                        : training->result.outcome == FPLT_STALLED
-                            ? "the model no longer changes"
-                            : "not converged, the rounds ran out",
-                        (unsigned long long)training->result.counters.rounds);
+    cli_text_format(&out, "%s on %u agents, %zu rows, %zu features: %s after %llu rounds\n\n",
+                    view->run.algorithm->title, fplt_dataset_agents(view->training),
+                    fplt_dataset_rows(view->training), fplt_dataset_features(view->training),
+                    training->view->run.blind                    ? "trained in private"
+                    : training->result.outcome == FPLT_CONVERGED ? "converged"
+                    : training->result.outcome == FPLT_STALLED
+                        ? "the model no longer changes"
+                        : "not converged, the rounds ran out",
+                    (unsigned long long)training->result.counters.rounds);
     if (training->promise)
         train_print_promise(training->promise, &out);
     if (!view->run.blind)
@@ -208,11 +206,12 @@ static json_t *files_json(const struct training *training)
 
 fplt_status train_print_json(const struct training *training, fplt_error *error)
 {
-    json_t *model = fplt__model_json(training->model);
+    cli_member model = {"model", NULL};
     json_t *document =
-        json_pack("{s:s, s:s, s:I, s:f, s:o, s:o}", "outcome",
+        json_pack("{s:s, s:s, s:I, s:f, s:o}", "outcome",
                   fplt_outcome_name(training->result.outcome), "sentence",
                   training->result.sentence, "rounds", (json_int_t)training->result.counters.rounds,
-                  "wall_seconds", training->seconds, "files", files_json(training), "model", model);
-    return cli_print_json(document, error);
+                  "wall_seconds", training->seconds, "files", files_json(training));
+    fplt_model_text(training->model, &model.text, NULL);
+    return cli_print_json_with(document, &model, 1, error);
 }

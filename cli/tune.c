@@ -4,7 +4,6 @@
 
 #include "cli.h"
 #include "fedplt/tune.h"
-#include "report/table.h"
 
 static const fplt_setting table[] = {
     {"by", FPLT_CHOICE, 0, "theory", 0, 0, "theory|experiment|both",
@@ -168,9 +167,9 @@ static fplt_status print(const cli_call *cli, const fplt_tuning *tuning, fplt_er
     const fplt_tune_candidate *best = &tuning->candidate[0];
     size_t most = (size_t)fplt_settings_integer(cli->settings, "show");
     fplt_table *rows = NULL;
-    fplt__buffer text = {NULL, 0, 0, FPLT_OK};
+    cli_text text = {NULL, 0, NULL};
     cli_wrap(&text, tuning->reasoning, 0, 0, 80);
-    fplt__buffer_add(&text, "\n\n");
+    cli_text_add(&text, "\n\n");
     cli_print_text(&text);
     fplt_status status = make_rows(tuning, most, &rows, error);
     if (!status)

@@ -3,7 +3,6 @@
 #include <yaml.h>
 
 #include "cli.h"
-#include "linalg/kernel.h"
 
 static const fplt_setting table[] = {
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
@@ -18,11 +17,12 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
 
 static void list_kernels(char *text, size_t size)
 {
-    const fplt__kernel *kernel;
+    const char *name;
     size_t used = 0;
-    for (size_t i = 0; (kernel = fplt__kernel_get(i)) && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s%s", i ? ", " : "", kernel->name,
-                                 kernel->available() ? "" : " (not on this machine)");
+    int available;
+    for (size_t i = 0; (name = fplt_kernel_list(i, NULL, &available)) && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s%s", i ? ", " : "", name,
+                                 available ? "" : " (not on this machine)");
 }
 
 static fplt_status run(cli_call *cli, fplt_error *error)

@@ -8,6 +8,7 @@
 #include "fedplt/config.h"
 #include "fedplt/data.h"
 #include "fedplt/engine.h"
+#include "fedplt/file.h"
 #include "fedplt/job.h"
 #include "fedplt/ledger.h"
 #include "fedplt/log.h"

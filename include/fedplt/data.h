@@ -35,6 +35,9 @@ typedef enum fplt_task {
 /* Whether labels are classes. */
 FPLT_API int fplt_task_classifies(fplt_task task);
 
+/* binary, classes, regression, ... */
+FPLT_API const char *fplt_task_name(fplt_task task);
+
 typedef struct fplt_dataset fplt_dataset;
 typedef struct fplt_schema fplt_schema; /* what the columns mean: fedplt/schema.h */
 

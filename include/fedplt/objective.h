@@ -83,6 +83,9 @@ FPLT_API size_t fplt_objective_intercepts(const fplt_objective *objective);
 FPLT_API int fplt_objective_is_quadratic(const fplt_objective *objective);
 /* Name of the kernel in use: part of what makes bits reproducible. */
 FPLT_API const char *fplt_objective_kernel(const fplt_objective *objective);
+/* What exists: kernel number `index`, one line of help and whether this machine can run it; NULL past
+ * the last. The fastest comes first. */
+FPLT_API const char *fplt_kernel_list(size_t index, const char **help, int *available);
 
 /* Doubles of scratch that each call below may use. */
 FPLT_API size_t fplt_objective_scratch(const fplt_objective *objective);

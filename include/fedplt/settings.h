@@ -103,6 +103,12 @@ FPLT_API const char *fplt_list_next(const char *list, char *item, size_t size);
 FPLT_API const char *fplt_pairs_next(const char *pairs, char *key, size_t key_size, char *value,
                                      size_t value_size);
 
+/* Fills FPLT_BAD_VALUE with a sentence that says which names there are and which is the nearest to
+ * `name`; `what` they are names of. `list` gives name number `index`, and NULL past the last. */
+FPLT_API fplt_status fplt_unknown_name(const char *what, const char *name,
+                                       const char *(*list)(size_t index, const char **help),
+                                       fplt_error *error);
+
 /* Writes what is legal for a row, "a number above 0" or "one of a, b, c". */
 FPLT_API void fplt_setting_legal(const fplt_setting *setting, char *text, size_t size);
 /* Writes the help of a row with its rule: "local step size; auto: 1/lmax". */

@@ -36,9 +36,9 @@ fplt_status fplt__descent_broadcast(const fplt_coordinator *coordinator, const f
 
 fplt_status fplt__descent_model(const fplt_coordinator *coordinator, double *x)
 {
-    return coordinator->number[FPLT__REFUSED] > 0
-               ? fplt__first_vector(coordinator, x)
-               : fplt__descent_broadcast(coordinator, NULL, 0, x);
+    return coordinator->number[FPLT__TRUSTED] != 0
+               ? fplt__descent_broadcast(coordinator, NULL, 0, x)
+               : fplt__first_vector(coordinator, x);
 }
 
 static int acceptable(const double *number, double value, double slope)
@@ -68,11 +68,13 @@ int fplt__descent_arrive(fplt_coordinator *coordinator, const double *gradient, 
     if (!acceptable(number, value, slope)) {
         number[FPLT__LENGTH] = shorter(number, value, slope);
         number[FPLT__REFUSED]++;
+        number[FPLT__TRUSTED] = 0;
         return 0;
     }
     fplt__descent_broadcast(coordinator, NULL, 0, vector(coordinator, FPLT__POINT));
     memcpy(vector(coordinator, FPLT__GRADIENT), gradient, n * sizeof *gradient);
     number[FPLT__VALUE] = value;
+    number[FPLT__TRUSTED] = number[FPLT__BEGUN] && number[FPLT__REFUSED] == 0;
     number[FPLT__BEGUN] = 1;
     return 1;
 }

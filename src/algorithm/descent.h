@@ -7,15 +7,25 @@
 #include "algorithm/algorithm.h"
 
 /* The coordinator's first vectors and numbers: the accepted point and its gradient, the direction; the
- * value and the slope at the accepted point, t, and how often it was shortened. */
+ * value and the slope at the accepted point, t, how often it was shortened, and whether the last step was
+ * accepted whole. */
 enum { FPLT__POINT, FPLT__GRADIENT, FPLT__DIRECTION, FPLT__DESCENT_VECTORS };
-enum { FPLT__VALUE, FPLT__SLOPE, FPLT__LENGTH, FPLT__REFUSED, FPLT__BEGUN, FPLT__DESCENT_NUMBERS };
+enum {
+    FPLT__VALUE,
+    FPLT__SLOPE,
+    FPLT__LENGTH,
+    FPLT__REFUSED,
+    FPLT__BEGUN,
+    FPLT__TRUSTED,
+    FPLT__DESCENT_NUMBERS
+};
 
 void fplt__descent_begin(fplt_coordinator *coordinator, const double *start);
 /* x + t d */
 fplt_status fplt__descent_broadcast(const fplt_coordinator *coordinator, const fplt_round *round,
                                     unsigned exchange, double *down);
-/* The point that the next round looks at; the accepted one where the last look was a refusal. */
+/* The point that the next round looks at where the last step was accepted whole, so that this one can be
+ * trusted; otherwise the accepted one. */
 fplt_status fplt__descent_model(const fplt_coordinator *coordinator, double *x);
 
 /* Takes the sums at x + t d. Nonzero: the point is accepted, and the caller now writes a direction and

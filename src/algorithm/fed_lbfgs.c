@@ -23,7 +23,7 @@ static const fplt_setting settings[] = {
     {"pairs", FPLT_INTEGER, 0, "30", 1, MOST, NULL,
      "earlier rounds from which the coordinator learns how the costs curve", 0, 0},
     {"first-step", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
-     "length of the first step along the mean gradient; auto: 1/lmax", 0, 0},
+     "length of the first step along the mean gradient", 0, 0, .rule = "1/lmax"},
     FPLT_SETTINGS_END,
 };
 

@@ -149,8 +149,8 @@ void fplt__file_abort(fplt__file *file)
     release(file);
 }
 
-fplt_status fplt__file_save(const char *path, unsigned mode, const void *bytes, size_t count,
-                            fplt_error *error)
+fplt_status fplt_file_save(const char *path, unsigned mode, const void *bytes, size_t count,
+                           fplt_error *error)
 {
     fplt__file *file;
     fplt_status status = fplt__file_open(path, mode, &file, error);
@@ -198,8 +198,8 @@ static fplt_status read_all(int handle, const char *path, size_t expected, size_
     return FPLT_OK;
 }
 
-fplt_status fplt__file_read(const char *path, size_t limit, char **text, size_t *length,
-                            fplt_error *error)
+fplt_status fplt_file_read(const char *path, size_t limit, char **text, size_t *length,
+                           fplt_error *error)
 {
     *text = NULL;
     *length = 0;

@@ -1,12 +1,8 @@
-/* Whole files in, whole files out. A file is written under a temporary name in the same folder and
- * takes its own name only when it is complete and on the disc: a reader, or a restart after a
- * crash, sees the old file or the new one, never a part. */
+/* Files that are written piece by piece, and appear whole or not at all (fedplt/file.h). */
 #ifndef FPLT_BASE_FILE_H
 #define FPLT_BASE_FILE_H
 
-#include <stddef.h>
-
-#include "fedplt/status.h"
+#include "fedplt/file.h"
 
 typedef struct fplt__file fplt__file;
 
@@ -18,14 +14,5 @@ fplt_status fplt__file_write(fplt__file *file, const void *bytes, size_t count, 
 fplt_status fplt__file_commit(fplt__file *file, fplt_error *error);
 /* Removes what was written; NULL is legal. */
 void fplt__file_abort(fplt__file *file);
-
-/* Open, write, commit. */
-fplt_status fplt__file_save(const char *path, unsigned mode, const void *bytes, size_t count,
-                            fplt_error *error);
-
-/* Reads all of a file or pipe, at most `limit` bytes, and puts a NUL behind it (not counted). The
- * text is released with fplt__free. */
-fplt_status fplt__file_read(const char *path, size_t limit, char **text, size_t *length,
-                            fplt_error *error);
 
 #endif

@@ -119,6 +119,22 @@ static void unpack_broad(const uint8_t *from, size_t count, unsigned shift, unsi
     }
 }
 
+/* Whether packing gives the same block. Bits can be lost at the top only where shift and width together
+ * pass 128 bits. */
+static int is_shortest(const uint64_t *words, size_t count, unsigned shift, unsigned width,
+                       const uint8_t *body)
+{
+    unsigned own_shift, own_width;
+    measure(words, count, &own_shift, &own_width);
+    if (own_shift != shift || own_width != width)
+        return 0;
+    if (shift + 8 * width <= 128)
+        return 1;
+    uint8_t again[BLOCK * WIDEST + SLACK];
+    pack_block(words, count, shift, width, again);
+    return memcmp(again, body, count * width) == 0;
+}
+
 fplt_status fplt_words_unpack(const void *bytes, size_t size, uint64_t *words, size_t count,
                               fplt_error *error)
 {
@@ -146,9 +162,7 @@ fplt_status fplt_words_unpack(const void *bytes, size_t size, uint64_t *words, s
             memset(to, 0, 2 * block * sizeof *to);
         else
             (width <= 8 ? unpack_narrow : unpack_broad)(body, block, shift, width, to);
-        unsigned own_shift, own_width;
-        measure(to, block, &own_shift, &own_width);
-        if (own_shift != shift || own_width != width)
+        if (!is_shortest(to, block, shift, width, body))
             return fplt_error_set(error, FPLT_BAD_DATA,
                                   "packed numbers: the block at byte %zu of %zu is not in its "
                                   "shortest form",

@@ -73,6 +73,16 @@ static fplt_status allocate_values(fplt_dataset *dataset, size_t entries, fplt_e
     return status;
 }
 
+static const char *const tasks[] = {[FPLT_TASK_BINARY] = "binary",
+                                    [FPLT_TASK_CLASSES] = "classes",
+                                    [FPLT_TASK_REGRESSION] = "regression",
+                                    [FPLT_TASK_SURVIVAL] = "survival"};
+
+const char *fplt_task_name(fplt_task task)
+{
+    return (size_t)task < sizeof tasks / sizeof *tasks ? tasks[task] : "unknown";
+}
+
 int fplt_task_classifies(fplt_task task)
 {
     return task == FPLT_TASK_BINARY || task == FPLT_TASK_CLASSES;

@@ -240,7 +240,7 @@ static fplt_status draft_csv(const char *const *paths, size_t count, const fplt_
         fplt__csv_visitor visitor = {see_columns, see_row, &draft};
         source.name = paths[i];
         draft.source = &source;
-        if ((status = fplt__file_read(paths[i], LARGEST_FILE, &text, &source.size, error)))
+        if ((status = fplt_file_read(paths[i], LARGEST_FILE, &text, &source.size, error)))
             break;
         source.text = text;
         status = fplt__csv_visit(&source, read->no_header, &visitor, error);
@@ -394,7 +394,7 @@ static fplt_status read_names(const char *path, struct draft *draft, fplt_error 
     char *text;
     fplt__source source = {path, NULL, 0};
     fplt__csv_visitor visitor = {see_columns, skip_row, draft};
-    fplt_status status = fplt__file_read(path, LARGEST_FILE, &text, &source.size, error);
+    fplt_status status = fplt_file_read(path, LARGEST_FILE, &text, &source.size, error);
     if (status)
         return status;
     source.text = text;

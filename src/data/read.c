@@ -85,7 +85,7 @@ fplt_status fplt__format_of(const char *path, const fplt_read_settings *settings
     char *text;
     const fplt__format *found;
     fplt__source source = {.name = path};
-    fplt_status status = fplt__file_read(path, LARGEST_FILE, &text, &source.size, error);
+    fplt_status status = fplt_file_read(path, LARGEST_FILE, &text, &source.size, error);
     if (status)
         return status;
     source.text = text;
@@ -204,7 +204,7 @@ static fplt_status visit_path(const char *path, fplt__builder *builder, const fp
 {
     char *text;
     fplt__source source = {.name = path};
-    fplt_status status = fplt__file_read(path, LARGEST_FILE, &text, &source.size, error);
+    fplt_status status = fplt_file_read(path, LARGEST_FILE, &text, &source.size, error);
     if (status)
         return status;
     source.text = text;

@@ -369,7 +369,7 @@ static fplt_status find_keys(const struct parser *parser, size_t index, size_t *
         while (k < KEYS && strcmp(keys[k].name, node.key) != 0)
             k++;
         if (k == KEYS) {
-            fplt__unknown_name("key of a column", node.key, key_name, parser->error);
+            fplt_unknown_name("key of a column", node.key, key_name, parser->error);
             fplt_error_prefix(parser->error, "%s:%zu", parser->path, node.line);
             return FPLT_BAD_DATA;
         }
@@ -416,7 +416,7 @@ static fplt_status find_type(const struct parser *parser, const fplt__yaml_node 
         }
     if (!word)
         return refuse(parser, node, "has no type");
-    fplt__unknown_name("type of column", word, fplt__type_name, parser->error);
+    fplt_unknown_name("type of column", word, fplt__type_name, parser->error);
     fplt_error_prefix(parser->error, "%s:%zu: %.120s", parser->path, node->line, node->name);
     return FPLT_BAD_DATA;
 }
@@ -538,7 +538,7 @@ static fplt_status take_top(const struct parser *parser, size_t index)
         return take_column(parser, index, &number, OTHER);
     if (strcmp(node.key, "label") == 0)
         return take_column(parser, index, &label, 0);
-    fplt__unknown_name("key of a schema", node.key, top_name, parser->error);
+    fplt_unknown_name("key of a schema", node.key, top_name, parser->error);
     fplt_error_prefix(parser->error, "%s:%zu", parser->path, node.line);
     return FPLT_BAD_DATA;
 }
@@ -677,7 +677,7 @@ fplt_status fplt_schema_read(const char *path, fplt_schema **schema, fplt_error 
     char *text;
     size_t length;
     *schema = NULL;
-    fplt_status status = fplt__file_read(path, LARGEST_FILE, &text, &length, error);
+    fplt_status status = fplt_file_read(path, LARGEST_FILE, &text, &length, error);
     if (status)
         return status;
     status = fplt_schema_parse(text, length, path, schema, error);

@@ -324,7 +324,7 @@ fplt_status fplt_engine_load(fplt_engine *engine, const char *path, fplt_error *
     uint64_t *totals = NULL;
     size_t length = 0, expected = sizeof(struct head) + HASH;
     identify(engine);
-    fplt_status status = fplt__file_read(path, SIZE_MAX / 4, &text, &length, error);
+    fplt_status status = fplt_file_read(path, SIZE_MAX / 4, &text, &length, error);
     if (!status)
         status = totals_buffer(engine, &totals, error);
     if (!status)

@@ -95,7 +95,7 @@ fplt_status fplt_job_declare(fplt_settings *settings, unsigned parts, const char
     int automatic = name && strcmp(name, "auto") == 0;
     fplt__job_tables_fill();
     if (parts & FPLT_JOB_ALGORITHM && !algorithm && !automatic)
-        return fplt__unknown_name("algorithm", name, algorithm_name, error);
+        return fplt_unknown_name("algorithm", name, algorithm_name, error);
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         const struct section *section = &sections[i];
         if (!(section->part & parts) || (!section->table && automatic))
@@ -496,8 +496,8 @@ static fplt_status read_training(const fplt_settings *settings, const fplt_job_s
         source->solver ? source->solver : fplt_solver_find(fplt_settings_text(settings, "solver"));
     training->context = source->solver_context;
     if (!training->solver)
-        return fplt__unknown_name("solver", fplt_settings_text(settings, "solver"), solver_name,
-                                  error);
+        return fplt_unknown_name("solver", fplt_settings_text(settings, "solver"), solver_name,
+                                 error);
     training->step =
         fplt_settings_is_auto(settings, "gamma") ? 0 : fplt_settings_real(settings, "gamma");
     training->epochs = fplt_settings_is_auto(settings, "epochs")
@@ -662,8 +662,8 @@ static fplt_status read_method(fplt_job *job, const fplt_settings *settings, fpl
     }
     run->algorithm = fplt_algorithm_find(fplt_settings_text(settings, "algorithm"));
     if (!run->algorithm)
-        return fplt__unknown_name("algorithm", fplt_settings_text(settings, "algorithm"),
-                                  algorithm_name, error);
+        return fplt_unknown_name("algorithm", fplt_settings_text(settings, "algorithm"),
+                                 algorithm_name, error);
     fplt_algorithm_read(run->algorithm, settings, job->parameter);
     return FPLT_OK;
 }

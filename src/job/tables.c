@@ -53,9 +53,8 @@ const fplt_setting fplt__job_cost_table[] = {
     {"huber-delta", FPLT_REAL, FPLT_ABOVE, "1", 0, HUGE_VAL, NULL,
      "where the loss huber turns from squares to lines", 0, 0},
     {"predictor-bound", FPLT_REAL, FPLT_AUTO, "auto", -700, 700, NULL,
-     "poisson: exp goes on as a parabola above this linear predictor, which bounds the curvature; "
-     "auto: one more than the logarithm of the largest count",
-     0, 0},
+     "poisson: exp goes on as a parabola above this linear predictor, which bounds the curvature",
+     0, 0, .rule = "one more than the logarithm of the largest count"},
     {"intercept", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "one more coordinate an output, not regularised", 0, 0},
     {"weights", FPLT_CHOICE, 0, "agents", 0, 0, "agents|rows",

@@ -35,7 +35,7 @@ static fplt_status set_solver(fplt_training *training, const char *text, const s
 {
     const fplt_solver *solver = fplt_solver_find(text);
     if (!solver) {
-        fplt__unknown_name("solver", text, solver_name, error);
+        fplt_unknown_name("solver", text, solver_name, error);
         fplt_error_prefix(error, "%s:%zu", place->path, place->line);
         return FPLT_BAD_DATA;
     }
@@ -133,7 +133,7 @@ static fplt_status read_header(char *line, const struct place *place, const stru
             if (strcmp(fields[i].name, name) == 0)
                 found = &fields[i];
         if (!found || *count >= MOST_COLUMNS) {
-            fplt__unknown_name("column", name, field_name, error);
+            fplt_unknown_name("column", name, field_name, error);
             fplt_error_prefix(error, "%s:%zu", place->path, place->line);
             return FPLT_BAD_DATA;
         }
@@ -207,7 +207,7 @@ fplt_status fplt_job_uncoordinated(const char *path, const fplt_training *common
     struct place place = {path, 0};
     size_t length, count = 0;
     char *text;
-    fplt_status status = fplt__file_read(path, LARGEST_FILE, &text, &length, error);
+    fplt_status status = fplt_file_read(path, LARGEST_FILE, &text, &length, error);
     if (status)
         return status;
     for (uint32_t i = 0; i < agents; i++)

@@ -66,3 +66,13 @@ const char *fplt_regulariser_name(size_t index, const char **help)
     }
     return NULL;
 }
+
+const char *fplt_kernel_list(size_t index, const char **help, int *available)
+{
+    const fplt__kernel *kernel = fplt__kernel_get(index);
+    if (kernel && help)
+        *help = kernel->help;
+    if (kernel && available)
+        *available = kernel->available();
+    return kernel ? kernel->name : NULL;
+}

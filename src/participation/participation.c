@@ -271,7 +271,7 @@ fplt_status fplt_participation_create(const fplt_participation_settings *setting
     const char *name = settings->rule ? settings->rule : "";
     const struct rule *rule = find_rule(name);
     if (!rule)
-        return fplt__unknown_name("participation rule", name, fplt_participation_list, error);
+        return fplt_unknown_name("participation rule", name, fplt_participation_list, error);
     if (agents == 0)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "participation: there are 0 agents, but there must be at least 1");

@@ -91,7 +91,7 @@ fplt_status fplt_prox_create(const fplt_prox_settings *settings, size_t dimensio
     const char *name = settings->name ? settings->name : "";
     const fplt__prox_kind *kind = find_kind(name);
     if (!kind)
-        return fplt__unknown_name("prox", name, fplt_prox_list, error);
+        return fplt_unknown_name("prox", name, fplt_prox_list, error);
     if (penalised > dimension)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: %zu coordinates are penalised, but there are only %zu",

@@ -271,8 +271,8 @@ static fplt_status check(const fplt_model *model, const fplt_dataset *dataset, d
 {
     if (fplt_dataset_task(dataset) != model->info.task)
         return fplt_error_set(error, FPLT_BAD_VALUE, "the data are for %s, but the model is for %s",
-                              fplt__task_name(fplt_dataset_task(dataset)),
-                              fplt__task_name(model->info.task));
+                              fplt_task_name(fplt_dataset_task(dataset)),
+                              fplt_task_name(model->info.task));
     if (isnan(threshold))
         return FPLT_OK;
     if (model->info.classes != 2 || !model->kind->probable)

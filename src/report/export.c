@@ -98,7 +98,7 @@ static fplt_status write_csv(const fplt_model *model, const char *path, fplt_err
     if (status)
         return status;
     if (!(status = fplt_table_render(table, FPLT_TABLE_CSV, &text, error)))
-        status = fplt__file_save(path, 0666, text, strlen(text), error);
+        status = fplt_file_save(path, 0666, text, strlen(text), error);
     fplt_free(text);
     fplt_table_destroy(table);
     return status;
@@ -110,7 +110,7 @@ static fplt_status write_onnx(const fplt_model *model, const char *path, fplt_er
     size_t size;
     fplt_status status = fplt__model_onnx(model, &bytes, &size, error);
     if (!status)
-        status = fplt__file_save(path, 0666, bytes, size, error);
+        status = fplt_file_save(path, 0666, bytes, size, error);
     fplt__free(bytes);
     return status;
 }

@@ -144,7 +144,7 @@ fplt_status fplt_history_read(fplt_history *history, const char *path, uint64_t 
 {
     char *text;
     size_t length, number = 0;
-    fplt_status status = fplt__file_read(path, LARGEST_FILE, &text, &length, error);
+    fplt_status status = fplt_file_read(path, LARGEST_FILE, &text, &length, error);
     if (status)
         return status;
     for (char *line = text, *end; !status && line < text + length; line = end + 1) {

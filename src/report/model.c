@@ -9,16 +9,6 @@
 #include "base/memory.h"
 #include "objective/loss.h"
 
-static const char *const tasks[] = {[FPLT_TASK_BINARY] = "binary",
-                                    [FPLT_TASK_CLASSES] = "classes",
-                                    [FPLT_TASK_REGRESSION] = "regression",
-                                    [FPLT_TASK_SURVIVAL] = "survival"};
-
-const char *fplt__task_name(fplt_task task)
-{
-    return (size_t)task < sizeof tasks / sizeof *tasks ? tasks[task] : "unknown";
-}
-
 static fplt_status find_outputs(const fplt_model_info *info, const fplt__loss **kind,
                                 uint32_t *outputs, fplt_error *error)
 {
@@ -29,7 +19,7 @@ static fplt_status find_outputs(const fplt_model_info *info, const fplt__loss **
     const fplt__loss *loss = *kind;
     if (!(loss->tasks >> info->task & 1))
         return fplt_error_set(error, FPLT_BAD_DATA, "the loss %s does not go with the task %s",
-                              info->loss, fplt__task_name(info->task));
+                              info->loss, fplt_task_name(info->task));
     *outputs = loss->classes ? info->classes : 1;
     return FPLT_OK;
 }
@@ -41,7 +31,7 @@ static fplt_status check_classes(const fplt_model_info *info, fplt_error *error)
     if (!right)
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "there are %u classes, but the task %s has %s%u", info->classes,
-                              fplt__task_name(info->task),
+                              fplt_task_name(info->task),
                               info->task == FPLT_TASK_CLASSES ? "at least " : "", least);
     if (info->classes && !info->class_names)
         return fplt_error_set(error, FPLT_BAD_DATA, "the classes have no names");
@@ -277,7 +267,7 @@ fplt_status fplt_model_write(const fplt_model *model, const char *path, fplt_err
     char *text;
     fplt_status status = fplt_model_text(model, &text, error);
     if (!status)
-        status = fplt__file_save(path, 0666, text, strlen(text), error);
+        status = fplt_file_save(path, 0666, text, strlen(text), error);
     fplt__free(text);
     return status;
 }

@@ -22,8 +22,6 @@ struct fplt_model {
 /* A new reference to the whole as JSON, or NULL when there is no memory or a text is not UTF-8. */
 json_t *fplt__model_json(const fplt_model *model);
 
-const char *fplt__task_name(fplt_task task);
-
 /* Choices, measures and quality of a run; `model` NULL: nothing is judged. */
 fplt_status fplt__record_make(const fplt_job_view *view, fplt_engine *engine, const double *weights,
                               const fplt_model *model, fplt_record *record, fplt_error *error);

@@ -66,7 +66,7 @@ json_t *fplt__model_json(const fplt_model *model)
         "{s:s, s:i, s:o, s:s, s:s, s:f, s:b, s:I, s:o, s:o, s:{s:b, s:o, s:o, s:o}, s:o, s:{s:o, "
         "s:o, s:f}, s:o, s:o}",
         "format", FORMAT, "version", VERSION, "program", text_or_null(info->program), "task",
-        fplt__task_name(info->task), "loss", info->loss, "huber_delta", info->huber_delta,
+        fplt_task_name(info->task), "loss", info->loss, "huber_delta", info->huber_delta,
         "intercept", info->intercept, "features", (json_int_t)info->features, "feature_names",
         texts(info->feature_names, info->features), "classes",
         texts(info->class_names, info->classes), "reading", "drop_first_level",
@@ -197,7 +197,7 @@ static fplt_status take_task(struct draft *draft, const json_t *root, fplt_error
     if (status)
         return status;
     for (int task = FPLT_TASK_BINARY; task <= FPLT_TASK_SURVIVAL; task++)
-        if (strcmp(text, fplt__task_name((fplt_task)task)) == 0) {
+        if (strcmp(text, fplt_task_name((fplt_task)task)) == 0) {
             draft->info.task = (fplt_task)task;
             return FPLT_OK;
         }
@@ -371,7 +371,7 @@ fplt_status fplt_model_read(const char *path, fplt_model **model, fplt_error *er
     char *text;
     size_t length;
     *model = NULL;
-    fplt_status status = fplt__file_read(path, largest_file, &text, &length, error);
+    fplt_status status = fplt_file_read(path, largest_file, &text, &length, error);
     if (status)
         return status;
     status = fplt_model_parse(text, length, path, model, error);

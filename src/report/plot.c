@@ -309,7 +309,7 @@ fplt_status fplt_plot_write(const fplt_plot *plot, const char *path, fplt_error 
     if (!status)
         status = run_gnuplot(&script, path, &picture, error);
     if (!status)
-        status = fplt__file_save(path, 0666, picture.text, picture.length, error);
+        status = fplt_file_save(path, 0666, picture.text, picture.length, error);
     fplt__buffer_clear(&script);
     fplt__buffer_clear(&picture);
     return status;

@@ -62,7 +62,7 @@ static fplt_status read_named(const fplt_model_info *info, const char *const *pa
         read.labels = read.labels ? read.labels : info->labels;
         read.class_names = info->class_names;
         read.class_count = info->classes;
-        read.task = fplt__task_name(info->task);
+        read.task = fplt_task_name(info->task);
     } else {
         read.labels = NULL;
         read.task = NULL;

@@ -11,6 +11,7 @@
 
 #include "fedplt/status.h"
 #include "fedplt/steps.h"
+#include "wire/frame.h"
 #include "wire/hash.h"
 #include "wire/message.h"
 

@@ -129,7 +129,7 @@ static fplt_status give_pair(fplt_comparison *comparison, const char *key, const
             "fed-plt.rho=1",
             origin, key);
     if (!fplt_algorithm_find(name))
-        return fplt__unknown_name("algorithm", name, algorithm_name, error);
+        return fplt_unknown_name("algorithm", name, algorithm_name, error);
     for (size_t i = 0; i < comparison->count; i++)
         if (strcmp(comparison->entries[i].view.algorithm->name, name) == 0)
             return give(&comparison->entries[i], dot + 1, value, origin, error);

@@ -43,7 +43,7 @@ static void assert_holds(const char *expected, size_t length)
     char *text;
     size_t got;
     fplt_error error;
-    assert_ok(fplt__file_read(path, 1 << 20, &text, &got, &error), error);
+    assert_ok(fplt_file_read(path, 1 << 20, &text, &got, &error), error);
     assert_int_equal(got, length);
     assert_memory_equal(text, expected, length);
     assert_int_equal(text[length], 0);
@@ -55,7 +55,7 @@ static void a_file_is_replaced_only_by_commit(void **state)
     (void)state;
     fplt_error error;
     fplt__file *file;
-    assert_ok(fplt__file_save(path, 0666, "old", 3, &error), error);
+    assert_ok(fplt_file_save(path, 0666, "old", 3, &error), error);
     assert_ok(fplt__file_open(path, 0600, &file, &error), error);
     assert_ok(fplt__file_write(file, "new", 3, &error), error);
     assert_holds("old", 3);
@@ -105,18 +105,18 @@ static void failures_have_sentences(void **state)
     size_t length;
     assert_int_equal(fplt__file_open("/there/is/no/folder", 0666, &file, &error), FPLT_IO);
     assert_contains(error.text, "/there/is/no/folder: cannot write here: No such file");
-    assert_int_equal(fplt__file_read(folder, 100, &text, &length, &error), FPLT_IO);
+    assert_int_equal(fplt_file_read(folder, 100, &text, &length, &error), FPLT_IO);
     assert_contains(error.text, "this is a folder");
-    assert_int_equal(fplt__file_read("/there/is/none", 100, &text, &length, &error), FPLT_IO);
+    assert_int_equal(fplt_file_read("/there/is/none", 100, &text, &length, &error), FPLT_IO);
     assert_contains(error.text, "cannot open");
-    assert_ok(fplt__file_save(path, 0666, "0123456789", 10, &error), error);
-    assert_ok(fplt__file_read(path, 10, &text, &length, &error), error);
+    assert_ok(fplt_file_save(path, 0666, "0123456789", 10, &error), error);
+    assert_ok(fplt_file_read(path, 10, &text, &length, &error), error);
     fplt__free(text);
-    assert_int_equal(fplt__file_read(path, 9, &text, &length, &error), FPLT_IO);
+    assert_int_equal(fplt_file_read(path, 9, &text, &length, &error), FPLT_IO);
     assert_contains(error.text, "10 bytes, but at most 9 bytes are read");
     assert_null(text);
     /* endless, and without a size beforehand */
-    assert_int_equal(fplt__file_read("/dev/zero", 100000, &text, &length, &error), FPLT_IO);
+    assert_int_equal(fplt_file_read("/dev/zero", 100000, &text, &length, &error), FPLT_IO);
     assert_contains(error.text, "longer than 100000 bytes");
 }
 
@@ -141,7 +141,7 @@ static void pipes_can_be_read(void **state)
     assert_int_equal(pipe(ends), 0);
     pthread_create(&thread, NULL, pour, &ends[1]);
     snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
-    assert_ok(fplt__file_read(name, 1 << 20, &text, &length, &error), error);
+    assert_ok(fplt_file_read(name, 1 << 20, &text, &length, &error), error);
     pthread_join(thread, NULL);
     assert_int_equal(length, 10000);
     fplt__free(text);

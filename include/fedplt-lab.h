@@ -1,0 +1,13 @@
+/* fedplt-lab: comparison, tuning, audit and the paper's tables. Everything public of libfedplt-lab, and
+ * with it of libfedplt. */
+#ifndef FEDPLT_LAB_H
+#define FEDPLT_LAB_H
+
+#include "fedplt.h"
+#include "fedplt/audit.h"
+#include "fedplt/compare.h"
+#include "fedplt/paper.h"
+#include "fedplt/tradeoff.h"
+#include "fedplt/tune.h"
+
+#endif

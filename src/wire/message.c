@@ -1,0 +1,299 @@
+/* The small messages. */
+#include "wire/message.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+#include "base/bytes.h"
+#include "wire/json.h"
+
+/* --- proofs --- */
+
+static fplt__digest mac_of(const fplt__proof *proof, const fplt__digest *plan, uint32_t identity,
+                           const uint8_t key[32])
+{
+    uint8_t text[32 + 4 + 4 + 8 + 8 + 32];
+    fplt__digest mac;
+    memcpy(text, plan, 32);
+    fplt__put32(text + 32, identity);
+    fplt__put32(text + 36, proof->leg);
+    fplt__put64(text + 40, proof->round);
+    fplt__put64(text + 48, proof->version);
+    memcpy(text + 56, &proof->chain, 32);
+    crypto_auth(mac.byte, text, sizeof text, key);
+    return mac;
+}
+
+void fplt__proof_sign(fplt__proof *proof, const fplt__digest *plan, uint32_t identity,
+                      const uint8_t key[32])
+{
+    proof->mac = mac_of(proof, plan, identity, key);
+}
+
+int fplt__proof_valid(const fplt__proof *proof, const fplt__digest *plan, uint32_t identity,
+                      const uint8_t key[32])
+{
+    fplt__digest mac = mac_of(proof, plan, identity, key);
+    return sodium_memcmp(&mac, &proof->mac, sizeof mac) == 0;
+}
+
+void fplt__proof_text(const fplt__proof *proof, char text[FPLT__PROOF_TEXT])
+{
+    char chain[FPLT__HEX], mac[FPLT__HEX];
+    fplt__hex(&proof->chain, FPLT__HASH, chain);
+    fplt__hex(&proof->mac, FPLT__HASH, mac);
+    snprintf(text, FPLT__PROOF_TEXT, "%u.%llu.%llu.%s.%s", proof->leg,
+             (unsigned long long)proof->round, (unsigned long long)proof->version, chain, mac);
+}
+
+/* Digits up to a dot; NULL where there is anything else. */
+static const char *read_number(const char *text, uint64_t most, uint64_t *number)
+{
+    *number = 0;
+    const char *start = text;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        unsigned digit = (unsigned)(*text - '0');
+        if (*number > (most - digit) / 10)
+            return NULL;
+        *number = 10 * *number + digit;
+    }
+    return *text == '.' && text > start ? text + 1 : NULL;
+}
+
+int fplt__proof_read(const char *text, fplt__proof *proof)
+{
+    uint64_t leg;
+    char chain[FPLT__HEX] = "";
+    if (!(text = read_number(text, UINT32_MAX, &leg)) ||
+        !(text = read_number(text, UINT64_MAX, &proof->round)) ||
+        !(text = read_number(text, UINT64_MAX, &proof->version)) ||
+        strlen(text) != 2 * (FPLT__HEX - 1) + 1 || text[FPLT__HEX - 1] != '.')
+        return 0;
+    proof->leg = (uint32_t)leg;
+    memcpy(chain, text, FPLT__HEX - 1);
+    return fplt__unhex(chain, &proof->chain, FPLT__HASH) &&
+           fplt__unhex(text + FPLT__HEX, &proof->mac, FPLT__HASH);
+}
+
+/* --- reports --- */
+
+static json_t *digest_json(const fplt__digest *digest)
+{
+    return fplt__json_bytes(digest, sizeof *digest);
+}
+
+static json_t *proof_json(const fplt__proof *proof)
+{
+    return json_pack("{s:I,s:o,s:o,s:o,s:o}", "leg", (json_int_t)proof->leg, "round",
+                     fplt__json_wide(proof->round), "version", fplt__json_wide(proof->version),
+                     "chain", digest_json(&proof->chain), "mac", digest_json(&proof->mac));
+}
+
+static json_t *part_or_null(int there, json_t *(*make)(const fplt__report *),
+                            const fplt__report *report)
+{
+    return there ? make(report) : json_null();
+}
+
+static json_t *staged_json(const fplt__report *report)
+{
+    return json_pack("{s:o,s:o}", "round", fplt__json_wide(report->staged.round), "digest",
+                     digest_json(&report->staged.digest));
+}
+
+static json_t *enrolled_json(const fplt__report *report)
+{
+    return json_pack("{s:I,s:o}", "leg", (json_int_t)report->enrolled.leg, "digest",
+                     digest_json(&report->enrolled.digest));
+}
+
+static json_t *own_proof_json(const fplt__report *report)
+{
+    return proof_json(&report->proof);
+}
+
+static json_t *trouble_json(const fplt__report *report)
+{
+    return json_pack("{s:o,s:s,s:s}", "round", fplt__json_wide(report->trouble.round), "word",
+                     report->trouble.word, "sentence", report->trouble.sentence);
+}
+
+static json_t *charged_json(const fplt__report *report)
+{
+    return json_pack("{s:o,s:o}", "rate", fplt__json_real(report->charged.rate), "mac",
+                     digest_json(&report->charged.mac));
+}
+
+fplt_status fplt__report_text(const fplt__report *report, char **text, fplt_error *error)
+{
+    json_t *object =
+        json_pack("{s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "plan", digest_json(&report->plan),
+                  "leg", (json_int_t)report->leg, "version", fplt__json_wide(report->version),
+                  "chain", digest_json(&report->chain), "staged",
+                  part_or_null(report->has_staged, staged_json, report), "enrolled",
+                  part_or_null(report->has_enrolled, enrolled_json, report), "proof",
+                  part_or_null(report->has_proof, own_proof_json, report), "trouble",
+                  part_or_null(report->has_trouble, trouble_json, report), "charged",
+                  part_or_null(report->has_charged, charged_json, report));
+    return fplt__json_text(object, text, error);
+}
+
+static void read_digest(fplt__reader *reader, const char *key, fplt__digest *digest)
+{
+    fplt__reader_bytes(reader, key, digest, sizeof *digest);
+}
+
+static uint32_t read_leg(fplt__reader *reader)
+{
+    return (uint32_t)fplt__reader_count(reader, "leg", UINT32_MAX);
+}
+
+static void read_parts(fplt__reader *reader, fplt__report *report)
+{
+    fplt__reader part;
+    if ((report->has_staged = fplt__reader_part(reader, "staged", &part))) {
+        report->staged.round = fplt__reader_wide(&part, "round");
+        read_digest(&part, "digest", &report->staged.digest);
+        reader->status = reader->status ? reader->status : fplt__reader_close(&part);
+    }
+    if ((report->has_enrolled = fplt__reader_part(reader, "enrolled", &part))) {
+        report->enrolled.leg = read_leg(&part);
+        read_digest(&part, "digest", &report->enrolled.digest);
+        reader->status = reader->status ? reader->status : fplt__reader_close(&part);
+    }
+    if ((report->has_proof = fplt__reader_part(reader, "proof", &part))) {
+        report->proof.leg = read_leg(&part);
+        report->proof.round = fplt__reader_wide(&part, "round");
+        report->proof.version = fplt__reader_wide(&part, "version");
+        read_digest(&part, "chain", &report->proof.chain);
+        read_digest(&part, "mac", &report->proof.mac);
+        reader->status = reader->status ? reader->status : fplt__reader_close(&part);
+    }
+    if ((report->has_trouble = fplt__reader_part(reader, "trouble", &part))) {
+        report->trouble.round = fplt__reader_wide(&part, "round");
+        fplt__reader_text(&part, "word", report->trouble.word, sizeof report->trouble.word);
+        fplt__reader_text(&part, "sentence", report->trouble.sentence,
+                          sizeof report->trouble.sentence);
+        reader->status = reader->status ? reader->status : fplt__reader_close(&part);
+    }
+    if ((report->has_charged = fplt__reader_part(reader, "charged", &part))) {
+        report->charged.rate = fplt__reader_real(&part, "rate");
+        read_digest(&part, "mac", &report->charged.mac);
+        reader->status = reader->status ? reader->status : fplt__reader_close(&part);
+    }
+}
+
+fplt_status fplt__report_read(const void *text, size_t size, fplt__report *report,
+                              fplt_error *error)
+{
+    json_t *object;
+    memset(report, 0, sizeof *report);
+    fplt_status status =
+        fplt__json_read("a report", text, size, FPLT__MESSAGE_LIMIT, &object, error);
+    if (status)
+        return status;
+    fplt__reader reader = fplt__reader_open("a report", object, error);
+    read_digest(&reader, "plan", &report->plan);
+    report->leg = read_leg(&reader);
+    report->version = fplt__reader_wide(&reader, "version");
+    read_digest(&reader, "chain", &report->chain);
+    read_parts(&reader, report);
+    status = fplt__reader_close(&reader);
+    json_decref(object);
+    return status;
+}
+
+/* --- joins, consent, faults --- */
+
+fplt_status fplt__joined_text(const fplt__joined *joined, char **text, fplt_error *error)
+{
+    json_t *charged = json_null();
+    if (joined->has_charged)
+        charged = json_pack("{s:o,s:o}", "rate", fplt__json_real(joined->charged), "mac",
+                            digest_json(&joined->charged_mac));
+    json_t *object =
+        json_pack("{s:o,s:I,s:o,s:b,s:o}", "session", fplt__json_wide(joined->session), "identity",
+                  (json_int_t)joined->identity, "document", digest_json(&joined->document),
+                  "planned", joined->planned, "charged", charged);
+    return fplt__json_text(object, text, error);
+}
+
+fplt_status fplt__joined_read(const void *text, size_t size, fplt__joined *joined,
+                              fplt_error *error)
+{
+    json_t *object;
+    memset(joined, 0, sizeof *joined);
+    fplt_status status =
+        fplt__json_read("the answer to a join", text, size, FPLT__MESSAGE_LIMIT, &object, error);
+    if (status)
+        return status;
+    fplt__reader reader = fplt__reader_open("the answer to a join", object, error), part;
+    joined->session = fplt__reader_wide(&reader, "session");
+    joined->identity = (uint32_t)fplt__reader_count(&reader, "identity", UINT32_MAX);
+    read_digest(&reader, "document", &joined->document);
+    joined->planned = fplt__reader_flag(&reader, "planned");
+    if ((joined->has_charged = fplt__reader_part(&reader, "charged", &part))) {
+        joined->charged = fplt__reader_real(&part, "rate");
+        read_digest(&part, "mac", &joined->charged_mac);
+        reader.status = reader.status ? reader.status : fplt__reader_close(&part);
+    }
+    status = fplt__reader_close(&reader);
+    json_decref(object);
+    return status;
+}
+
+fplt_status fplt__consent_text(const fplt__consent *consent, char **text, fplt_error *error)
+{
+    return fplt__json_text(json_pack("{s:o,s:b,s:I,s:s}", "document",
+                                     digest_json(&consent->document), "agreed", consent->agreed,
+                                     "records", (json_int_t)consent->records, "sentence",
+                                     consent->sentence),
+                           text, error);
+}
+
+fplt_status fplt__consent_read(const void *text, size_t size, fplt__consent *consent,
+                               fplt_error *error)
+{
+    json_t *object;
+    memset(consent, 0, sizeof *consent);
+    fplt_status status =
+        fplt__json_read("a consent", text, size, FPLT__MESSAGE_LIMIT, &object, error);
+    if (status)
+        return status;
+    fplt__reader reader = fplt__reader_open("a consent", object, error);
+    read_digest(&reader, "document", &consent->document);
+    consent->agreed = fplt__reader_flag(&reader, "agreed");
+    consent->records = fplt__reader_count(&reader, "records", INT64_MAX);
+    fplt__reader_text(&reader, "sentence", consent->sentence, sizeof consent->sentence);
+    status = fplt__reader_close(&reader);
+    json_decref(object);
+    return status;
+}
+
+fplt_status fplt__fault_text(const fplt__fault *fault, char **text, fplt_error *error)
+{
+    return fplt__json_text(json_pack("{s:s,s:b,s:s}", "error", fault->word, "final", fault->final,
+                                     "sentence", fault->sentence),
+                           text, error);
+}
+
+fplt_status fplt__fault_read(const void *text, size_t size, fplt__fault *fault, fplt_error *error)
+{
+    json_t *object;
+    memset(fault, 0, sizeof *fault);
+    fplt_status status =
+        fplt__json_read("an error", text, size, FPLT__MESSAGE_LIMIT, &object, error);
+    if (status)
+        return status;
+    fplt__reader reader = fplt__reader_open("an error", object, error);
+    fplt__reader_text(&reader, "error", fault->word, sizeof fault->word);
+    fault->final = fplt__reader_flag(&reader, "final");
+    fplt__reader_text(&reader, "sentence", fault->sentence, sizeof fault->sentence);
+    status = fplt__reader_close(&reader);
+    json_decref(object);
+    return status;
+}

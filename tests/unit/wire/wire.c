@@ -1,0 +1,382 @@
+/* Frames, messages and documents: what is written is read, and nothing else is. */
+#include "testing.h"
+
+#include "base/memory.h"
+#include "fedplt/random.h"
+#include "wire/document.h"
+#include "wire/frame.h"
+#include "wire/json.h"
+
+static fplt__frame some_frame(fplt_stream *stream)
+{
+    fplt__frame frame = {.kind = (uint8_t)(1 + fplt_stream_below(stream, FPLT__KINDS - 1)),
+                         .exchange = (uint8_t)fplt_stream_below(stream, 2),
+                         .leg = (uint32_t)fplt_stream_bits(stream),
+                         .identity = (uint32_t)fplt_stream_bits(stream),
+                         .round = fplt_stream_bits(stream),
+                         .cohort = (uint32_t)fplt_stream_bits(stream),
+                         .position = (uint32_t)fplt_stream_bits(stream),
+                         .version = fplt_stream_bits(stream),
+                         .count = fplt_stream_below(stream, 130),
+                         .scalars = (uint32_t)fplt_stream_below(stream, 5)};
+    for (int i = 0; i < FPLT__HASH; i++) {
+        frame.plan.byte[i] = (uint8_t)fplt_stream_bits(stream);
+        frame.chain.byte[i] = (uint8_t)fplt_stream_bits(stream);
+        frame.task.byte[i] = (uint8_t)fplt_stream_bits(stream);
+    }
+    return frame;
+}
+
+static void frames_come_back(void **state)
+{
+    (void)state;
+    fplt_stream stream = fplt_stream_make(1, 0, FPLT_FOR_TEST, 0, 0, 0);
+    for (int trial = 0; trial < 500; trial++) {
+        fplt_error error;
+        fplt__frame frame = some_frame(&stream), back;
+        double scalars[5], numbers[130], read[130];
+        uint64_t words[260] = {0}, again[260];
+        for (size_t i = 0; i < 130; i++) {
+            numbers[i] = fplt_stream_normal(&stream);
+            words[2 * i] = fplt_stream_bits(&stream) << 20;
+        }
+        memcpy(scalars, numbers, sizeof scalars);
+        uint8_t *bytes;
+        const uint8_t *head, *body;
+        size_t size, cursor = 0;
+        int packed = trial % 2;
+        assert_ok(fplt__frame_make(&frame, scalars, numbers, packed ? words : NULL, &bytes, &size,
+                                   &error),
+                  error);
+        assert_true(size <= fplt__frame_limit(frame.scalars, frame.count));
+        assert_ok(fplt__frame_next(bytes, size, &cursor, &back, &head, &body, &error), error);
+        assert_int_equal(cursor, size);
+        assert_memory_equal(&back, &frame, sizeof frame);
+        assert_ok(fplt__frame_scalars(&back, body, read, &error), error);
+        assert_memory_equal(read, scalars, frame.scalars * sizeof *read);
+        if (packed) {
+            assert_ok(fplt__frame_words(&back, body, again, &error), error);
+            assert_memory_equal(again, words, 16 * frame.count);
+        } else {
+            assert_ok(fplt__frame_doubles(&back, body, read, &error), error);
+            assert_memory_equal(read, numbers, 8 * frame.count);
+        }
+        assert_int_equal(packed ? fplt__frame_doubles(&back, body, read, &error)
+                                : fplt__frame_words(&back, body, again, &error),
+                         FPLT_BAD_DATA);
+        /* any other byte of head or body is another frame, or none */
+        size_t at = (size_t)fplt_stream_below(&stream, size);
+        bytes[at] ^= (uint8_t)(1 + fplt_stream_below(&stream, 255));
+        cursor = 0;
+        if (!fplt__frame_next(bytes, size, &cursor, &back, &head, &body, &error))
+            assert_memory_not_equal(&back, &frame, sizeof frame);
+        fplt__free(bytes);
+    }
+}
+
+/* 2^60 numbers are refused by the head alone. */
+static void impossible_heads_are_refused(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt__frame frame = {.kind = FPLT__TRAIN, .encoding = FPLT__PACKED}, back;
+    uint8_t head[FPLT__FRAME_HEAD];
+    fplt__frame_write(&frame, head);
+    assert_ok(fplt__frame_read(head, &back, &error), error);
+    const struct {
+        uint64_t count, payload;
+        uint8_t encoding;
+    } bad[] = {{UINT64_C(1) << 60, UINT64_C(1) << 60, 1},
+               {UINT64_C(1) << 61, UINT64_C(1) << 63, 0},
+               {10, 81, 0},
+               {10, 1, 1},
+               {10, 163, 1},
+               {UINT64_MAX, UINT64_MAX, 1}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        frame.count = bad[i].count;
+        frame.payload = bad[i].payload;
+        frame.encoding = bad[i].encoding;
+        fplt__frame_write(&frame, head);
+        assert_int_equal(fplt__frame_read(head, &back, &error), FPLT_BAD_DATA);
+    }
+    frame = (fplt__frame){.kind = FPLT__TRAIN};
+    for (size_t at = 0; at < 64; at++) {
+        fplt__frame_write(&frame, head);
+        head[at] = 0xff;
+        if (at < 5 || (at > 4 && at < 8 && at != 6) || at >= 60)
+            assert_int_equal(fplt__frame_read(head, &back, &error), FPLT_BAD_DATA);
+    }
+}
+
+/* Which bytes of a down frame make its task: all but chain and task themselves. */
+static void a_task_is_the_whole_question(void **state)
+{
+    (void)state;
+    fplt_stream stream = fplt_stream_make(4, 0, FPLT_FOR_TEST, 0, 0, 0);
+    fplt__frame frame = some_frame(&stream);
+    uint8_t head[FPLT__FRAME_HEAD];
+    fplt__frame_write(&frame, head);
+    fplt__digest task = fplt__frame_task(head);
+    for (size_t at = 0; at < FPLT__FRAME_HEAD; at++) {
+        head[at] ^= 1;
+        fplt__digest other = fplt__frame_task(head);
+        head[at] ^= 1;
+        assert_int_equal(fplt__same(&task, &other), at >= 96 && at < 160);
+    }
+}
+
+static void reals_are_those_of_printf(void **state)
+{
+    (void)state;
+    fplt_stream stream = fplt_stream_make(2, 0, FPLT_FOR_TEST, 0, 0, 0);
+    const double edges[] = {0,
+                            -0.0,
+                            1,
+                            -1,
+                            0.1,
+                            0x1p-1074,
+                            -0x1.8p-1073,
+                            0x1.fffffffffffffp1023,
+                            0x1p-1022,
+                            0x0.fffffffffffffp-1022};
+    for (int trial = 0; trial < 5000; trial++) {
+        uint64_t bits = fplt_stream_bits(&stream);
+        double x, back;
+        char text[FPLT__REAL_TEXT], expected[40];
+        memcpy(&x, &bits, sizeof x);
+        x = trial < 10 ? edges[trial] : x;
+        if (!isfinite(x))
+            continue;
+        fplt__real_text(x, text);
+        snprintf(expected, sizeof expected, "%a", x);
+        assert_string_equal(text, expected);
+        json_t *json = json_string(text);
+        assert_true(fplt__real_read(json, &back));
+        assert_memory_equal(&x, &back, sizeof x);
+        json_decref(json);
+    }
+    const char *const bad[] = {"",        "1",       "0x1",       "0x1p0",  "0x1p+00", "0x1.0p+0",
+                               "0x2p+0",  "0X1p+0",  "0x1p+1024", "nan",    "inf",     "+0x1p+0",
+                               "0x1.p+0", "0x1p+0 ", " 0x1p+0",   "0x1P+0", "0x1.Ap+0"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        double back;
+        json_t *json = json_string(bad[i]);
+        assert_false(fplt__real_read(json, &back));
+        json_decref(json);
+    }
+}
+
+static void proofs_hold_for_what_they_say_only(void **state)
+{
+    (void)state;
+    uint8_t key[32] = {1, 2, 3};
+    fplt__digest plan = fplt__hash_bytes("plan", 4);
+    fplt__proof proof = {.leg = 3, .round = 77, .version = UINT64_MAX, .chain = {{9}}}, back;
+    fplt__proof_sign(&proof, &plan, 5, key);
+    char text[FPLT__PROOF_TEXT];
+    fplt__proof_text(&proof, text);
+    assert_true(fplt__proof_read(text, &back));
+    assert_memory_equal(&back, &proof, sizeof back);
+    assert_true(fplt__proof_valid(&back, &plan, 5, key));
+    assert_false(fplt__proof_valid(&back, &plan, 4, key));
+    back.round++;
+    assert_false(fplt__proof_valid(&back, &plan, 5, key));
+    key[31] = 1;
+    assert_false(fplt__proof_valid(&proof, &plan, 5, key));
+    for (size_t cut = 0; cut < strlen(text); cut++) {
+        char less[FPLT__PROOF_TEXT];
+        strcpy(less, text);
+        less[cut] = 0;
+        assert_false(fplt__proof_read(less, &back));
+    }
+}
+
+static fplt__report full_report(void)
+{
+    fplt__report report = {.leg = 2,
+                           .version = 9,
+                           .chain = {{7}},
+                           .has_staged = 1,
+                           .has_enrolled = 1,
+                           .has_proof = 1,
+                           .has_trouble = 1,
+                           .has_charged = 1,
+                           .staged = {UINT64_MAX, {{1}}},
+                           .enrolled = {3, {{2}}},
+                           .trouble = {4, "failed", "he said \"no\", in UTF-8: \xc3\xa9"},
+                           .charged = {0.1, {{5}}}};
+    report.proof = (fplt__proof){.leg = 1, .round = 2, .version = 3};
+    return report;
+}
+
+static void messages_come_back(void **state)
+{
+    (void)state;
+    fplt_error error;
+    char *text;
+    for (unsigned parts = 0; parts < 32; parts++) {
+        fplt__report report = full_report(), empty = {0}, back;
+        report.has_staged = parts & 1;
+        report.has_enrolled = parts >> 1 & 1;
+        report.has_proof = parts >> 2 & 1;
+        report.has_trouble = parts >> 3 & 1;
+        report.has_charged = parts >> 4 & 1;
+        if (!report.has_staged)
+            memcpy(&report.staged, &empty.staged, sizeof report.staged);
+        if (!report.has_enrolled)
+            memcpy(&report.enrolled, &empty.enrolled, sizeof report.enrolled);
+        if (!report.has_proof)
+            memcpy(&report.proof, &empty.proof, sizeof report.proof);
+        if (!report.has_trouble)
+            memcpy(&report.trouble, &empty.trouble, sizeof report.trouble);
+        if (!report.has_charged)
+            memcpy(&report.charged, &empty.charged, sizeof report.charged);
+        assert_ok(fplt__report_text(&report, &text, &error), error);
+        assert_ok(fplt__report_read(text, strlen(text), &back, &error), error);
+        assert_memory_equal(&back.staged, &report.staged, sizeof back.staged);
+        assert_true(back.trouble.round == report.trouble.round && back.leg == report.leg);
+        assert_string_equal(back.trouble.sentence, report.trouble.sentence);
+        assert_true(back.charged.rate == report.charged.rate);
+        char *again;
+        assert_ok(fplt__report_text(&back, &again, &error), error);
+        assert_string_equal(text, again);
+        for (size_t cut = 0; cut < strlen(text); cut += 7)
+            assert_int_equal(fplt__report_read(text, cut, &back, &error), FPLT_BAD_DATA);
+        fplt__free(text);
+        fplt__free(again);
+    }
+    fplt__joined joined = {.session = UINT64_MAX, .identity = 4, .planned = 1}, other;
+    assert_ok(fplt__joined_text(&joined, &text, &error), error);
+    assert_ok(fplt__joined_read(text, strlen(text), &other, &error), error);
+    assert_memory_equal(&joined, &other, sizeof joined);
+    fplt__free(text);
+    fplt__consent consent = {.agreed = 1, .records = 12, .sentence = "yes"}, answer;
+    assert_ok(fplt__consent_text(&consent, &text, &error), error);
+    assert_ok(fplt__consent_read(text, strlen(text), &answer, &error), error);
+    assert_true(answer.agreed && answer.records == 12);
+    fplt__free(text);
+    fplt__fault fault = {"old", 0, "again"}, seen;
+    assert_ok(fplt__fault_text(&fault, &text, &error), error);
+    assert_string_equal(text, "{\"error\":\"old\",\"final\":false,\"sentence\":\"again\"}");
+    assert_ok(fplt__fault_read(text, strlen(text), &seen, &error), error);
+    fplt__free(text);
+}
+
+static fplt__agreement some_agreement(void)
+{
+    static char roster[2][FPLT__NAME] = {"basel", "bern"};
+    static fplt__pair setting[] = {{(char *)"algorithm", (char *)"fed-plt"},
+                                   {(char *)"eps", (char *)"0.01"}};
+    static uint64_t records[] = {10, 20};
+    static double tau[] = {0.5, 0.25}, rate[] = {0.125, 0.1}, shift[] = {1, 2, 3},
+                  scale[] = {1, 1, 4};
+    fplt__agreement a = {.proposal = {.federation = "heart",
+                                      .run = 1,
+                                      .nonce = {1, 2},
+                                      .members = 2,
+                                      .roster = roster,
+                                      .settings = 2,
+                                      .setting = setting,
+                                      .columns = 3,
+                                      .schema = (char *)"{\"a\":[1,2]}"},
+                         .plan = {.algorithm = fplt_algorithm_find("fed-plt"),
+                                  .parameter = {0.1},
+                                  .agents = 2,
+                                  .dimension = 4,
+                                  .seed = UINT64_MAX,
+                                  .step = 0.3},
+                         .resolves = 1,
+                         .resolved = setting + 1,
+                         .records = records,
+                         .curvature = {0.01, 2},
+                         .rounds = 100,
+                         .private = 1,
+                         .cap = 105,
+                         .tau = tau,
+                         .rate = rate,
+                         .shifts = 3,
+                         .shift = shift,
+                         .scale = scale,
+                         .kernel = "reference"};
+    return a;
+}
+
+static void documents_come_back(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt__agreement a = some_agreement(), back;
+    char *text, *again;
+    assert_ok(fplt__agreement_text(&a, &text, &error), error);
+    assert_ok(fplt__agreement_read(text, strlen(text), &back, &error), error);
+    assert_memory_equal(&back.plan, &a.plan, sizeof a.plan);
+    assert_string_equal(back.proposal.roster[1], "bern");
+    assert_string_equal(fplt__pair_find(back.proposal.setting, 2, "eps"), "0.01");
+    assert_true(back.cap == 105 && back.tau[1] == 0.25 && back.scale[2] == 4);
+    assert_ok(fplt__agreement_text(&back, &again, &error), error);
+    assert_string_equal(text, again);
+    fplt__free(again);
+    fplt__proposal proposal;
+    assert_ok(fplt__proposal_text(&a.proposal, &again, &error), error);
+    assert_ok(fplt__proposal_read(again, strlen(again), &proposal, &error), error);
+    fplt__proposal_clear(&proposal);
+    fplt__agreement_clear(&back);
+    fplt__free(again);
+    fplt__free(text);
+}
+
+static void refuse_plan(const char *text, const char *from, const char *to, const char *sentence)
+{
+    fplt_error error = {0};
+    fplt__agreement back;
+    char *changed = malloc(strlen(text) + strlen(to) + 1);
+    const char *at = strstr(text, from);
+    assert_non_null(at);
+    sprintf(changed, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    assert_int_not_equal(fplt__agreement_read(changed, strlen(changed), &back, &error), FPLT_OK);
+    assert_contains(error.text, sentence);
+    free(changed);
+}
+
+static void other_documents_are_refused(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt__agreement a = some_agreement();
+    char *text;
+    assert_ok(fplt__agreement_text(&a, &text, &error), error);
+    refuse_plan(text, "\"kernel\":", "\"kernek\":", "kernel");
+    refuse_plan(text, "\"kernel\":\"reference\"", "\"kernel\":\"reference\",\"knob\":1", "known");
+    refuse_plan(text, "\"kernel\":\"reference\"", "\"kernel\":\"a\",\"kernel\":\"b\"", "not JSON");
+    refuse_plan(text, "\"kernel\":", " \"kernel\":", "canonical");
+    refuse_plan(text, "\"records\":[10,20]", "\"records\":[10]", "records");
+    refuse_plan(text, "\"cap\":105", "\"cap\":0", "cap");
+    refuse_plan(text, "\"fed-plt\",\"dimension\"", "\"fed-plx\",\"dimension\"", "algorithm");
+    refuse_plan(text, "\"bern\"", "\"Bern\"", "names");
+    refuse_plan(text, "\"relative\":false", "\"relative\":0", "relative");
+    refuse_plan(text, "\"protocol\":1", "\"protocol\":2", "protocol");
+    refuse_plan(text, "\"change\":\"0x0p+0\"", "\"change\":\"0x1p+0\"", "nothing is measured");
+    refuse_plan(text, "\"parameters\":[\"0x1.999999999999ap-4\"]", "\"parameters\":[\"-0x1p+0\"]",
+                "rho");
+    refuse_plan(text, "{\"a\":[1,2]}", "{\"a\":[[[[[[[1]]]]]]]}", "deep");
+    for (size_t cut = 0; cut < strlen(text); cut += 13) {
+        fplt__agreement back;
+        assert_int_equal(fplt__agreement_read(text, cut, &back, &error), FPLT_BAD_DATA);
+    }
+    fplt__free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_come_back),
+        cmocka_unit_test(impossible_heads_are_refused),
+        cmocka_unit_test(a_task_is_the_whole_question),
+        cmocka_unit_test(reals_are_those_of_printf),
+        cmocka_unit_test(proofs_hold_for_what_they_say_only),
+        cmocka_unit_test(messages_come_back),
+        cmocka_unit_test(documents_come_back),
+        cmocka_unit_test(other_documents_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
