@@ -88,7 +88,9 @@ void fplt_algorithm_read(const fplt_algorithm *algorithm, const fplt_settings *s
 {
     for (size_t i = 0; algorithm->settings[i].name; i++) {
         const fplt_setting *row = &algorithm->settings[i];
-        parameter[i] = number_of(row, fplt_settings_text(settings, row->name));
+        int known = fplt_settings_find(settings, row->name) != NULL;
+        parameter[i] =
+            number_of(row, known ? fplt_settings_text(settings, row->name) : row->standard);
     }
 }
 

@@ -34,11 +34,15 @@ fplt_status fplt__descent_broadcast(const fplt_coordinator *coordinator, const f
     return FPLT_OK;
 }
 
+int fplt__descent_settled(const fplt_coordinator *coordinator)
+{
+    return coordinator->number[FPLT__TRUSTED] != 0;
+}
+
 fplt_status fplt__descent_model(const fplt_coordinator *coordinator, double *x)
 {
-    return coordinator->number[FPLT__TRUSTED] != 0
-               ? fplt__descent_broadcast(coordinator, NULL, 0, x)
-               : fplt__first_vector(coordinator, x);
+    return fplt__descent_settled(coordinator) ? fplt__descent_broadcast(coordinator, NULL, 0, x)
+                                              : fplt__first_vector(coordinator, x);
 }
 
 static int acceptable(const double *number, double value, double slope)

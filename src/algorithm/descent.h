@@ -27,6 +27,7 @@ fplt_status fplt__descent_broadcast(const fplt_coordinator *coordinator, const f
 /* The point that the next round looks at where the last step was accepted whole, so that this one can be
  * trusted; otherwise the accepted one. */
 fplt_status fplt__descent_model(const fplt_coordinator *coordinator, double *x);
+int fplt__descent_settled(const fplt_coordinator *coordinator);
 
 /* Takes the sums at x + t d. Nonzero: the point is accepted, and the caller now writes a direction and
  * calls fplt__descent_aim. Zero: it is refused and t shortened. */

@@ -166,4 +166,5 @@ const fplt_algorithm fplt__fed_lbfgs = {
     .local = local,
     .absorb = absorb,
     .model = fplt__descent_model,
+    .settled = fplt__descent_settled,
 };

@@ -74,4 +74,5 @@ const fplt_algorithm fplt__fed_newton = {
     .local = local,
     .absorb = absorb,
     .model = fplt__descent_model,
+    .settled = fplt__descent_settled,
 };

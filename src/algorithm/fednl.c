@@ -153,4 +153,5 @@ const fplt_algorithm fplt__fednl = {
     .local = local,
     .absorb = absorb,
     .model = fplt__descent_model,
+    .settled = fplt__descent_settled,
 };

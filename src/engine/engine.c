@@ -449,6 +449,9 @@ static int has_stalled(fplt_engine *engine)
     if (!(engine->settings.change > 0) || fplt_hub_model(engine->hub, engine->point))
         return 0;
     follow_model(engine);
+    const fplt_algorithm *algorithm = engine->plan.algorithm;
+    if (algorithm->settled && !algorithm->settled(&engine->hub->view))
+        return 0;
     double size = sqrt(fplt__squared_norm(engine->point, engine->plan.dimension));
     fplt__stopping stopping = stopping_of(&engine->settings);
     return fplt__has_stalled(&stopping, engine->last_active, engine->moved, size);
