@@ -16,13 +16,16 @@ BUILD = build
 # On a terminal ninja shows its progress, elsewhere only what goes wrong.
 NINJA = tools/ninja
 
-.PHONY: all setup demo check sanitize bench fuzz mutate install format clean
+.PHONY: all setup setup-tests demo check sanitize bench fuzz mutate install format clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD)
 
 setup:
 	@tools/setup
+
+setup-tests:
+	@tools/setup tests
 
 $(BUILD)/build.ninja:
 	@meson setup $(BUILD) --buildtype=release --prefix=$(PREFIX) >/dev/null
@@ -38,23 +41,23 @@ build-tsan/build.ninja:
 demo: setup all
 	@tools/demo $(BUILD)/fedplt
 
-check: setup all build-asan/build.ninja
+check: setup-tests all build-asan/build.ninja
 	@$(NINJA) build-asan
 	@tests/run $(BUILD) build-asan
 
-sanitize: setup build-asan/build.ninja build-tsan/build.ninja all
+sanitize: setup-tests build-asan/build.ninja build-tsan/build.ninja all
 	@$(NINJA) build-asan
 	@$(NINJA) build-tsan
 	@tests/run --suite unit build-asan build-tsan
 	@tests/run --suite unit --valgrind $(BUILD)
 
-bench: setup all
+bench: setup-tests all
 	@tools/bench $(BUILD)
 
-fuzz: setup
+fuzz: setup-tests
 	@tools/fuzz $(FUZZ_SECONDS)
 
-mutate: setup
+mutate: setup-tests
 	@tools/mutate --seed $(MUTATE_SEED) src/promise src/privacy src/engine src/base/sum.c
 
 install: all

@@ -113,6 +113,10 @@ fplt_status cli_print_json_with(json_t *json, const cli_member *members, size_t 
 fplt_status cli_flush(fplt_error *error);
 void cli_warn(const char *format, ...) FPLT_PRINTF(1, 2);
 
+/* Refuses to write over a file that this call reads: arguments, configuration, data, schema, models.
+ * `path` itself may be one of the arguments. */
+fplt_status cli_protect(const cli_call *cli, const char *path, fplt_error *error);
+
 /* A word as a shell would need it. */
 void cli_quote(cli_text *out, const char *word);
 /* 1234567 -> "1.2 MB" */

@@ -1,6 +1,7 @@
 /* fedplt data: make, look at and convert data sets. */
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 #include "fedplt/schema.h"
@@ -15,6 +16,7 @@ static const fplt_setting json_table[] = {
 static const fplt_setting format_table[] = {
     {"to", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm|npy",
      "format to write; auto: by the name of the file", 0, 0},
+    {"force", FPLT_SWITCH, 0, "no", 0, 0, NULL, "replace a file that is there", 0, 0},
     FPLT_SETTINGS_END,
 };
 
@@ -56,8 +58,10 @@ static fplt_status draft(cli_call *cli, fplt_error *error)
     fplt_read_settings read = fplt_job_read(cli->settings);
     const char *path = fplt_settings_text(cli->settings, "out");
     char *text;
-    fplt_status status =
-        fplt_schema_draft(cli->arguments, cli->argument_count, &read, &text, error);
+    fplt_status status = path ? cli_protect(cli, path, error) : FPLT_OK;
+    if (status)
+        return status;
+    status = fplt_schema_draft(cli->arguments, cli->argument_count, &read, &text, error);
     if (status)
         return status;
     cli->running = 1;
@@ -77,10 +81,25 @@ static fplt_status write(cli_call *cli, const fplt_dataset *dataset, const char 
     return fplt_dataset_write(dataset, path, strcmp(format, "auto") == 0 ? NULL : format, error);
 }
 
+/* Data are not made again as easily as they are replaced. */
+static fplt_status check_free(const cli_call *cli, const char *path, fplt_error *error)
+{
+    struct stat about;
+    fplt_status status = cli_protect(cli, path, error);
+    if (status || stat(path, &about) || !S_ISREG(about.st_mode) ||
+        fplt_settings_switch(cli->settings, "force"))
+        return status;
+    return fplt_error_set(error, FPLT_BAD_VALUE,
+                          "%s: this file is there already; --force replaces it", path);
+}
+
 static fplt_status generate(cli_call *cli, fplt_error *error)
 {
     fplt_dataset *dataset;
-    fplt_status status = fplt_job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error);
+    fplt_status status = check_free(cli, cli->arguments[0], error);
+    if (status)
+        return status;
+    status = fplt_job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error);
     if (status)
         return status;
     status = write(cli, dataset, cli->arguments[0], error);
@@ -96,8 +115,10 @@ static fplt_status convert(cli_call *cli, fplt_error *error)
 {
     size_t inputs = cli->argument_count - 1;
     fplt_dataset *dataset;
-    fplt_status status =
-        fplt_job_dataset(cli->settings, 0, cli->arguments, inputs, NULL, &dataset, error);
+    fplt_status status = check_free(cli, cli->arguments[inputs], error);
+    if (status)
+        return status;
+    status = fplt_job_dataset(cli->settings, 0, cli->arguments, inputs, NULL, &dataset, error);
     if (status)
         return status;
     status = write(cli, dataset, cli->arguments[inputs], error);

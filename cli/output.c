@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "fedplt/file.h"
 
 void cli_print_text(cli_text *text)
 {
@@ -120,4 +121,34 @@ void cli_bytes(double bytes, char *text, size_t size)
         unit++;
     }
     snprintf(text, size, unit ? "%.3g %s" : "%.0f %s", bytes, units[unit]);
+}
+
+static fplt_status refuse_same(const char *path, const char *read, fplt_error *error)
+{
+    if (!fplt_file_same(path, read))
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_BAD_VALUE,
+                          "%s: this file is read by the same command, so it is not written over; "
+                          "choose another name",
+                          path);
+}
+
+fplt_status cli_protect(const cli_call *cli, const char *path, fplt_error *error)
+{
+    static const char *const read[] = {"data", "schema", "uncoordinated", "trace", "start-model"};
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; i < cli->argument_count && !status; i++)
+        if (cli->arguments[i] != path)
+            status = refuse_same(path, cli->arguments[i], error);
+    for (size_t i = 0; i < sizeof read / sizeof *read && !status; i++) {
+        const char *list = fplt_settings_find(cli->settings, read[i])
+                               ? fplt_settings_text(cli->settings, read[i])
+                               : NULL;
+        while (list && *list && !status) {
+            char item[4096];
+            list = fplt_list_next(list, item, sizeof item);
+            status = refuse_same(path, item, error);
+        }
+    }
+    return status;
 }

@@ -104,7 +104,10 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     fplt_model *model = NULL;
     fplt_dataset *dataset = NULL;
     fplt_table *out = NULL;
-    fplt_status status;
+    const char *path = fplt_settings_text(cli->settings, "out");
+    fplt_status status = path ? cli_protect(cli, path, error) : FPLT_OK;
+    if (status)
+        return status;
     if (!(status = fplt_model_read(cli->arguments[0], &model, error)) &&
         !(status = cli_model_data(cli, model, 0, &dataset, error))) {
         fplt_rows rows = fplt_dataset_all(dataset);

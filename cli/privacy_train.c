@@ -10,7 +10,7 @@ fplt_status train_certify(const struct training *training, fplt_error *error)
     const char *certificate = fplt_trainer_certificate(training->trainer, error);
     if (!certificate)
         return error->status;
-    snprintf(path, sizeof path, "%s/privacy.json", training->out);
+    snprintf(path, sizeof path, "%s/privacy.json", training->into);
     return fplt_file_save(path, 0666, certificate, strlen(certificate), error);
 }
 

@@ -80,6 +80,28 @@ static void prepare_meter(struct training *training)
         training->meter.width = size.ws_col;
 }
 
+/* What a run may write, also one from before there were manifests. */
+static const char *const run_files[] = {"model.json",
+                                        "privacy.json",
+                                        "convergence.csv",
+                                        "convergence.svg",
+                                        "convergence.png",
+                                        "agents.csv",
+                                        NULL};
+
+/* Files that the command reads and would write over. Paths in the folder count as well. */
+static fplt_status protect(const cli_call *cli, const struct training *training, fplt_error *error)
+{
+    const char *checkpoint = fplt_settings_text(cli->settings, "checkpoint");
+    fplt_status status = checkpoint ? cli_protect(cli, checkpoint, error) : FPLT_OK;
+    for (size_t i = 0; run_files[i] && !status; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", training->out, run_files[i]);
+        status = cli_protect(cli, path, error);
+    }
+    return status;
+}
+
 /* Before it runs */
 
 /* The folder, and those above it. Remembers whether the last one is new. */
@@ -108,12 +130,15 @@ static fplt_status make_folder(const char *path, int *is_new, fplt_error *error)
                    : FPLT_OK;
 }
 
-/* The rows of an earlier part of a resumed run, where they are still in the folder. */
-static void recall(struct training *training)
+/* The rows of an earlier part of a resumed run, where they are still beside the checkpoint. */
+static void recall(const cli_call *cli, struct training *training)
 {
     char path[4096];
     fplt_error error = {FPLT_OK, ""};
-    snprintf(path, sizeof path, "%s/convergence.csv", training->out);
+    const char *resume = fplt_settings_text(cli->settings, "resume");
+    if (!resume)
+        return;
+    snprintf(path, sizeof path, "%s.csv", resume);
     if (access(path, F_OK) == 0 && fplt_trainer_recall(training->trainer, path, &error))
         cli_warn("the convergence before round %llu is not shown: %s",
                  (unsigned long long)fplt_engine_counters(training->engine)->rounds, error.text);
@@ -125,7 +150,9 @@ static fplt_status prepare(cli_call *cli, struct training *training, fplt_error 
     training->out = fplt_settings_text(settings, "out");
     training->json = fplt_settings_switch(settings, "json");
     training->quiet = fplt_settings_switch(settings, "quiet");
-    fplt_status status = fplt_trainer_create(settings, NULL, &training->trainer, error);
+    fplt_status status = protect(cli, training, error);
+    if (!status)
+        status = fplt_trainer_create(settings, NULL, &training->trainer, error);
     if (status)
         return status;
     training->view = fplt_trainer_job(training->trainer);
@@ -134,19 +161,19 @@ static fplt_status prepare(cli_call *cli, struct training *training, fplt_error 
     training->history = fplt_trainer_history(training->trainer);
     if ((status = make_folder(training->out, &training->made_folder, error)))
         return status;
-    recall(training);
+    recall(cli, training);
     return FPLT_OK;
 }
 
 /* After it ran */
 
-static fplt_status write_history(struct training *training, fplt_error *error)
+static fplt_status write_history(const struct training *training, const char *path,
+                                 fplt_error *error)
 {
-    char path[4096], *text;
+    char *text;
     fplt_status status = fplt_history_csv(training->history, &text, error);
     if (status)
         return status;
-    snprintf(path, sizeof path, "%s/convergence.csv", training->out);
     status = fplt_file_save(path, 0666, text, strlen(text), error);
     fplt_free(text);
     return status;
@@ -164,7 +191,7 @@ static fplt_status draw_history(cli_call *cli, struct training *training, fplt_e
         return FPLT_OK;
     for (size_t i = 0; i < 2; i++) {
         char path[4096], title[256];
-        snprintf(path, sizeof path, "%s/convergence.%s", training->out, kinds[i]);
+        snprintf(path, sizeof path, "%s/convergence.%s", training->into, kinds[i]);
         snprintf(title, sizeof title, "%s, %s, %u agents", run->algorithm->title,
                  run->training.solver->name, fplt_objective_agents(training->view->objective));
         fplt_status status =
@@ -224,7 +251,7 @@ static fplt_status write_agents(cli_call *cli, struct training *training, fplt_e
         snprintf(names[j], sizeof names[j], "x%zu", j + 1);
         columns[j + 3] = names[j];
     }
-    snprintf(path, sizeof path, "%s/agents.csv", training->out);
+    snprintf(path, sizeof path, "%s/agents.csv", training->into);
     if (!(status = fplt_table_create(columns, n + 3, &table, error)) &&
         !(status = fill_agents(training, table, vector)) &&
         !(status = fplt_table_render(table, FPLT_TABLE_CSV, &text, error)))
@@ -236,19 +263,43 @@ static fplt_status write_agents(cli_call *cli, struct training *training, fplt_e
     return status;
 }
 
-static fplt_status write_all(cli_call *cli, struct training *training, fplt_error *error)
+static fplt_status write_measures(cli_call *cli, struct training *training, fplt_error *error)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/convergence.csv", training->into);
+    if (training->view->run.blind)
+        return FPLT_OK;
+    fplt_status status = write_history(training, path, error);
+    return status ? status : draw_history(cli, training, error);
+}
+
+static fplt_status write_files(cli_call *cli, struct training *training, fplt_error *error)
 {
     char path[4096];
     fplt_status status;
-    snprintf(path, sizeof path, "%s/model.json", training->out);
+    snprintf(path, sizeof path, "%s/model.json", training->into);
     if (training->promise && (status = train_certify(training, error)))
         return status;
     if ((status = fplt_trainer_model(training->trainer, &training->model, error)) ||
-        (!training->view->run.blind && ((status = write_history(training, error)) ||
-                                        (status = draw_history(cli, training, error)))) ||
+        (status = write_measures(cli, training, error)) ||
         (status = write_agents(cli, training, error)))
         return status;
     return fplt_model_write(training->model, path, error);
+}
+
+/* The files of a run appear together, and those of the run before go. */
+static fplt_status write_all(cli_call *cli, struct training *training, fplt_error *error)
+{
+    fplt_folder *folder;
+    fplt_status status = fplt_folder_begin(training->out, run_files, &folder, error);
+    if (status)
+        return status;
+    training->into = fplt_folder_place(folder);
+    if ((status = write_files(cli, training, error))) {
+        fplt_folder_abort(folder);
+        return status;
+    }
+    return fplt_folder_commit(folder, error);
 }
 
 static fplt_status stop_here(cli_call *cli, struct training *training, fplt_error *error)
@@ -262,10 +313,11 @@ static fplt_status stop_here(cli_call *cli, struct training *training, fplt_erro
                  round);
         return FPLT_OK;
     }
-    fplt_status status = write_history(training, error);
+    char path[4096];
+    snprintf(path, sizeof path, "%s.csv", checkpoint);
+    fplt_status status = write_history(training, path, error);
     if (status)
         return status;
-    training->keeps_folder = 1;
     for (char **word = cli->all; *word; word++) {
         if (strcmp(*word, "--resume") == 0 && word[1]) {
             word++;

@@ -13,7 +13,8 @@ struct training {
     const fplt_history *history;
     fplt_model *model; /* owned */
     fplt_result result;
-    const char *out;
+    const char *out;  /* where the files will be */
+    const char *into; /* where they are written until all are there */
     fplt_meter meter;
     double seconds;
     int json, quiet, shows_progress, drawn;

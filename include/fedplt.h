@@ -9,6 +9,7 @@
 #include "fedplt/data.h"
 #include "fedplt/engine.h"
 #include "fedplt/file.h"
+#include "fedplt/inference.h"
 #include "fedplt/job.h"
 #include "fedplt/ledger.h"
 #include "fedplt/log.h"

@@ -15,6 +15,8 @@
 extern "C" {
 #endif
 
+typedef struct fplt_inference fplt_inference; /* fedplt/inference.h */
+
 /* What a model consists of. In fplt_model_create everything is borrowed and copied; in what
  * fplt_model_see gives everything belongs to the model. */
 typedef struct fplt_model_info {
@@ -34,6 +36,7 @@ typedef struct fplt_model_info {
     size_t dimension;                  /* outputs x (features + intercept) */
     const char *program;               /* name and version of the program that trained it */
     const char *training; /* a JSON object: how it was trained and what came of it; or NULL */
+    const fplt_inference *inference; /* where standard errors come from, or NULL */
 } fplt_model_info;
 
 typedef struct fplt_model fplt_model;

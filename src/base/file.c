@@ -1,21 +1,23 @@
 /* Atomic writing and whole reading of files, with POSIX calls. */
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 
-enum { BUFFER = 1 << 16, TRIES = 100 };
+enum { BUFFER = 1 << 16, TRIES = 100, LINKS = 40 };
 
 struct fplt__file {
-    char *path, *temporary; /* owned */
+    char *path, *temporary; /* owned; without a temporary name it is written to as it is */
     int handle;
     size_t used;
     char buffer[BUFFER];
@@ -26,16 +28,117 @@ static fplt_status io_error(fplt_error *error, const char *path, const char *wha
     return fplt_error_set(error, FPLT_IO, "%s: cannot %s: %s", path, what, strerror(errno));
 }
 
-/* A name nobody else uses: process, a counter within it, and O_EXCL against leftovers. */
+/* ---- names ---- */
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* What a link at `path` leads to, to be released; an absolute one, or one seen from its folder. */
+static char *read_link(const char *path)
+{
+    char to[4096];
+    ssize_t length = readlink(path, to, sizeof to - 1);
+    size_t folder = (size_t)(last_part(path) - path);
+    if (length < 0)
+        return NULL;
+    to[length] = 0;
+    if (to[0] == '/')
+        folder = 0;
+    char *joined = fplt__alloc(folder + (size_t)length + 1, 1);
+    if (joined) {
+        memcpy(joined, path, folder);
+        memcpy(joined + folder, to, (size_t)length);
+    }
+    return joined;
+}
+
+/* The file behind any links, to be released, and what is there: mode 0 where nothing is. */
+static fplt_status follow(const char *path, char **target, struct stat *about, fplt_error *error)
+{
+    *target = fplt__strdup(path);
+    for (int i = 0; *target; i++) {
+        if (lstat(*target, about)) {
+            about->st_mode = 0;
+            return FPLT_OK;
+        }
+        if (!S_ISLNK(about->st_mode))
+            return FPLT_OK;
+        char *next = i < LINKS ? read_link(*target) : NULL;
+        fplt__free(*target);
+        *target = next;
+        if (i == LINKS)
+            return fplt_error_set(error, FPLT_IO, "%s: a chain of links without an end", path);
+    }
+    return fplt_error_set(error, FPLT_NO_MEMORY, "%s: no memory for a file name", path);
+}
+
+/* ---- temporary files ---- */
+
+/* base.PROCESS-COUNTER.tmp */
+static int is_temporary_of(const char *name, const char *base)
+{
+    size_t length = strlen(base);
+    if (strncmp(name, base, length) != 0 || name[length] != '.')
+        return 0;
+    const char *c = name + length + 1;
+    size_t process = strspn(c, "0123456789");
+    if (!process || c[process] != '-')
+        return 0;
+    c += process + 1;
+    size_t counter = strspn(c, "0123456789");
+    return counter && strcmp(c + counter, ".tmp") == 0;
+}
+
+/* A temporary file is locked as long as somebody writes it; one that is not was left by a process
+ * that died. */
+static void remove_leftover(const char *path)
+{
+    int handle = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (handle < 0)
+        return;
+    struct stat about;
+    if (fstat(handle, &about) == 0 && S_ISREG(about.st_mode) &&
+        flock(handle, LOCK_EX | LOCK_NB) == 0)
+        unlink(path);
+    close(handle);
+}
+
+static void remove_leftovers(const char *path, char *room, size_t size)
+{
+    size_t folder = (size_t)(last_part(path) - path);
+    snprintf(room, size, "%.*s", (int)folder, path);
+    DIR *open = opendir(folder ? room : ".");
+    for (struct dirent *entry = open ? readdir(open) : NULL; entry; entry = readdir(open)) {
+        if (!is_temporary_of(entry->d_name, path + folder))
+            continue;
+        snprintf(room, size, "%.*s%s", (int)folder, path, entry->d_name);
+        remove_leftover(room);
+    }
+    if (open)
+        closedir(open);
+}
+
+/* A name nobody else uses: process, a counter within it, and O_EXCL against leftovers. Between its
+ * creation and its lock a file may have been taken for a leftover: then another one. */
 static int open_temporary(fplt__file *file, unsigned mode, size_t room)
 {
     static atomic_uint counter;
     for (int i = 0; i < TRIES; i++) {
+        struct stat about;
         snprintf(file->temporary, room, "%s.%ld-%u.tmp", file->path, (long)getpid(),
                  atomic_fetch_add(&counter, 1));
         int handle = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)mode);
-        if (handle >= 0 || errno != EEXIST)
+        if (handle < 0 && errno == EEXIST)
+            continue;
+        if (handle < 0)
             return handle;
+        flock(handle, LOCK_EX);
+        if (fstat(handle, &about) == 0 && about.st_nlink > 0)
+            return handle;
+        close(handle);
     }
     return -1;
 }
@@ -47,23 +150,51 @@ static void release(fplt__file *file)
     fplt__free(file);
 }
 
+/* ---- writing ---- */
+
+/* Beside the file that is to be; one that is there lends its permissions, unless the new one is
+ * secret. */
+static fplt_status begin_temporary(fplt__file *file, unsigned mode, const struct stat *about,
+                                   fplt_error *error)
+{
+    size_t room = strlen(file->path) + 300;
+    fplt_status status = fplt__alloc_into(&file->temporary, room, 1, "a file name", error);
+    if (status)
+        return status;
+    remove_leftovers(file->path, file->temporary, room);
+    file->handle = open_temporary(file, mode, room);
+    if (file->handle < 0)
+        return io_error(error, file->path, "write here");
+    if (S_ISREG(about->st_mode) && mode == 0666)
+        fchmod(file->handle, about->st_mode & 07777);
+    return FPLT_OK;
+}
+
+/* A device, a pipe or a socket stays what it is. */
+static fplt_status begin_directly(fplt__file *file, fplt_error *error)
+{
+    file->handle = open(file->path, O_WRONLY | O_CLOEXEC);
+    return file->handle < 0 ? io_error(error, file->path, "write") : FPLT_OK;
+}
+
 fplt_status fplt__file_open(const char *path, unsigned mode, fplt__file **file, fplt_error *error)
 {
     fplt__file *made;
+    struct stat about;
     *file = NULL;
     fplt_status status = fplt__alloc_into(&made, 1, sizeof *made, "a file", error);
     if (status)
         return status;
-    size_t room = strlen(path) + 64;
-    made->path = fplt__strdup(path);
-    made->temporary = fplt__alloc(room, 1);
-    if (!made->path || !made->temporary) {
-        release(made);
-        return fplt_error_set(error, FPLT_NO_MEMORY, "%s: no memory for a file name", path);
+    if (!(status = follow(path, &made->path, &about, error))) {
+        if (S_ISDIR(about.st_mode))
+            status =
+                fplt_error_set(error, FPLT_IO, "%s: cannot write here: this is a folder", path);
+        else if (about.st_mode && !S_ISREG(about.st_mode))
+            status = begin_directly(made, error);
+        else
+            status = begin_temporary(made, mode, &about, error);
     }
-    made->handle = open_temporary(made, mode, room);
-    if (made->handle < 0) {
-        status = io_error(error, path, "write here");
+    if (status) {
         release(made);
         return status;
     }
@@ -126,15 +257,15 @@ static void sync_folder(const char *path, char *room)
 fplt_status fplt__file_commit(fplt__file *file, fplt_error *error)
 {
     fplt_status status = FPLT_OK;
-    if (flush(file) || fsync(file->handle))
+    if (flush(file) || (file->temporary && fsync(file->handle)))
         status = io_error(error, file->path, "write");
-    if (close(file->handle) && !status)
-        status = io_error(error, file->path, "write");
-    if (!status && rename(file->temporary, file->path))
+    if (!status && file->temporary && rename(file->temporary, file->path))
         status = io_error(error, file->path, "take this name");
-    if (status)
+    if (status && file->temporary)
         unlink(file->temporary);
-    else
+    if (close(file->handle) && !status) /* only now: the lock goes with it */
+        status = io_error(error, file->path, "write");
+    if (!status && file->temporary)
         sync_folder(file->path, file->temporary);
     release(file);
     return status;
@@ -144,8 +275,9 @@ void fplt__file_abort(fplt__file *file)
 {
     if (!file)
         return;
+    if (file->temporary)
+        unlink(file->temporary);
     close(file->handle);
-    unlink(file->temporary);
     release(file);
 }
 
@@ -220,4 +352,11 @@ fplt_status fplt_file_read(const char *path, size_t limit, char **text, size_t *
                           text, length, error);
     close(handle);
     return status;
+}
+
+int fplt_file_same(const char *a, const char *b)
+{
+    struct stat first, second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
 }

@@ -6,7 +6,7 @@
 
 typedef struct fplt__file fplt__file;
 
-/* `mode`: permissions before the umask, 0666 or 0600. */
+/* `mode`: permissions of a new file before the umask, 0666 or 0600. */
 fplt_status fplt__file_open(const char *path, unsigned mode, fplt__file **file, fplt_error *error);
 /* Buffered. After a failure only abort is legal. */
 fplt_status fplt__file_write(fplt__file *file, const void *bytes, size_t count, fplt_error *error);

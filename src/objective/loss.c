@@ -50,6 +50,7 @@ static size_t flipped_hits(const fplt__block *block, const double *u)
 
 static const fplt__loss logistic = {
     .name = "logistic",
+    .likelihood = 1,
     .help = "log(1 + exp(-b m)): two classes",
     .tasks = BINARY,
     .flips = 1,
@@ -93,6 +94,8 @@ static size_t sign_hits(const fplt__block *block, const double *m)
 
 static const fplt__loss squares = {
     .name = "least-squares",
+    .likelihood = 1,
+    .dispersed = 1,
     .help = "(m - y)^2 / 2: regression, or two classes as -1 and +1",
     .tasks = REGRESSION | BINARY,
     .least = 1,
@@ -207,6 +210,7 @@ static void poisson_curve(const fplt__block *block, double *m)
 
 static const fplt__loss poisson = {
     .name = "poisson",
+    .likelihood = 1,
     .help = "exp(m) - y m: counts, the logarithm of whose mean is linear",
     .tasks = REGRESSION,
     .counts = 1,
@@ -222,6 +226,7 @@ static const fplt__loss poisson = {
 
 static const fplt__loss cox = {
     .name = "cox",
+    .likelihood = 1,
     .help = "partial likelihood of survival times, each agent a stratum, ties after Breslow",
     .tasks = SURVIVAL,
     .whole = 1,
@@ -234,6 +239,7 @@ static const fplt__loss cox = {
 
 static const fplt__loss softmax = {
     .name = "softmax",
+    .likelihood = 1,
     .help = "multinomial logistic, one weight vector a class: two classes or more",
     .tasks = CLASSES | BINARY,
     .classes = 1,

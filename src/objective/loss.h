@@ -22,10 +22,13 @@ typedef struct fplt__block {
 
 typedef struct fplt__loss {
     const char *name, *help;
-    unsigned tasks;  /* bit 1 << task for those it fits */
-    int flips;       /* margins are of -label times the row, and the label is not used */
-    int classes;     /* one output a class, labels 0, 1, ... */
-    int probable;    /* margins are logits: they give probabilities of the classes */
+    unsigned tasks; /* bit 1 << task for those it fits */
+    int flips;      /* margins are of -label times the row, and the label is not used */
+    int classes;    /* one output a class, labels 0, 1, ... */
+    int likelihood; /* minus the logarithm of one, up to a constant and a factor: its curvature tells
+                        how far estimates may be off */
+    int dispersed;  /* that factor is unknown, and estimated from the losses */
+    int probable;   /* margins are logits: they give probabilities of the classes */
     int exponential; /* what is predicted is e^margin: an expected count, a hazard */
     int counts;      /* labels are at least 0 */
     /* No sum over records: a block has all of an agent's, the latest times first, and what

@@ -23,6 +23,10 @@ typedef struct fplt__objective_kind {
     /* of f_i without its regulariser; NULL: not known apart */
     fplt_status (*loss_hessian)(const fplt_objective *objective, uint32_t agent, const double *x,
                                 double *hessian, double *scratch);
+    /* lower triangle of the sum of the records' gradients times themselves, without the regulariser
+     * and as they are in f_i; `record` has room for two vectors. NULL: not known */
+    fplt_status (*loss_scores)(const fplt_objective *objective, uint32_t agent, const double *x,
+                               double *scores, double *record, double *scratch);
     fplt_status (*curvature)(const fplt_objective *objective, uint32_t agent, int bound,
                              fplt_curvature *curvature, fplt_error *error);
     fplt_status (*hits)(const fplt_objective *objective, uint32_t agent, const double *x,
@@ -70,6 +74,14 @@ const fplt__kernel *fplt__objective_arithmetic(const fplt_objective *objective);
 /* The Hessian of f_i without its regulariser; FPLT_UNSUPPORTED where the cost is a caller's own. */
 fplt_status fplt__objective_loss_hessian(const fplt_objective *objective, uint32_t agent,
                                          const double *x, double *hessian, double *scratch);
+
+/* Over all agents, at x, the loss's Hessian and the sum of the records' gradients times themselves,
+ * row-major n x n, and the sum of their losses; a record counts as it does in the objective, on average
+ * once. `scores` and `losses` may be NULL.
+ * FPLT_UNSUPPORTED for a caller's own costs, and for scores where the loss is no sum over records. */
+fplt_status fplt__objective_information(const fplt_objective *objective, const double *x,
+                                        double *information, double *scores, double *losses,
+                                        fplt_error *error);
 
 /* Finds most_records; FPLT_BAD_VALUE where an agent has none. */
 fplt_status fplt__objective_count_records(fplt_objective *objective, fplt_error *error);

@@ -387,6 +387,45 @@ static fplt_status whole_hessian(const fplt_objective *o, uint32_t agent, const 
     return status;
 }
 
+/* A record's gradient, in the order of x. */
+static void record_gradient(const fplt_objective *o, const fplt__matrix *a, size_t row,
+                            const double *slopes, size_t stride, double *packed, double *gradient)
+{
+    memset(gradient, 0, o->dimension * sizeof *gradient);
+    for (size_t k = 0; k < o->outputs; k++) {
+        memset(packed, 0, o->columns * sizeof *packed);
+        row_axpy(o, a, row, slopes[k * stride], packed);
+        for (size_t j = 0; j < o->columns; j++)
+            gradient[place(o, k, j)] = packed[j];
+    }
+}
+
+static fplt_status loss_scores(const fplt_objective *o, uint32_t agent, const double *x,
+                               double *scores, double *record, double *scratch)
+{
+    const fplt__shard *shard = &o->shard[agent];
+    struct room room = divide(o, scratch);
+    const double *weights = gather(o, x, room.weights);
+    size_t n = o->dimension;
+    double share = shard->scale / (double)shard->matrix.rows;
+    if (o->loss->whole)
+        return FPLT_UNSUPPORTED;
+    memset(scores, 0, n * n * sizeof *scores);
+    for (size_t first = 0; first < shard->matrix.rows; first += o->chunk) {
+        fplt__block block = block_at(o, shard, &room, first);
+        all_margins(o, shard, first, &block, weights, room.margins);
+        o->loss->slope(&block, room.margins);
+        weigh_records(o, &block, room.margins);
+        for (size_t r = 0; r < block.count; r++) {
+            record_gradient(o, &shard->matrix, first + r, room.margins + r, block.stride, record,
+                            record + n);
+            for (size_t i = 0; i < n; i++)
+                o->kernel->axpy(share * share * record[n + i], record + n, scores + i * n, i + 1);
+        }
+    }
+    return FPLT_OK;
+}
+
 static fplt_status count_hits(const fplt_objective *o, uint32_t agent, const double *x,
                               size_t *hits, double *scratch)
 {
@@ -435,6 +474,7 @@ static const fplt__objective_kind over_records = {
     .hessian_times = hessian_times,
     .hessian = whole_hessian,
     .loss_hessian = loss_hessian,
+    .loss_scores = loss_scores,
     .curvature = fplt__records_curvature,
     .hits = count_hits,
 };

@@ -10,7 +10,8 @@
 #include "base/memory.h"
 #include "fedplt/report.h"
 
-static const char *feature_name(const fplt_model *model, size_t feature, char *room, size_t size)
+const char *fplt__model_feature_name(const fplt_model *model, size_t feature, char *room,
+                                     size_t size)
 {
     if (model->info.feature_names)
         return model->info.feature_names[feature];
@@ -24,7 +25,8 @@ fplt_status fplt__model_feature_list(const fplt_model *model, char **text, fplt_
     char room[32];
     *text = NULL;
     for (size_t j = 0; names && j < model->info.features; j++)
-        json_array_append_new(names, json_string(feature_name(model, j, room, sizeof room)));
+        json_array_append_new(names,
+                              json_string(fplt__model_feature_name(model, j, room, sizeof room)));
     char *made = names && json_array_size(names) == model->info.features
                      ? json_dumps(names, JSON_COMPACT)
                      : NULL;
@@ -72,8 +74,8 @@ static void fill_coefficients(const fplt_model *model, fplt_table *table)
         const double *weights = info->weights + k * n;
         double intercept = info->intercept ? info->weights[model->outputs * n + k] : 0;
         for (size_t j = 0; j < n; j++)
-            add_row(model, table, k, feature_name(model, j, room, sizeof room), weights[j],
-                    in_own_units(&model->transform, j, weights[j]));
+            add_row(model, table, k, fplt__model_feature_name(model, j, room, sizeof room),
+                    weights[j], in_own_units(&model->transform, j, weights[j]));
         if (info->intercept || model->transform.mean)
             add_row(model, table, k, "(intercept)", intercept,
                     own_intercept(model, weights, intercept));

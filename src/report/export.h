@@ -11,4 +11,8 @@ fplt_status fplt__model_onnx(const fplt_model *model, void **bytes, size_t *size
  * fplt__free. */
 fplt_status fplt__model_feature_list(const fplt_model *model, char **text, fplt_error *error);
 
+/* The name of a column, written to `room` where it has none. */
+const char *fplt__model_feature_name(const fplt_model *model, size_t feature, char *room,
+                                     size_t size);
+
 #endif

@@ -181,6 +181,12 @@ static fplt_status copy_all(const fplt_model_info *info, fplt_model *model, fplt
     model->info.feature_names = (const char *const *)model->feature_names;
     model->info.class_names = (const char *const *)model->class_names;
     model->info.schema = model->schema = fplt_schema_keep(info->schema);
+    if (info->inference) {
+        if ((status =
+                 fplt__inference_copy(info->inference, info->dimension, &model->inference, error)))
+            return status;
+        model->info.inference = &model->inference;
+    }
     model->info.weights = model->weights;
     model->info.transform = &model->transform;
     return FPLT_OK;
@@ -231,6 +237,7 @@ void fplt_model_destroy(fplt_model *model)
     fplt__free(model->labels);
     fplt__free(model->program);
     fplt__free(model->training);
+    fplt_inference_clear(&model->inference);
     json_decref(model->record);
     fplt__free(model);
 }

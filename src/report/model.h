@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "fedplt/inference.h"
 #include "fedplt/model.h"
 #include "fedplt/schema.h"
 #include "objective/loss.h"
@@ -16,11 +17,23 @@ struct fplt_model {
     char *loss, *label, *site, *labels, *program, *training;
     char **feature_names, **class_names;
     double *weights;
+    fplt_inference inference;
     json_t *record; /* owned: what `training` is the text of; NULL: parse that */
 };
 
 /* A new reference to the whole as JSON, or NULL when there is no memory or a text is not UTF-8. */
 json_t *fplt__model_json(const fplt_model *model);
+
+/* Whether its record has a certificate of privacy. */
+int fplt__model_is_private(const fplt_model *model);
+
+/* Copies the matrices of n x n numbers. */
+fplt_status fplt__inference_copy(const fplt_inference *from, size_t n, fplt_inference *to,
+                                 fplt_error *error);
+/* As JSON: lower triangles, row after row; and back. NULL when there is no memory. */
+json_t *fplt__inference_json(const fplt_inference *inference, size_t n);
+fplt_status fplt__inference_read(const json_t *object, const char *path, size_t n,
+                                 fplt_inference *inference, fplt_error *error);
 
 /* Choices, measures and quality of a run; `model` NULL: nothing is judged. */
 fplt_status fplt__record_make(const fplt_job_view *view, fplt_engine *engine, const double *weights,

@@ -53,10 +53,23 @@ static json_t *training_of(const fplt_model *model)
     return given ? json_loads(given, JSON_REJECT_DUPLICATES, NULL) : json_object();
 }
 
+int fplt__model_is_private(const fplt_model *model)
+{
+    json_t *record = training_of(model);
+    int is = json_object_get(record, "privacy") != NULL;
+    json_decref(record);
+    return is;
+}
+
 static json_t *schema_of(const fplt_model_info *info)
 {
     return info->schema ? json_loads(fplt_schema_text(info->schema), JSON_REJECT_DUPLICATES, NULL)
                         : json_null();
+}
+
+static json_t *inference_of(const fplt_model_info *info)
+{
+    return info->inference ? fplt__inference_json(info->inference, info->dimension) : json_null();
 }
 
 json_t *fplt__model_json(const fplt_model *model)
@@ -64,7 +77,7 @@ json_t *fplt__model_json(const fplt_model *model)
     const fplt_model_info *info = &model->info;
     return json_pack(
         "{s:s, s:i, s:o, s:s, s:s, s:f, s:b, s:I, s:o, s:o, s:{s:b, s:o, s:o, s:o}, s:o, s:{s:o, "
-        "s:o, s:f}, s:o, s:o}",
+        "s:o, s:f}, s:o, s:o, s:o}",
         "format", FORMAT, "version", VERSION, "program", text_or_null(info->program), "task",
         fplt_task_name(info->task), "loss", info->loss, "huber_delta", info->huber_delta,
         "intercept", info->intercept, "features", (json_int_t)info->features, "feature_names",
@@ -74,7 +87,8 @@ json_t *fplt__model_json(const fplt_model *model)
         text_or_null(info->site), "labels", text_or_null(info->labels), "schema", schema_of(info),
         "transform", "mean", numbers(info->transform->mean, info->features), "scale",
         numbers(info->transform->scale, info->features), "radius", info->transform->radius,
-        "weights", numbers(info->weights, info->dimension), "training", training_of(model));
+        "weights", numbers(info->weights, info->dimension), "inference", inference_of(info),
+        "training", training_of(model));
 }
 
 /* Reading */
@@ -87,6 +101,7 @@ struct draft {
     const char **feature_names, **class_names;
     fplt_schema *schema;
     double *weights;
+    fplt_inference inference;
     char *training;
 };
 
@@ -301,6 +316,17 @@ static fplt_status take_schema(struct draft *draft, const json_t *root, fplt_err
     return status;
 }
 
+/* Absent in models of earlier programs. */
+static fplt_status take_inference(struct draft *draft, const json_t *root, fplt_error *error)
+{
+    const json_t *object = json_object_get(root, "inference");
+    if (!object || json_is_null(object))
+        return FPLT_OK;
+    draft->info.inference = &draft->inference;
+    return fplt__inference_read(object, draft->path, draft->info.dimension, &draft->inference,
+                                error);
+}
+
 static fplt_status take_training(struct draft *draft, const json_t *root, fplt_error *error)
 {
     const json_t *object;
@@ -329,6 +355,8 @@ static fplt_status take_all(struct draft *draft, const json_t *root, fplt_error 
              take_numbers(draft, root, "weights", ARRAY, &draft->weights, &info->dimension, error)))
         return status;
     info->weights = draft->weights;
+    if ((status = take_inference(draft, root, error)))
+        return status;
     return take_training(draft, root, error);
 }
 
@@ -339,6 +367,7 @@ static void clear(struct draft *draft)
     fplt__free(draft->feature_names);
     fplt__free(draft->class_names);
     fplt__free(draft->weights);
+    fplt_inference_clear(&draft->inference);
     free(draft->training);
 }
 

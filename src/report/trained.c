@@ -209,6 +209,25 @@ static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fp
     return status;
 }
 
+/* Beyond so many coordinates the sums behind standard errors are left out: they cost as much as
+ * hundreds of gradients, and their square in the file. */
+enum { INFERENCE_TO = 200 };
+
+static fplt_status add_inference(const fplt_job_view *view, fplt_model *model, fplt_error *error)
+{
+    size_t n = model->info.dimension;
+    int penalised = !fplt_prox_is_zero(view->prox) ||
+                    (view->cost.weight > 0 && strcmp(view->cost.regulariser, "none") != 0);
+    if (view->run.blind || n > INFERENCE_TO)
+        return FPLT_OK;
+    fplt_status status =
+        fplt_inference_make(view->objective, view->cost.loss, model->weights, penalised,
+                            view->cost.weigh_rows, &model->inference, error);
+    if (!status)
+        model->info.inference = &model->inference;
+    return status;
+}
+
 fplt_status fplt__model_from_run(const fplt_job *job, fplt_engine *engine,
                                  const fplt_result *result, json_t *certificate,
                                  fplt_record *record, fplt_model **model, fplt_error *error)
@@ -221,6 +240,8 @@ fplt_status fplt__model_from_run(const fplt_job *job, fplt_engine *engine,
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "there is no model of a caller's own costs, only its weights");
     fplt_status status = make_model(view, engine, model, error);
+    if (!status && !certificate)
+        status = add_inference(view, *model, error);
     if (!status)
         status = fplt__record_make(view, engine, (*model)->weights, *model, record, error);
     if (!status)

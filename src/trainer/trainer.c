@@ -280,46 +280,14 @@ fplt_status fplt_trainer_record(fplt_trainer *trainer, fplt_record *record, fplt
 
 /* Information */
 
-static fplt_status add_information(const fplt_objective *objective, const double *x, double scale,
-                                   double *room, double *matrix)
-{
-    size_t n = fplt_objective_dimension(objective);
-    double *hessian = room + fplt_objective_scratch(objective);
-    memset(matrix, 0, n * n * sizeof *matrix);
-    for (uint32_t i = 0; i < fplt_objective_agents(objective); i++) {
-        fplt_status status = fplt__objective_loss_hessian(objective, i, x, hessian, room);
-        if (status)
-            return status;
-        for (size_t k = 0; k < n * n; k++)
-            matrix[k] += scale * hessian[k];
-    }
-    return FPLT_OK;
-}
-
 fplt_status fplt_trainer_information(fplt_trainer *trainer, const double *x, double *matrix,
                                      fplt_error *error)
 {
-    const fplt_objective *objective = trainer->view->objective;
-    uint32_t agents = fplt_objective_agents(objective);
-    size_t n = fplt_objective_dimension(objective), square;
-    double records = 0, *room;
     if (trainer->plan || !trainer->view->training)
         return fplt_error_set(error, FPLT_UNSUPPORTED, "there is no information matrix %s",
                               trainer->plan ? "of a private run: it would tell of the records "
                                               "without noise"
                                             : "of a caller's own costs: their records are not "
                                               "known");
-    for (uint32_t i = 0; i < agents; i++)
-        records += (double)fplt_objective_records(objective, i);
-    if (__builtin_mul_overflow(n, n, &square))
-        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for %zu x %zu numbers", n, n);
-    fplt_status status = fplt__alloc_into(&room, square + fplt_objective_scratch(objective),
-                                          sizeof *room, "the information", error);
-    if (status)
-        return status;
-    /* an agent's share of the objective, 1/q_i a record, becomes a number of records */
-    status = add_information(objective, x, records / agents, room, matrix);
-    fplt__free(room);
-    return status ? fplt_error_set(error, status, "the information could not be computed")
-                  : FPLT_OK;
+    return fplt__objective_information(trainer->view->objective, x, matrix, NULL, NULL, error);
 }

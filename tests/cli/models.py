@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Models as other programs see them: `fedplt export` beside `fedplt predict`, `fedplt evaluate` beside
-scikit-learn. Speaks TAP.
+scikit-learn, `fedplt summary` beside statsmodels. Speaks TAP.
 
 usage: tests/cli/models.py PROGRAM
 
@@ -22,6 +22,11 @@ try:
     import onnx.numpy_helper
 except ImportError:
     onnx = None
+
+try:
+    import statsmodels.api as statsmodels
+except ImportError:
+    statsmodels = None
 
 try:
     import sklearn.metrics as metrics
@@ -176,6 +181,97 @@ def coefficients_in_own_units(folder):
         assert abs(1 / (1 + np.exp(-score)) - float(predicted[i])) < 1e-12
 
 
+def table_of(folder, seed, outcome):
+    """Two sites of unequal size, three columns of very different scale, and an outcome."""
+    generator = np.random.default_rng(seed)
+    rows = generator.normal(size=(160, 3)) * [1, 30, 0.02] + [0, 500, 1]
+    linear = 0.2 + (rows - [0, 500, 1]) @ [0.8, -0.02, 15]
+    values = outcome(generator, linear)
+    with open(folder / "d.csv", "w") as file:
+        file.write("site,label,a,b,c\n")
+        for i, (row, value) in enumerate(zip(rows, values)):
+            file.write(f"{'north' if i % 3 else 'south'},{value!r}," +
+                       ",".join(map(repr, map(float, row))) + "\n")
+    return rows, np.array(values, float)
+
+
+FAMILIES = {
+    "logistic": (lambda g, m: [int(v) for v in g.random(len(m)) < 1 / (1 + np.exp(-m))], []),
+    "poisson": (lambda g, m: [int(v) for v in g.poisson(np.exp(m))], ["--task", "regression"]),
+    "least-squares": (lambda g, m: [float(v) for v in m + g.normal(size=len(m))],
+                      ["--task", "regression"]),
+}
+
+
+@case
+def summaries_agree_with_statsmodels(folder):
+    for seed, (loss, (outcome, more)) in enumerate(FAMILIES.items()):
+        rows, values = table_of(folder, seed, outcome)
+        for standardise in ("yes", "no"):
+            run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--loss",
+                loss, "--intercept", "yes", "--standardise", standardise, "--eps", "0.05",
+                "--weights", "rows", "--rounds", "3", *more)
+            design = statsmodels.add_constant(rows, prepend=False)
+            family = {"logistic": statsmodels.families.Binomial(),
+                      "poisson": statsmodels.families.Poisson(),
+                      "least-squares": statsmodels.families.Gaussian()}[loss]
+            theirs = statsmodels.GLM(values, design, family=family)
+            for robust in (False, True):
+                fitted = theirs.fit(tol=1e-14, maxiter=200, cov_type="HC0" if robust else "nonrobust")
+                mine = json.loads(run(folder, "summary", "out/model.json", "d.csv", "--refit",
+                                      "--json", *(["--robust"] if robust else [])).stdout)
+                found = mine["coefficients"]
+                assert [line["name"] for line in found] == ["a", "b", "c", "(intercept)"]
+                interval = fitted.conf_int()
+                for k, line in enumerate(found):
+                    for name, right in (("coefficient", fitted.params[k]),
+                                        ("std_error", fitted.bse[k]),
+                                        ("z", fitted.tvalues[k]),
+                                        ("low", interval[k][0]), ("high", interval[k][1])):
+                        assert abs(line[name] - right) <= 1e-8 * max(1e-3, abs(right)), (
+                            loss, standardise, robust, line["name"], name, line[name], right)
+                    assert abs(line["p"] - fitted.pvalues[k]) < 1e-8
+                assert mine["notes"] == [], mine["notes"]
+            ratio = {"logistic": "odds_ratio", "poisson": "rate_ratio"}.get(loss)
+            assert ratio is None or abs(found[0][ratio] - np.exp(found[0]["coefficient"])) < 1e-12
+            assert ratio is not None or "odds_ratio" not in found[0]
+
+
+@case
+def a_model_carries_its_sums(folder):
+    """What train keeps is what the data give at the same weights."""
+    table_of(folder, 5, FAMILIES["logistic"][0])
+    run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--intercept", "yes",
+        "--standardise", "yes", "--weights", "rows")
+    own = run(folder, "summary", "out/model.json", "--csv").stdout
+    assert own == run(folder, "summary", "out/model.json", "d.csv", "--csv").stdout
+    assert "penalty" in run(folder, "summary", "out/model.json").stdout
+    run(folder, "train", "--data", "d.csv", "--out", "two", "--pictures", "no", "--weights", "agents",
+        "--quiet")
+    assert "counted alike" in run(folder, "summary", "two/model.json").stdout
+
+
+@case
+def where_errors_mean_nothing(folder):
+    table_of(folder, 6, FAMILIES["logistic"][0])
+    run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--quiet")
+    assert "needs the data" in run(folder, "summary", "out/model.json", "--refit", status=2).stderr
+    with open(folder / "sep.csv", "w") as file:
+        file.write("label,a\n" + "".join(f"{i > 9:d},{i}\n" for i in range(20)))
+    run(folder, "train", "--data", "sep.csv", "--out", "sep", "--pictures", "no", "--quiet",
+        "--intercept", "yes")
+    assert "separate" in run(folder, "summary", "sep/model.json", "sep.csv", "--refit",
+                             status=2).stderr
+    with open(folder / "twice.csv", "w") as file:
+        file.write("label,a,b\n" + "".join(f"{i % 3 > 0:d},{i},{i}\n" for i in range(20)))
+    run(folder, "train", "--data", "twice.csv", "--out", "twice", "--pictures", "no", "--quiet")
+    assert "depend on each other" in run(folder, "summary", "twice/model.json", status=2).stderr
+    run(folder, "data", "generate", "k.csv", "--generator", "planted", "--task", "classes", "--agents",
+        "2", "--features", "3", "--rows", "40")
+    run(folder, "train", "--data", "k.csv", "--out", "k", "--pictures", "no", "--quiet")
+    assert "softmax" in run(folder, "summary", "k/model.json", status=2).stderr
+
+
 def evaluation(folder, *more):
     run(folder, "predict", "out/model.json", "d.csv", "--out", "p.csv")
     found = json.loads(run(folder, "evaluate", "out/model.json", "d.csv", "--json", *more).stdout)
@@ -277,8 +373,9 @@ def main():
     failed = 0
     for number, function in enumerate(CASES, 1):
         name = function.__name__.replace("_", " ")
-        for package, module in (("onnx", onnx), ("sklearn", metrics)):
-            used = {"onnx": "compare", "sklearn": "metrics"}[package]
+        for package, module in (("onnx", onnx), ("sklearn", metrics),
+                                ("statsmodels", statsmodels)):
+            used = {"onnx": "compare", "sklearn": "metrics"}.get(package, package)
             if module is None and used in function.__code__.co_names:
                 print(f"ok {number} - {name} # SKIP python3-{package} is not installed")
                 break

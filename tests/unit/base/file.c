@@ -2,8 +2,12 @@
 #include "testing.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -148,6 +152,85 @@ static void pipes_can_be_read(void **state)
     close(ends[0]);
 }
 
+static mode_t mode_of(const char *name)
+{
+    struct stat about;
+    assert_int_equal(lstat(name, &about), 0);
+    return about.st_mode;
+}
+
+static void links_and_modes_stay(void **state)
+{
+    (void)state;
+    char link[160];
+    fplt_error error;
+    snprintf(link, sizeof link, "%s/link", folder);
+    assert_int_equal(symlink("some.txt", link), 0); /* leads nowhere yet */
+    assert_ok(fplt_file_save(link, 0666, "one", 3, &error), error);
+    assert_holds("one", 3);
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_ok(fplt_file_save(link, 0666, "two", 3, &error), error);
+    assert_holds("two", 3);
+    assert_true(S_ISLNK(mode_of(link)));
+    assert_int_equal(mode_of(path) & 07777, 0640);
+    assert_true(fplt_file_same(link, path));
+    unlink(link);
+    assert_int_equal(symlink("link", link), 0);
+    assert_int_equal(fplt_file_save(link, 0666, "x", 1, &error), FPLT_IO);
+    assert_contains(error.text, "without an end");
+    unlink(link);
+    assert_int_equal(entries(), 1);
+}
+
+static void devices_and_pipes_are_not_replaced(void **state)
+{
+    (void)state;
+    fplt_error error;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int handle = open(path, O_RDONLY | O_NONBLOCK);
+    assert_true(handle >= 0);
+    assert_ok(fplt_file_save(path, 0666, "through", 7, &error), error);
+    char got[8] = "";
+    assert_int_equal(read(handle, got, 7), 7);
+    assert_string_equal(got, "through");
+    close(handle);
+    assert_true(S_ISFIFO(mode_of(path)));
+    assert_ok(fplt_file_save("/dev/null", 0666, "away", 4, &error), error);
+    assert_true(S_ISCHR(mode_of("/dev/null")));
+    assert_int_equal(fplt_file_save(folder, 0666, "x", 1, &error), FPLT_IO);
+    assert_contains(error.text, "this is a folder");
+}
+
+/* What a killed process leaves goes with the next file; what another process writes stays. */
+static void leftovers_are_removed(void **state)
+{
+    (void)state;
+    char other[192];
+    fplt_error error;
+    fplt__file *file;
+    pid_t child = fork();
+    if (child == 0) {
+        if (fplt__file_open(path, 0666, &file, NULL) || fplt__file_write(file, "half", 4, NULL))
+            _exit(1);
+        kill(getpid(), SIGKILL);
+    }
+    int how;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFSIGNALED(how));
+    assert_int_equal(entries(), 1);
+    snprintf(other, sizeof other, "%s.note.tmp", path);
+    assert_int_equal(close(open(other, O_CREAT | O_WRONLY, 0600)), 0);
+    fplt__file *alive;
+    assert_ok(fplt__file_open(path, 0666, &alive, &error), error);
+    assert_ok(fplt_file_save(path, 0666, "whole", 5, &error), error);
+    assert_holds("whole", 5);
+    assert_int_equal(entries(), 3); /* the file, the note, the one that is being written */
+    assert_ok(fplt__file_commit(alive, &error), error);
+    assert_holds("", 0);
+    assert_int_equal(unlink(other), 0);
+    assert_int_equal(entries(), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +239,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(sizes_around_the_buffer, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(failures_have_sentences, make_folder, remove_folder),
         cmocka_unit_test(pipes_can_be_read),
+        cmocka_unit_test_setup_teardown(links_and_modes_stay, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(devices_and_pipes_are_not_replaced, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(leftovers_are_removed, make_folder, remove_folder),
     };
     return cmocka_run_group_tests_name("file", tests, NULL, NULL);
 }

@@ -258,6 +258,71 @@ static void refused_words_leave_the_sum_as_it_was(void **state)
     fplt_sum_destroy(sum);
 }
 
+/* Whole numbers below 2^125 in size, on grids from 2^-512 to 2^512. */
+static void the_range_ends_where_it_says(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt_sum *sum, *other;
+    static const int exponents[] = {-512, 512, -513, 513};
+    for (int i = 0; i < 4; i++) {
+        fplt_status status = fplt_sum_create(1, exponents[i], &sum, &error);
+        assert_int_equal(status, i < 2 ? FPLT_OK : FPLT_BAD_VALUE);
+        fplt_sum_destroy(sum);
+    }
+    const uint64_t edge = UINT64_C(1) << 61, half = UINT64_C(1) << 60;
+    const uint64_t inside[][2] = {{UINT64_MAX, edge - 1}, {1, -edge}, {0, half}, {0, -half}};
+    const uint64_t outside[][2] = {{0, edge}, {0, -edge}, {UINT64_MAX, -edge - 1}};
+    for (int words_only = 0; words_only < 2; words_only++) {
+        assert_ok((words_only ? fplt_sum_create_words : fplt_sum_create)(1, FPLT_SUM_EXPONENT, &sum,
+                                                                         &error),
+                  error);
+        assert_ok(fplt_sum_create(1, FPLT_SUM_EXPONENT, &other, &error), error);
+        for (int i = 0; i < 4; i++) {
+            fplt_sum_clear(sum);
+            assert_int_equal(fplt_sum_add_words(sum, 0, inside[i], 1), FPLT_OK);
+        }
+        for (int i = 0; i < 3; i++) {
+            fplt_sum_clear(sum);
+            assert_int_equal(fplt_sum_add_words(sum, 0, outside[i], 1), FPLT_DIVERGED);
+        }
+        /* two halves are the edge, a unit less is not */
+        const uint64_t less[2] = {UINT64_MAX, half - 1};
+        for (int exact = 0; exact < 2; exact++) {
+            fplt_sum_clear(sum);
+            fplt_sum_clear(other);
+            assert_int_equal(fplt_sum_add_words(sum, 0, inside[2], 1), FPLT_OK);
+            assert_int_equal(fplt_sum_add_words(other, 0, exact ? inside[2] : less, 1), FPLT_OK);
+            assert_int_equal(fplt_sum_merge(sum, other), exact ? FPLT_DIVERGED : FPLT_OK);
+        }
+        fplt_sum_destroy(sum);
+        fplt_sum_destroy(other);
+    }
+}
+
+/* The last of many numbers is refused: all before it are taken back. */
+static void many_refused_words_leave_no_trace(void **state)
+{
+    (void)state;
+    enum { COUNT = 700 };
+    fplt_error error;
+    fplt_sum *sum;
+    uint64_t words[2 * COUNT], now[2 * COUNT];
+    for (uint64_t i = 0; i < COUNT; i++) {
+        words[2 * i] = i * i;
+        words[2 * i + 1] = i;
+    }
+    assert_ok(fplt_sum_create_words(COUNT, FPLT_SUM_EXPONENT, &sum, &error), error);
+    assert_int_equal(fplt_sum_add_words(sum, 0, words, COUNT), FPLT_OK);
+    uint64_t last = words[2 * COUNT - 1];
+    words[2 * COUNT - 1] = UINT64_C(1) << 62;
+    assert_int_equal(fplt_sum_add_words(sum, 0, words, COUNT), FPLT_DIVERGED);
+    words[2 * COUNT - 1] = last;
+    fplt_sum_export(sum, 0, now, COUNT);
+    assert_memory_equal(now, words, sizeof words);
+    fplt_sum_destroy(sum);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +333,8 @@ int main(void)
         cmocka_unit_test(what_is_out_of_range_is_divergence),
         cmocka_unit_test(other_grids_scale_the_range),
         cmocka_unit_test(refused_words_leave_the_sum_as_it_was),
+        cmocka_unit_test(the_range_ends_where_it_says),
+        cmocka_unit_test(many_refused_words_leave_no_trace),
     };
     return cmocka_run_group_tests_name("sum", tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
  * what was sent, how much was computed, and who failed first. */
 #include "problems.h"
 
+#include "temporary.h"
+
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -332,6 +334,228 @@ static void scaffold_divides_by_all_its_steps(void **state)
     }
 }
 
+/* From N(0, 1) where nothing is said, and what no sum can hold is refused before the first round. */
+static void starts_are_as_asked_for(void **state)
+{
+    (void)state;
+    enum { AGENTS = 200 };
+    struct logistic_problem problem = logistic_make(AGENTS, N, 5, 0.3, 5);
+    fplt_error error;
+    fplt_engine *engine;
+    fplt_run_settings settings = fplt_run_defaults();
+    settings.start = FPLT_START_RANDOM;
+    engine = engine_make(problem.objective, &settings);
+    double squares = 0;
+    for (uint32_t i = 0; i < AGENTS; i++)
+        for (int j = 0; j < 2 * N; j++)
+            squares += fplt_engine_kept(engine, i)[j] * fplt_engine_kept(engine, i)[j];
+    assert_near(squares / (2 * N * AGENTS), 1, 4.5 * sqrt(2.0 / (2 * N * AGENTS)));
+    assert_true(fplt_engine_consistent(engine));
+    fplt_engine_destroy(engine);
+    const double far[N] = {0, 1e40, 0};
+    settings.start = FPLT_START_GIVEN;
+    settings.given = far;
+    assert_int_equal(fplt_engine_create(problem.objective, &settings, &engine, &error),
+                     FPLT_DIVERGED);
+    assert_contains(error.text, "initial vectors are out of range");
+    logistic_free(&problem);
+}
+
+/* Of unlike agents the prior goes by the least curvature of all, wherever that agent stands. */
+static void the_prior_goes_by_the_least_curvature(void **state)
+{
+    (void)state;
+    enum { AGENTS = 3 };
+    struct logistic_problem problem = logistic_make(AGENTS, N, 5, 0.3, 5);
+    double first[AGENTS] = {0};
+    for (int least = 0; least < AGENTS; least++) {
+        fplt_curvature curvatures[AGENTS] = {{4, 9}, {4, 9}, {4, 9}};
+        fplt_run_settings settings = fplt_run_defaults();
+        curvatures[least].lowest = 1;
+        settings.curvatures = curvatures;
+        settings.start = FPLT_START_PRIOR;
+        settings.training.solver = fplt_solver_find("noisy");
+        settings.training.noise_tau = 0.5;
+        fplt_engine *engine = engine_make(problem.objective, &settings);
+        first[least] = fplt_engine_kept(engine, 0)[N];
+        fplt_stream stream = fplt_stream_make(0, 0, FPLT_FOR_START, 0, 0, 0);
+        double expected;
+        fplt_stream_normals(&stream, sqrt(2 / 1.0) * 0.5, &expected, 1);
+        assert_close(first[least], expected, 1e-15);
+        fplt_engine_destroy(engine);
+    }
+    logistic_free(&problem);
+}
+
+/* 1 + 32 + 1 + 8 a parameter + 4 + 8 + 8 + 4 + 8 bytes, and none beyond them. */
+static void a_plan_has_its_size(void **state)
+{
+    (void)state;
+    const fplt_algorithm *algorithm;
+    for (size_t a = 0; (algorithm = fplt_algorithm_list(a)); a++) {
+        unsigned char bytes[400];
+        fplt_error error;
+        fplt_plan plan = {.algorithm = algorithm, .agents = 3, .dimension = 5, .step = 0.5}, back;
+        size_t size = 66 + 8 * fplt_algorithm_parameters(algorithm);
+        memset(bytes, 0x5a, sizeof bytes);
+        assert_int_equal(fplt_plan_encode(&plan, NULL, 0), size);
+        assert_int_equal(fplt_plan_encode(&plan, bytes, size - 1), size);
+        assert_int_equal(bytes[0], 0x5a);
+        assert_int_equal(fplt_plan_encode(&plan, bytes, size), size);
+        for (size_t i = size; i < sizeof bytes; i++)
+            assert_int_equal(bytes[i], 0x5a);
+        memcpy(bytes + 1, "nobody", 7);
+        assert_int_equal(fplt_plan_decode(bytes, size, &back, &error), FPLT_BAD_DATA);
+        assert_contains(error.text, "no algorithm is called nobody");
+    }
+}
+
+/* A running sum that is not that of the agents' vectors is noticed, whichever number it is. */
+static void an_inconsistent_sum_is_noticed(void **state)
+{
+    (void)state;
+    enum { AGENTS = 3 };
+    struct logistic_problem problem = logistic_make(AGENTS, N, 5, 0.3, 5);
+    fplt_run_settings settings = fplt_run_defaults();
+    fplt_engine *engine = engine_make(problem.objective, &settings);
+    fplt_error error;
+    assert_ok(fplt_engine_round(engine, &error), error);
+    for (uint32_t i = 0; i < AGENTS; i++)
+        for (int j = 0; j < N; j++) {
+            double *number = (double *)fplt_engine_kept(engine, i) + j, before = *number;
+            assert_true(fplt_engine_consistent(engine));
+            *number += 0x1p-60;
+            assert_int_equal(fplt_engine_consistent(engine), *number == before);
+            *number = before + 1;
+            assert_false(fplt_engine_consistent(engine));
+            *number = before;
+        }
+    fplt_engine_destroy(engine);
+    logistic_free(&problem);
+}
+
+/* Taken up again, a run still knows where it began. */
+static void a_checkpoint_knows_the_start(void **state)
+{
+    (void)state;
+    struct logistic_problem problem = logistic_make(4, N, 20, 0.3, 5);
+    temporary file = temporary_file("", 0);
+    fplt_run_settings settings = fplt_run_defaults();
+    fplt_result first, second;
+    fplt_error error;
+    settings.tolerance = 0;
+    settings.rounds = 3;
+    fplt_engine *engine = engine_make(problem.objective, &settings);
+    assert_ok(fplt_engine_run(engine, NULL, NULL, &first, &error), error);
+    assert_ok(fplt_engine_save(engine, file.path, &error), error);
+    fplt_engine_destroy(engine);
+    settings.rounds = 6;
+    engine = engine_make(problem.objective, &settings);
+    assert_ok(fplt_engine_load(engine, file.path, &error), error);
+    assert_ok(fplt_engine_run(engine, NULL, NULL, &second, &error), error);
+    assert_int_equal(second.counters.rounds, 6);
+    assert_true(second.start.criterion == first.start.criterion);
+    assert_true(second.start.objective == first.start.objective);
+    assert_true(second.end.criterion < first.end.criterion);
+    fplt_engine_destroy(engine);
+    unlink(file.path);
+    logistic_free(&problem);
+}
+
+/* A checkpoint of another training is refused, whichever number of it differs. */
+static void a_checkpoint_knows_the_training(void **state)
+{
+    (void)state;
+    struct logistic_problem problem = logistic_make(4, N, 20, 0.3, 5);
+    temporary file = temporary_file("", 0);
+    fplt_run_settings settings = fplt_run_defaults();
+    fplt_error error;
+    settings.training.solver = fplt_solver_find("sgd");
+    settings.training.step = 0.1;
+    fplt_engine *engine = engine_make(problem.objective, &settings);
+    assert_ok(fplt_engine_round(engine, &error), error);
+    assert_ok(fplt_engine_save(engine, file.path, &error), error);
+    fplt_engine_destroy(engine);
+    for (int change = 0; change < 7; change++) {
+        fplt_run_settings other = settings;
+        fplt_training *training = &other.training;
+        training->step += change == 1 ? 0.01 : 0;
+        training->epochs += change == 2;
+        training->batch += change == 3;
+        training->replacement = change == 4 ? !training->replacement : training->replacement;
+        training->by_pass = change == 5 ? !training->by_pass : training->by_pass;
+        training->noise_tau += change == 6;
+        engine = engine_make(problem.objective, &other);
+        assert_int_equal(fplt_engine_load(engine, file.path, &error) == FPLT_OK, !change);
+        fplt_engine_destroy(engine);
+    }
+    unlink(file.path);
+    logistic_free(&problem);
+}
+
+/* All agents enrolled at one starting point are as many nodes that begin there. */
+static void a_hub_enrols_all_at_their_start(void **state)
+{
+    (void)state;
+    enum { AGENTS = 3 };
+    struct logistic_problem problem = logistic_make(AGENTS, N, 5, 0.3, 5);
+    const double start[N] = {0.5, -3.25, 0.1};
+    fplt_plan plan = {
+        .algorithm = fplt_algorithm_find("fed-plt"), .agents = AGENTS, .dimension = N};
+    uint64_t words[2 * N], totals[2][2 * N];
+    plan.parameter[0] = 1;
+    for (int by_hand = 0; by_hand < 2; by_hand++) {
+        fplt_hub *hub;
+        fplt_error error;
+        assert_ok(fplt_hub_create(&plan, NULL, start, &hub, &error), error);
+        for (uint32_t i = 0; by_hand && i < AGENTS; i++) {
+            fplt_node *node;
+            fplt_node_settings own = {.objective = problem.objective,
+                                      .cost = i,
+                                      .identity = i,
+                                      .training = fplt_training_defaults(),
+                                      .curvature = {0.3, 1},
+                                      .start = start,
+                                      .second = start};
+            assert_ok(fplt_node_create(&plan, &own, &node, &error), error);
+            assert_int_equal(fplt_node_enrol(node, words), FPLT_OK);
+            assert_int_equal(fplt_hub_enrol(hub, words), FPLT_OK);
+            fplt_node_destroy(node);
+        }
+        if (!by_hand)
+            assert_ok(fplt_hub_enrol_all(hub, start, &error), error);
+        fplt_hub_totals(hub, totals[by_hand]);
+        fplt_hub_destroy(hub);
+    }
+    assert_memory_equal(totals[0], totals[1], sizeof totals[0]);
+    assert_true(totals[0][1] != 0); /* 1.5 and more: the words above the point */
+    logistic_free(&problem);
+}
+
+/* Numbers in the roster and costs go from 0 to one less than there are. */
+static void a_node_is_one_of_the_roster(void **state)
+{
+    (void)state;
+    enum { AGENTS = 3 };
+    struct logistic_problem problem = logistic_make(AGENTS, N, 5, 0.3, 5);
+    fplt_plan plan = {
+        .algorithm = fplt_algorithm_find("fed-plt"), .agents = AGENTS, .dimension = N};
+    plan.parameter[0] = 1;
+    for (uint32_t i = 0; i < 4; i++) {
+        fplt_node_settings own = {.objective = problem.objective,
+                                  .cost = i / 2 ? AGENTS - 1 : 0,
+                                  .identity = i % 2 ? AGENTS : AGENTS - 1,
+                                  .training = fplt_training_defaults(),
+                                  .curvature = {0.3, 1}};
+        fplt_node *node;
+        fplt_error error;
+        assert_int_equal(fplt_node_create(&plan, &own, &node, &error),
+                         i % 2 ? FPLT_BAD_VALUE : FPLT_OK);
+        fplt_node_destroy(node);
+    }
+    logistic_free(&problem);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +566,14 @@ int main(void)
         cmocka_unit_test(the_first_failure_is_reported),
         cmocka_unit_test(an_abandoned_round_has_no_effect),
         cmocka_unit_test(scaffold_divides_by_all_its_steps),
+        cmocka_unit_test(starts_are_as_asked_for),
+        cmocka_unit_test(the_prior_goes_by_the_least_curvature),
+        cmocka_unit_test(a_plan_has_its_size),
+        cmocka_unit_test(an_inconsistent_sum_is_noticed),
+        cmocka_unit_test(a_checkpoint_knows_the_start),
+        cmocka_unit_test(a_node_is_one_of_the_roster),
+        cmocka_unit_test(a_checkpoint_knows_the_training),
+        cmocka_unit_test(a_hub_enrols_all_at_their_start),
     };
     return cmocka_run_group_tests_name("engine/measures", tests, NULL, NULL);
 }

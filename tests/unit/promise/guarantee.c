@@ -77,13 +77,16 @@ static void the_promise_is_that_of_the_worst_agent(void **state)
 static void curvature_knows_the_weights(void **state)
 {
     (void)state;
-    static const char *const regularisers[] = {"ridge", "nonconvex"};
+    static const struct {
+        const char *name;
+        double least, most; /* of its curvature, at weight 0.2 */
+    } regularisers[] = {{"ridge", 0.2, 0.2}, {"nonconvex", -0.1, 0.4}, {"none", 0, 0}};
     for (int rows = 0; rows < 2; rows++)
-        for (int r = 0; r < 2; r++) {
+        for (int r = 0; r < 3; r++) {
             struct fixture fixture =
                 MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "3"}, {"epochs", "2"},
                      {"unequal", "0.95"}, {"weights", rows ? "rows" : "agents"},
-                     {"regulariser", regularisers[r]}, {"eps", "0.2"}, {"privacy.rows", "3"},
+                     {"regulariser", regularisers[r].name}, {"eps", "0.2"}, {"privacy.rows", "3"},
                      {"seed", "7"});
             const fplt_promise_view *view = fixture.view;
             double least = HUGE_VAL, most = 0;
@@ -92,8 +95,9 @@ static void curvature_knows_the_weights(void **state)
                 most = fmax(most, weight_of(view, i));
             }
             assert_true(rows ? most > 1.1 && least < 0.9 : most == 1 && least == 1);
-            assert_close(view->curvature.lowest, r ? -0.1 * most : 0.2 * least, 1e-12);
-            assert_close(view->curvature.highest, most * (9 / 4.0 + (r ? 0.4 : 0.2)), 1e-12);
+            double low = regularisers[r].least, high = regularisers[r].most;
+            assert_near(view->curvature.lowest, low * (low > 0 ? least : most), 1e-12);
+            assert_near(view->curvature.highest, most * (9 / 4.0 + high), 1e-12);
             assert_true(view->mechanism.strong_convexity == view->curvature.lowest);
             assert_true(view->mechanism.smoothness == view->curvature.highest);
             for (uint32_t i = 0; i < AGENTS; i++) {
@@ -289,6 +293,26 @@ static void the_plan_is_the_best_nearby(void **state)
     }
 }
 
+/* rho from a few powers of two of the automatic value is worth planning: with the automatic value
+ * given, the best that is left is expected to be worse. */
+static void planning_rho_helps(void **state)
+{
+    (void)state;
+    struct fixture planned = MAKE(NULL, {"privacy.epsilon", "0.5"}, {"rows", "400"});
+    const fplt_promise_view *view = planned.view;
+    double automatic = 1 / sqrt(view->curvature.lowest * view->curvature.highest);
+    double power = log2(view->rho / automatic);
+    char text[40];
+    assert_near(power, nearbyint(power), 1e-9);
+    snprintf(text, sizeof text, "%.17g", automatic);
+    struct fixture given = MAKE(NULL, {"privacy.epsilon", "0.5"}, {"rows", "400"}, {"rho", text});
+    assert_true(view->planned_rho && !given.view->planned_rho);
+    assert_near(given.view->rho, automatic, 1e-15 * automatic);
+    assert_true(view->predicted < 0.999 * given.view->predicted);
+    release(&planned);
+    release(&given);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +321,7 @@ int main(void)
         cmocka_unit_test(the_bound_for_a_final_model_needs_full_participation),
         cmocka_unit_test(the_expected_error_is_that_of_all_agents),
         cmocka_unit_test(the_plan_is_the_best_nearby),
+        cmocka_unit_test(planning_rho_helps),
     };
     return cmocka_run_group_tests_name("promise/guarantee", tests, NULL, NULL);
 }

@@ -496,8 +496,9 @@ static void restate(json_t *root, const fplt_promise_view *view, uint64_t rounds
     put(promise, "mu_round", claim.mu_round);
     put(promise, "order", fplt_privacy_order(&claim, FPLT_CONVERT_BEST, view->delta));
     json_object_set_new(promise, "conversion", json_string(claim.is_gaussian ? "exact" : "tight"));
-    json_object_set_new(json_object_get(root, "mechanism"), "lattice_noise",
-                        json_boolean(view->mechanism.lattice));
+    json_t *mechanism = json_object_get(root, "mechanism");
+    if (json_object_get(mechanism, "lattice_noise"))
+        json_object_set_new(mechanism, "lattice_noise", json_boolean(view->mechanism.lattice));
 }
 
 /* Whose numbers all follow from each other, and yet promise too little. */
@@ -509,7 +510,7 @@ static void consistent_forgeries_are_found(void **state)
     static const struct {
         uint64_t rounds;
         int lattice, holds;
-    } cases[] = {{6, 1, 1}, {5, 1, 1}, {7, 1, 0}, {6, 0, 0}};
+    } cases[] = {{6, 1, 1}, {7, 1, 0}, {6, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fplt_promise_view view = *fixture.view;
         json_t *root = json_loads(text, 0, NULL);

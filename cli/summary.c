@@ -1,0 +1,129 @@
+/* fedplt summary: coefficients with standard errors. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "fedplt/inference.h"
+
+static const fplt_setting table[] = {
+    {"refit", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "fit the same loss on the data without a penalty, every row alike, and show that", 0, 0},
+    {"robust", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "errors by the sandwich, right also where the loss gets the variance wrong", 0, 0},
+    {"level", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "0.95", 0, 1, NULL, "of the intervals", 0, 0},
+    {"units", FPLT_CHOICE, 0, "file", 0, 0, "file|model",
+     "coefficients of the columns as the file has them, or as the model sees them", 0, 0},
+    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
+    {"csv", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print CSV, numbers with 17 digits", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    (void)cli;
+    fplt_status status = fplt_settings_add(settings, "output", table, error);
+    return status ? status : fplt_settings_add(settings, "data", cli_reading_table, error);
+}
+
+/* The model itself, or the one that data make of it. */
+static fplt_status look(cli_call *cli, fplt_model **model, fplt_error *error)
+{
+    int refit = fplt_settings_switch(cli->settings, "refit");
+    fplt_dataset *dataset;
+    fplt_model *inferred;
+    if (cli->argument_count < 2)
+        return refit ? fplt_error_set(error, FPLT_BAD_VALUE,
+                                      "refit needs the data: fedplt summary MODEL DATA --refit")
+                     : FPLT_OK;
+    fplt_status status = cli_model_data(cli, *model, 1, &dataset, error);
+    if (status)
+        return status;
+    status = fplt_model_infer(*model, dataset, refit, &inferred, error);
+    fplt_dataset_destroy(dataset);
+    if (status)
+        return status;
+    fplt_model_destroy(*model);
+    *model = inferred;
+    return FPLT_OK;
+}
+
+static fplt_status print_json(const fplt_table *lines, const char *notes, fplt_error *error)
+{
+    char *text;
+    fplt_status status = fplt_table_render(lines, FPLT_TABLE_JSON, &text, error);
+    if (status)
+        return status;
+    json_t *coefficients = json_loads(text, 0, NULL), *sentences = json_array();
+    fplt_free(text);
+    for (const char *end; (end = strchr(notes, '\n')); notes = end + 1)
+        json_array_append_new(sentences, json_stringn(notes, (size_t)(end - notes)));
+    return cli_print_json(json_pack("{s:o, s:o}", "coefficients", coefficients, "notes", sentences),
+                          error);
+}
+
+static fplt_status print_csv(const fplt_table *lines, fplt_error *error)
+{
+    char *text;
+    fplt_status status = fplt_table_render(lines, FPLT_TABLE_CSV, &text, error);
+    if (!status)
+        fputs(text, stdout);
+    fplt_free(text);
+    return status;
+}
+
+static fplt_status print(cli_call *cli, const fplt_model *model, fplt_error *error)
+{
+    fplt_summary_settings settings = fplt_summary_defaults();
+    fplt_table *lines;
+    char *notes;
+    settings.level = fplt_settings_real(cli->settings, "level");
+    settings.robust = fplt_settings_switch(cli->settings, "robust");
+    settings.own_units = strcmp(fplt_settings_text(cli->settings, "units"), "file") == 0;
+    fplt_status status = fplt_model_summary(model, &settings, &lines, &notes, error);
+    if (status)
+        return status;
+    if (fplt_settings_switch(cli->settings, "json")) {
+        status = print_json(lines, notes, error);
+    } else if (fplt_settings_switch(cli->settings, "csv")) {
+        status = print_csv(lines, error);
+    } else {
+        status = cli_print_table(lines, 0, error);
+        if (*notes)
+            printf("\n%s", notes);
+    }
+    fplt_table_destroy(lines);
+    fplt_free(notes);
+    return status;
+}
+
+static fplt_status run(cli_call *cli, fplt_error *error)
+{
+    fplt_model *model = NULL;
+    fplt_status status = fplt_model_read(cli->arguments[0], &model, error);
+    if (!status && !(status = look(cli, &model, error)))
+        status = print(cli, model, error);
+    fplt_model_destroy(model);
+    return status;
+}
+
+const cli_command cli_summary[] = {
+    {.name = "summary",
+     .summary = "coefficients with standard errors, tests and intervals",
+     .arguments = "MODEL [DATA...]",
+     .about =
+         "Errors come from the sum over all sites of the curvature of their losses, which `train` "
+         "keeps in the model: the same numbers as from the pooled rows, though no row left its "
+         "site. z is the coefficient over its error, p that of a normal distribution; odds, rate "
+         "and hazard ratios are e^coefficient.\n\n"
+         "A penalty shrinks coefficients, and then errors do not tell how far they are off: with "
+         "the data at hand --refit fits without it. Models trained with privacy have no errors: "
+         "their noise is of another kind.",
+     .examples = "fedplt summary fedplt-out/model.json\n"
+                 "fedplt summary fedplt-out/model.json hospitals.csv --refit --robust\n"
+                 "fedplt summary fedplt-out/model.json --csv > table2.csv",
+     .least = 1,
+     .most = 1000000,
+     .declare = declare,
+     .run = run},
+    {.name = NULL},
+};

@@ -1,0 +1,97 @@
+/* What the records of all agents tell of the weights: the matrices behind standard errors. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "objective/objective.h"
+
+struct room {
+    double *matrix, *record, *scratch; /* owned: the first, which the others lie behind */
+};
+
+static fplt_status make_room(const fplt_objective *o, struct room *room, fplt_error *error)
+{
+    size_t n = o->dimension, square;
+    if (__builtin_mul_overflow(n, n, &square))
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for %zu x %zu numbers", n, n);
+    fplt_status status = fplt__alloc_into(&room->matrix, square + 2 * n + o->scratch,
+                                          sizeof *room->matrix, "the information", error);
+    if (status)
+        return status;
+    room->record = room->matrix + square;
+    room->scratch = room->record + 2 * n;
+    return FPLT_OK;
+}
+
+static void add(size_t count, double factor, const double *from, double *to)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] += factor * from[i];
+}
+
+static void mirror(double *matrix, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            matrix[j * n + i] = matrix[i * n + j];
+}
+
+/* An agent's share of the objective, 1/q_i a record, becomes a number of records by `unit`. */
+static fplt_status add_agent(const fplt_objective *o, uint32_t agent, const double *x, double unit,
+                             const struct room *room, double *information, double *scores)
+{
+    size_t square = o->dimension * o->dimension;
+    fplt_status status = fplt__objective_loss_hessian(o, agent, x, room->matrix, room->scratch);
+    if (status)
+        return status;
+    add(square, unit, room->matrix, information);
+    if (!scores)
+        return FPLT_OK;
+    if (!o->kind->loss_scores)
+        return FPLT_UNSUPPORTED;
+    if ((status = o->kind->loss_scores(o, agent, x, room->matrix, room->record, room->scratch)))
+        return status;
+    add(square, unit * unit, room->matrix, scores);
+    return FPLT_OK;
+}
+
+/* Without the regulariser, which every f_i has as often as its scale says. */
+static fplt_status sum_losses(const fplt_objective *o, const double *x, double unit,
+                              double *scratch, double *losses)
+{
+    double penalty = o->weight * o->regulariser->value(x, o->dimension - o->intercepts);
+    *losses = 0;
+    for (uint32_t i = 0; i < o->agents; i++) {
+        double value;
+        fplt_status status = fplt_objective_value(o, i, x, &value, scratch);
+        if (status)
+            return status;
+        *losses += unit * (value - o->shard[i].scale * penalty);
+    }
+    return FPLT_OK;
+}
+
+fplt_status fplt__objective_information(const fplt_objective *o, const double *x,
+                                        double *information, double *scores, double *losses,
+                                        fplt_error *error)
+{
+    size_t n = o->dimension;
+    double records = 0;
+    struct room room;
+    fplt_status status = make_room(o, &room, error);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < o->agents; i++)
+        records += (double)fplt_objective_records(o, i);
+    memset(information, 0, n * n * sizeof *information);
+    if (scores)
+        memset(scores, 0, n * n * sizeof *scores);
+    for (uint32_t i = 0; !status && i < o->agents; i++)
+        status = add_agent(o, i, x, records / o->agents, &room, information, scores);
+    if (scores)
+        mirror(scores, n);
+    if (!status && losses)
+        status = sum_losses(o, x, records / o->agents, room.scratch, losses);
+    fplt__free(room.matrix);
+    return status ? fplt_error_set(error, status, "the information could not be computed")
+                  : FPLT_OK;
+}

@@ -1,0 +1,215 @@
+"""A second verifier of privacy certificates, written from docs/privacy.md and the schema alone.
+
+wrongs(document) lists what does not follow from the document's own inputs; an empty list means that
+the claim holds. It knows the mathematics and not the program: sums are added up term by term, the
+conversion searches the order on a line.
+"""
+import json
+import math
+import pathlib
+
+SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "schema/privacy.schema.json").read_text())
+SECURE = SCHEMA["properties"]["noise"]["enum"][0]
+# They send a bare gradient, or extrapolate from messages in a way no proof covers.
+WITHOUT_PROOF = {"fedlin", "5gcs", "fed-plt-anderson", "fed-lbfgs", "fed-newton", "fednl"}
+SPLITTINGS = {"fed-plt", "fedsplit", "fedpd"}
+# loss: gradient of a record over its row's norm, curvature over its square, one margin
+LOSSES = {"logistic": (1, 1 / 4, True), "softmax": (math.sqrt(2), 1 / 2, False),
+          "huber": (1, 1, True), "least-squares": (math.inf, 1, True),
+          "squared-hinge": (math.inf, 1, True)}
+
+
+def near(stated, found):
+    if stated is None or found is None:
+        return stated is found
+    return stated == found or abs(stated - found) <= 1e-8 * max(abs(stated), abs(found))
+
+
+def constants(problem):
+    """What one record can do: gradient bound, curvature bound, whether rounds may contract."""
+    gradient, curvature, one_margin = LOSSES[problem["loss"]]
+    norm = math.hypot(problem["row_norm"], 1) if problem["intercept"] else problem["row_norm"]
+    bound = gradient * norm
+    if problem["loss"] == "huber":
+        bound *= problem["huber_delta"]
+    clipped = 0 < problem["clip"] < bound
+    return (problem["clip"] if clipped else bound), curvature * norm * norm, \
+        one_margin or not clipped
+
+
+def weights(document):
+    records = [agent["records"] for agent in document["agents"]]
+    if document["problem"]["weights"] == "agents":
+        return [1.0] * len(records)
+    return [q * len(records) / sum(records) for q in records]
+
+
+def curvatures(document, loss):
+    """The least and the largest of every f_i: loss and regulariser, times what the agent weighs."""
+    problem = document["problem"]
+    weight = problem["regulariser_weight"]
+    low, high = {"ridge": (weight, weight), "nonconvex": (-weight / 2, 2 * weight),
+                 "none": (0, 0)}[problem["regulariser"]]
+    if problem["intercept"]:
+        low = min(low, 0)
+    shares = weights(document)
+    return min(low * share for share in shares), max((high + loss) * share for share in shares)
+
+
+class Steps:
+    """The noisy steps of one document: what a step and a round cost an agent."""
+
+    def __init__(self, document):
+        m = document["mechanism"]
+        self.gamma, self.tau, self.pull = m["step"], m["tau"], m["inverse_rho"]
+        self.dimension = document["problem"]["dimension"]
+        self.deviation = math.sqrt(2 * self.gamma) * self.tau
+        low, high = m["strong_convexity"], m["smoothness"]
+        self.low, self.high = low, high
+        self.c = max(abs(1 - self.gamma * (low + self.pull)),
+                     abs(1 - self.gamma * (high + self.pull)))
+        self.contracts = m["contraction"] and self.c < 1
+        self.epochs = math.inf if m["epochs_drawn"] else m["epochs"]
+
+    def lattice(self, agents):
+        return 3 * self.deviation / 2 ** 20 * math.sqrt(self.dimension * agents)
+
+    def sums(self):
+        """sum c^l and sum c^2l over a round."""
+        if self.epochs == math.inf:
+            return 1 / (1 - self.c), 1 / (1 - self.c ** 2)
+        powers = [self.c ** l for l in range(self.epochs)]
+        return math.fsum(powers), math.fsum(p * p for p in powers)
+
+    def kappa(self):
+        if not self.contracts:
+            return float(self.epochs)
+        once, squares = self.sums()
+        return once ** 2 / squares
+
+    def step(self, gap):
+        return (self.gamma * gap + self.lattice(1)) / self.deviation
+
+    def final(self, gap, rounds, agents):
+        """[Theorem F] for all final x together."""
+        if not self.contracts:
+            return math.inf
+        once, squares = self.sums()
+        chi, shift = self.c ** self.epochs, self.gamma * gap + self.lattice(agents)
+        away = max(abs(self.pull - self.low), abs(self.pull - self.high))
+        a = b = 0.0
+        for _ in range(rounds):
+            a, b = (chi * a + self.gamma * self.pull * once * b + shift * once,
+                    2 * chi * a + (chi + self.gamma * away * once) * b + 2 * shift * once)
+        return a / (self.deviation * math.sqrt(squares))
+
+
+def conversion(rate, delta):
+    """(epsilon, order): the least over a > 1 of a D + ln(1 - 1/a) - (ln delta + ln a)/(a - 1)."""
+    if rate == 0:
+        return 0.0, None
+
+    def epsilon(a):
+        return rate * a + math.log1p(-1 / a) - (math.log(delta) + math.log(a)) / (a - 1)
+    # its slope has the sign of D (a - 1)^2 + ln a - ln(1/delta), which rises
+    low, high = 1.0, 1 + math.sqrt(-math.log(delta) / rate)
+    for _ in range(200):
+        middle = (low + high) / 2
+        if rate * (middle - 1) ** 2 + math.log(middle) < -math.log(delta):
+            low = middle
+        else:
+            high = middle
+    return max(0.0, epsilon(high)), high
+
+
+def loss_of(document, steps, agent, rounds):
+    """mu of one agent when so many rounds are charged, and the theorem it comes from."""
+    m, agents = document["mechanism"], document["agents"]
+    gap = m["sensitivity"] * weights(document)[agent] / agents[agent]["records"]
+    messages = steps.step(gap) * math.sqrt(steps.kappa() * rounds)
+    if document["threat"]["name"] == "final-x" and m["theorem_f_applies"]:
+        final = steps.final(gap, rounds, len(agents))
+        if final < messages:
+            return final, "F"
+    return messages, "T"
+
+
+def check_inputs(document, say):
+    m, problem = document["mechanism"], document["problem"]
+    if problem["loss"] not in LOSSES:
+        return say("the loss is not known")
+    gradient, loss, bends_not = constants(problem)
+    if math.isinf(gradient):
+        return say("the gradient has no bound")
+    low, high = curvatures(document, loss)
+    for name, stated, found in [
+            ("sensitivity", m["sensitivity"], 2 * gradient),
+            ("least curvature", m["strong_convexity"], low),
+            ("largest curvature", m["smoothness"], high),
+            ("deviation", m["noise_deviation"], math.sqrt(2 * m["step"]) * m["tau"]),
+            ("spacing", m["lattice"]["spacing"], math.sqrt(2 * m["step"]) * m["tau"] / 2 ** 20),
+            ("lattice", m["lattice"]["deviation"], 2 ** 20),
+            ("dimension", document["model"]["dimension"], problem["dimension"])]:
+        if not near(stated, found):
+            say(f"{name} is {stated}, not {found}")
+    if m.get("rho") is not None and not near(m["rho"], 1 / m["inverse_rho"]):
+        say("rho is not 1 / inverse_rho")
+    if m["contraction"] and (not bends_not or m["solver"] == "noisy-accelerated"):
+        say("rounds do not contract")
+    if m["contraction"] and Steps(document).c >= 1:
+        say("the step is too long to contract")
+    if m["epochs_drawn"] and not m["contraction"]:
+        say("steps without limit")
+    if not m.get("lattice_noise", True):
+        say("the lattice is not charged")
+    if m["algorithm"] in WITHOUT_PROOF:
+        say("no proof covers the algorithm")
+    if m["theorem_f_applies"] and m["algorithm"] not in SPLITTINGS:
+        say("Theorem F is about splitting")
+    if "participation" in document and m["theorem_f_applies"] and not document["participation"]["full"]:
+        say("Theorem F needs every agent in every round")
+    if any(not near(agent.get("tau", m["tau"]), m["tau"]) for agent in document["agents"]):
+        say("an agent has another noise")
+
+
+def check_promise(document, say):
+    promise, m, agents = document["promise"], document["mechanism"], document["agents"]
+    steps = Steps(document)
+    losses = [loss_of(document, steps, i, m["rounds"]) for i in range(len(agents))]
+    mu, theorem = max(losses)
+    worst = losses.index((mu, theorem))
+    gap = m["sensitivity"] * weights(document)[worst] / agents[worst]["records"]
+    epsilon, order = conversion(mu ** 2 / 2, promise["delta"])
+    for name, found in [("gdp_mu", mu), ("renyi_rate", mu ** 2 / 2), ("epsilon", epsilon),
+                        ("kappa", steps.kappa()), ("mu_step", steps.step(gap)),
+                        ("mu_round", steps.step(gap) * math.sqrt(steps.kappa())),
+                        ("order", order), ("rounds", m["rounds"])]:
+        if not near(promise[name], found):
+            say(f"promise.{name} is {promise[name]}, not {found}")
+    if promise["conversion"] != "tight" or not promise["method"].startswith(f"Theorem {theorem}:"):
+        say("the method or the conversion is another")
+    for i, agent in enumerate(agents):
+        own, _ = loss_of(document, steps, i, agent["rounds_charged"])
+        if agent["agent"] != i or not near(agent["gdp_mu"], own) or \
+                not near(agent["epsilon"], conversion(own ** 2 / 2, promise["delta"])[0]):
+            say(f"agent {i} has another loss")
+        if agent["rounds_charged"] > m["rounds"]:
+            say(f"agent {i} is charged more rounds than promised")
+
+
+def wrongs(document, validate):
+    """`validate` raises where a document has not the form of the schema."""
+    found = []
+    try:
+        validate(document, SCHEMA)
+    except Exception as problem:  # whatever the validator raises
+        return [f"form: {problem}".splitlines()[0]]
+    if document["noise"] != SECURE or not document["private"]:
+        found.append("not private")
+    try:
+        check_inputs(document, found.append)
+        if not found:
+            check_promise(document, found.append)
+    except (ArithmeticError, ValueError, KeyError) as problem:
+        found.append(f"cannot be computed: {problem!r}")
+    return found
