@@ -262,6 +262,7 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
         return status;
     engine->objective = objective;
     engine->settings = *settings;
+    engine->base = NAN;
     engine->plan = (fplt_plan){.algorithm = settings->algorithm,
                                .agents = fplt_objective_agents(objective),
                                .dimension = fplt_objective_dimension(objective),
@@ -473,6 +474,23 @@ static void describe(const fplt_engine *engine, const fplt_progress *progress, f
                  ", criterion %.6g", progress->measure.criterion);
 }
 
+/* A start near the minimiser must not ask for more than a start from zero does. */
+static fplt_status find_base(fplt_engine *engine, fplt_error *error)
+{
+    const fplt_run_settings *settings = &engine->settings;
+    fplt_measure zero;
+    if (!isnan(engine->base))
+        return FPLT_OK;
+    engine->base = engine->start.criterion;
+    if (!settings->relative || settings->start == FPLT_START_ZERO || settings->blind)
+        return FPLT_OK;
+    memset(engine->point, 0, engine->plan.dimension * sizeof *engine->point);
+    fplt_status status = fplt_engine_measure_at(engine, engine->point, &zero, error);
+    if (!status)
+        engine->base = fmax(engine->base, zero.criterion);
+    return status;
+}
+
 /* Measures where the settings ask for it, tells the observer, and decides whether to go on. */
 static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *context,
                            fplt_progress *progress, fplt_result *result, fplt_error *error)
@@ -490,12 +508,15 @@ static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *co
         engine->start = progress->measure;
         engine->started = 1;
     }
+    fplt_status status = find_base(engine, error);
+    if (status)
+        return status;
     progress->round = engine->round;
     progress->active = engine->last_active;
     progress->counters = engine->counters;
     result->outcome =
         fplt__judge(&stopping, engine->round, progress->measured ? &progress->measure : NULL,
-                    engine->start.criterion, stalled, error);
+                    engine->base, stalled, error);
     if (observer && observer(context, progress) && result->outcome == FPLT_RUNNING) {
         result->outcome = FPLT_STOPPED;
         if (!progress->measured && !settings->blind)
@@ -523,6 +544,7 @@ fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer, void *c
     result->start = engine->start;
     result->end = progress.measure;
     result->counters = engine->counters;
+    result->target = engine->settings.tolerance * (engine->settings.relative ? engine->base : 1);
     if (status == FPLT_DIVERGED) {
         diverged(engine, &own, result);
         return FPLT_OK;

@@ -646,6 +646,7 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
     run->rounds = (uint64_t)fplt_settings_integer(settings, "rounds");
     run->tolerance = fplt_settings_real(settings, "tolerance");
     run->relative = fplt_settings_switch(settings, "relative");
+    run->at_model = is(settings, "criterion-at", "model");
     run->change = fplt_settings_real(settings, "change");
     run->evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
     run->gradient_time = fplt_settings_real(settings, "t-gradient");
@@ -662,6 +663,7 @@ static fplt_status resolve(fplt_job *job, int public_only, fplt_error *error)
             run->training.epochs = fplt_training_defaults().epochs;
         return FPLT_OK;
     }
+    run->scaled = job->transform.scale != NULL;
     fplt_status status = fplt_auto_resolve(job->view.objective, run, &job->automatic, error);
     if (status)
         return status;

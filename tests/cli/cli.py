@@ -549,8 +549,8 @@ def hospitals_reach_the_known_minimiser(place):
     reference = SHARED / "data/reference/heart_disease_eps0.5_l2.txt"
     need(reference)
     expected = [float(line) for line in reference.read_text().split()]
-    place.run("train", "--data", HEART.resolve(), "--label", "b", "--tolerance", "1e-24", "--quiet",
-              "--pictures", "no")
+    place.run("train", "--data", HEART.resolve(), "--label", "b", "--paper", "--tolerance", "1e-24",
+              "--quiet", "--pictures", "no")
     model = place.json("fedplt-out/model.json")
     assert max(abs(a - b) for a, b in zip(model["weights"], expected)) < 2e-11
     text = place.run("evaluate", "fedplt-out/model.json", HEART.resolve()).stdout
