@@ -5,6 +5,7 @@
 #   make check      set up, build, pass all tests
 #   make sanitize   the tests under ASan+UBSan and under TSan, and valgrind
 #   make bench      what the program's speed is, as ratios
+#   make simulate   a million schedules of the federation's protocol (SCHEDULES=1000000)
 #   make fuzz       ten minutes for each parser (FUZZ_SECONDS=600)
 #   make mutate     plants 200 one-line bugs and lists those that no test notices (MUTATE_SEED=1)
 #   make install    library, headers, fedplt.pc, program, man pages, completion (PREFIX, DESTDIR)
@@ -15,6 +16,7 @@
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
+SCHEDULES ?= 1000000
 MUTATE_SEED ?= 1
 WERROR ?= true
 BUILD = build
@@ -25,7 +27,7 @@ SANITIZED = -Db_lundef=false --buildtype=debugoptimized -Dwerror=$(WERROR) -Dben
             -Dexamples=false
 
 .NOTPARALLEL: # each step uses all cores by itself
-.PHONY: all setup setup-tests demo check sanitize bench fuzz mutate install dist format clean
+.PHONY: all setup setup-tests demo check sanitize bench fuzz simulate mutate install dist format clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD)
@@ -66,6 +68,9 @@ sanitize: setup-tests $(BUILD)/with-tests build-asan/build.ninja build-tsan/buil
 
 bench: setup-tests $(BUILD)/with-tests all
 	@tools/bench $(BUILD)
+
+simulate: setup-tests $(BUILD)/with-tests all
+	@$(BUILD)/tests/simulator/simulator $(SCHEDULES)
 
 fuzz: setup-tests
 	@tools/fuzz $(FUZZ_SECONDS)
