@@ -104,6 +104,7 @@ enum fplt_allowance {
 };
 
 typedef struct fplt_algorithm {
+    size_t size; /* sizeof(fplt_algorithm) */
     const char *name, *title, *reference;
     fplt_shape shape;
     unsigned allows;

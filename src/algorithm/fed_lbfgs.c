@@ -139,6 +139,7 @@ static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsig
 }
 
 const fplt_algorithm fplt__fed_lbfgs = {
+    .size = sizeof(fplt_algorithm),
     .name = "fed-lbfgs",
     .title = "L-BFGS at the coordinator",
     .reference =

@@ -49,6 +49,7 @@ static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsig
 }
 
 const fplt_algorithm fplt__fed_newton = {
+    .size = sizeof(fplt_algorithm),
     .name = "fed-newton",
     .title = "Newton at the coordinator",
     .reference = "Newton's method on the exact sum of the agents' gradients and Hessians",

@@ -127,6 +127,7 @@ static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsig
 }
 
 const fplt_algorithm fplt__fednl = {
+    .size = sizeof(fplt_algorithm),
     .name = "fednl",
     .title = "FedNL",
     .reference = "Safaryan, Islamov, Qian, Richtarik: FedNL: Making Newton-Type Methods Applicable "

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "fedplt/schema.h"
 #include "job/job.h"
@@ -383,13 +384,6 @@ static fplt_status build_data(const fplt_settings *settings, uint32_t run,
     return status;
 }
 
-fplt_status fplt_job_data(const fplt_settings *settings, uint32_t run, fplt_dataset **training,
-                          fplt_dataset **held_out, fplt_transform *transform, fplt_error *error)
-{
-    const fplt_job_source nothing = {.dataset = NULL};
-    return build_data(settings, run, &nothing, training, held_out, transform, error);
-}
-
 /* Costs */
 
 fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task task)
@@ -498,6 +492,9 @@ static fplt_status read_training(const fplt_settings *settings, const fplt_job_s
     if (!training->solver)
         return fplt_unknown_name("solver", fplt_settings_text(settings, "solver"), solver_name,
                                  error);
+    fplt_status status = FPLT__CHECK_TABLE(fplt_solver, training->solver, error);
+    if (status)
+        return status;
     training->step =
         fplt_settings_is_auto(settings, "gamma") ? 0 : fplt_settings_real(settings, "gamma");
     training->epochs = fplt_settings_is_auto(settings, "epochs")

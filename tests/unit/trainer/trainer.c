@@ -125,8 +125,11 @@ static void own_solver_takes_the_place_of_the_setting(void **state)
 {
     (void)state;
     enum { N = 5, AGENTS = 6 };
-    static const fplt_solver solver = {
-        .name = "exact", .help = "by elimination", .traits = FPLT_MINIMISER, .run = exact_run};
+    static const fplt_solver solver = {.size = sizeof(fplt_solver),
+                                       .name = "exact",
+                                       .help = "by elimination",
+                                       .traits = FPLT_MINIMISER,
+                                       .run = exact_run};
     static const char *const pairs[] = {"rounds", "60", "tolerance", "0", "threads", "1", NULL};
     static struct quadratics quadratics;
     struct exact exact = {0};
