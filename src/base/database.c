@@ -107,24 +107,27 @@ static fplt_status check_form(fplt__database *database, fplt_error *error)
     return version < form->version ? upgrade(database, version, error) : FPLT_OK;
 }
 
-static fplt_status set_up(fplt__database *database, fplt_error *error)
+static fplt_status set_up(fplt__database *database, int shared, fplt_error *error)
 {
     int code = sqlite3_open_v2(database->path, &database->handle, SQLITE_OPEN_READWRITE, NULL);
     if (code)
         return explain(database, code, error);
     sqlite3_extended_result_codes(database->handle, 1);
+    if (shared)
+        sqlite3_busy_timeout(database->handle, 10000);
     /* the exclusive lock is taken by the first write and held until the file is closed */
     fplt_status status =
-        fplt__database_execute(database,
-                               "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; "
-                               "PRAGMA synchronous=FULL; PRAGMA trusted_schema=OFF; "
-                               "BEGIN EXCLUSIVE; COMMIT",
-                               error);
+        shared ? FPLT_OK : fplt__database_execute(database, "PRAGMA locking_mode=EXCLUSIVE", error);
+    if (!status)
+        status = fplt__database_execute(database,
+                                        "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "
+                                        "PRAGMA trusted_schema=OFF; BEGIN EXCLUSIVE; COMMIT",
+                                        error);
     return status ? status : check_form(database, error);
 }
 
-fplt_status fplt__database_open(const char *path, int make, const struct fplt__database_form *form,
-                                fplt__database **out, fplt_error *error)
+static fplt_status open_file(const char *path, int make, const struct fplt__database_form *form,
+                             int shared, fplt__database **out, fplt_error *error)
 {
     fplt__database *database;
     *out = NULL;
@@ -134,7 +137,7 @@ fplt_status fplt__database_open(const char *path, int make, const struct fplt__d
     database->form = form;
     database->path = fplt__strdup(path);
     status = database->path
-                 ? set_up(database, error)
+                 ? set_up(database, shared, error)
                  : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the %s", form->kind);
     if (status) {
         fplt__database_close(database);
@@ -142,6 +145,19 @@ fplt_status fplt__database_open(const char *path, int make, const struct fplt__d
     }
     *out = database;
     return FPLT_OK;
+}
+
+fplt_status fplt__database_open(const char *path, int make, const struct fplt__database_form *form,
+                                fplt__database **database, fplt_error *error)
+{
+    return open_file(path, make, form, 0, database, error);
+}
+
+fplt_status fplt__database_open_shared(const char *path, int make,
+                                       const struct fplt__database_form *form,
+                                       fplt__database **database, fplt_error *error)
+{
+    return open_file(path, make, form, 1, database, error);
 }
 
 void fplt__database_close(fplt__database *database)

@@ -22,6 +22,10 @@ struct fplt__database_form {
  * another kind or a newer version; FPLT_IO: it is missing, or another process has it. */
 fplt_status fplt__database_open(const char *path, int make, const struct fplt__database_form *form,
                                 fplt__database **database, fplt_error *error);
+/* The same for a file that several processes use at once; a writer waits for another up to 10 s. */
+fplt_status fplt__database_open_shared(const char *path, int make,
+                                       const struct fplt__database_form *form,
+                                       fplt__database **database, fplt_error *error);
 void fplt__database_close(fplt__database *database);
 const char *fplt__database_path(const fplt__database *database);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/status.h"
 #include "engine/member.h"
 
 fplt_run_settings fplt_run_defaults(void)
@@ -19,13 +20,6 @@ fplt_run_settings fplt_run_defaults(void)
         .gradient_time = 1,
         .communication_time = 10,
     };
-}
-
-const char *fplt_outcome_name(fplt_outcome outcome)
-{
-    static const char *const names[] = {"running",     "converged", "stalled",
-                                        "rounds-done", "stopped",   "diverged"};
-    return (size_t)outcome < sizeof names / sizeof *names ? names[outcome] : "unknown";
 }
 
 static fplt_status find_curvatures(fplt_engine *engine, fplt_error *error)
@@ -133,9 +127,9 @@ static fplt_status allow(const fplt_engine *engine, fplt_error *error)
         const fplt_training *training = settings->each ? &settings->each[i] : &settings->training;
         if (!training->solver)
             return fplt_error_set(error, FPLT_BAD_VALUE, "agent %u has no local solver", i);
-        fplt_status status = fplt_algorithm_allow(settings->algorithm, training->solver, partial,
-                                                  composite, 0, error);
-        if (status)
+        fplt_status status = FPLT__CHECK_TABLE(fplt_solver, training->solver, error);
+        if (status || (status = fplt_algorithm_allow(settings->algorithm, training->solver, partial,
+                                                     composite, 0, error)))
             return status;
     }
     return FPLT_OK;
@@ -241,6 +235,9 @@ static fplt_status check_algorithm(const fplt_algorithm *algorithm, fplt_error *
 {
     if (!algorithm)
         return fplt_error_set(error, FPLT_BAD_VALUE, "no algorithm is given");
+    fplt_status status = FPLT__CHECK_TABLE(fplt_algorithm, algorithm, error);
+    if (status)
+        return status;
     size_t parameters = fplt_algorithm_parameters(algorithm);
     if (parameters > FPLT_MOST_PARAMETERS || algorithm->shape.scalars > FPLT_MOST_SCALARS)
         return fplt_error_set(error, FPLT_BAD_VALUE,
@@ -267,6 +264,8 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
             settings->tolerance, settings->change);
     fplt_engine *engine;
     fplt_status status = check_algorithm(settings->algorithm, error);
+    if (!status && settings->noise)
+        status = FPLT__CHECK_TABLE(fplt_noise_source, settings->noise, error);
     if (status || (status = fplt__alloc_into(&engine, 1, sizeof *engine, "the engine", error)))
         return status;
     engine->objective = objective;
@@ -486,6 +485,9 @@ static int has_stalled(fplt_engine *engine)
     if (!(engine->settings.change > 0) || fplt_hub_model(engine->hub, engine->point))
         return 0;
     follow_model(engine);
+    const fplt_algorithm *algorithm = engine->plan.algorithm;
+    if (algorithm->settled && !algorithm->settled(&engine->hub->view))
+        return 0;
     double size = sqrt(fplt__squared_norm(engine->point, engine->plan.dimension));
     fplt__stopping stopping = stopping_of(&engine->settings);
     return fplt__has_stalled(&stopping, engine->last_active, engine->moved, size);

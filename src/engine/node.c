@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "base/status.h"
 #include "engine/hub.h"
 #include "engine/member.h"
 #include "engine/node.h"
@@ -135,7 +136,9 @@ fplt_status fplt_node_create(const fplt_plan *plan, const fplt_node_settings *se
                               settings->identity, plan->agents, settings->cost,
                               fplt_objective_agents(settings->objective));
     fplt_status status = fplt_training_check(&settings->training, settings->objective, error);
-    if (status)
+    if (status || (status = FPLT__CHECK_TABLE(fplt_algorithm, plan->algorithm, error)))
+        return status;
+    if (settings->noise && (status = FPLT__CHECK_TABLE(fplt_noise_source, settings->noise, error)))
         return status;
     if (fplt_algorithm_shares_step(plan->algorithm, settings->training.solver) && !(plan->step > 0))
         return fplt_error_set(error, FPLT_BAD_VALUE,
@@ -357,6 +360,16 @@ fplt_status fplt_node_information(fplt_node *node, const double *x, uint64_t *wo
         status = as_words(node, matrix + row * n, n, words + 2 * row * n, "its Hessian", error);
     fplt__free(matrix);
     return status;
+}
+
+fplt_status fplt__node_begun(fplt_node *node, const double *start, uint64_t *words,
+                             fplt_error *error)
+{
+    size_t count = node->shape.mirrored * node->plan.dimension;
+    fplt_local local;
+    fplt_agent agent = view_of(node, &local, 0);
+    fplt__member_begin(&node->plan, &node->shape, &agent, start, start);
+    return count ? as_words(node, node->staged, count, words, "its start", error) : FPLT_OK;
 }
 
 fplt__node_parts fplt__node_get(const fplt_node *node)

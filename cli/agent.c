@@ -1,0 +1,71 @@
+/* fedplt agent: a site of a federation. */
+#include <string.h>
+
+#include "cli.h"
+#include "fedplt/federation.h"
+
+static const fplt_setting join_table[] = {
+    {"folder", FPLT_TEXT, 0, ".", 0, 0, NULL, "where key and certificate go", 0, 0},
+    {"proxy", FPLT_TEXT, 0, "auto", 0, 0, NULL,
+     "proxy to dial through; auto: as the environment says; off: none", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+static fplt_status declare_join(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    (void)cli;
+    return fplt_settings_add(settings, "agent", join_table, error);
+}
+
+static fplt_status request(cli_call *cli, fplt_error *error)
+{
+    const char *folder = fplt_settings_text(cli->settings, "folder");
+    char *text;
+    fplt_status status = fplt_federation_request(folder, cli->arguments[0], &text, error);
+    if (status)
+        return status;
+    printf("%s/agent.request: send it to the coordinator, and put what comes back here as "
+           "agent.pem\n",
+           folder);
+    fplt_free(text);
+    return FPLT_OK;
+}
+
+static fplt_status join(cli_call *cli, fplt_error *error)
+{
+    const char *folder = fplt_settings_text(cli->settings, "folder");
+    char name[64];
+    fplt_status status =
+        fplt_federation_join(cli->arguments[0], folder, fplt_settings_text(cli->settings, "proxy"),
+                             name, error);
+    if (!status)
+        printf("%s has joined; say in %s/site.yaml where its data are, then: fedplt agent "
+               "site.yaml\n",
+               name, folder);
+    return status;
+}
+
+const cli_command cli_agent[] = {
+    {.name = "agent join",
+     .summary = "join a federation with an invitation",
+     .arguments = "CODE",
+     .about =
+         "Makes a key, which never leaves this folder, and has it certified by the coordinator "
+         "whose fingerprint the code carries. Dials out to the coordinator's port + 1.",
+     .examples = "fedplt agent join fedplt-fed.example.org:7443-...",
+     .least = 1,
+     .most = 1,
+     .declare = declare_join,
+     .run = join},
+    {.name = "agent request",
+     .summary = "make a key and a request for a certificate",
+     .arguments = "NAME",
+     .about = "The same as a join in two steps, where only files travel: the request to the "
+              "coordinator (`fedplt pki sign`), the certificate back.",
+     .examples = "fedplt agent request basel",
+     .least = 1,
+     .most = 1,
+     .declare = declare_join,
+     .run = request},
+    {.name = NULL},
+};

@@ -1,0 +1,832 @@
+#include "net/server.h"
+
+#include <errno.h>
+#include <gnutls/abstract.h>
+#include <gnutls/gnutls.h>
+#include <jansson.h>
+#include <math.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/machine.h"
+#include "base/memory.h"
+
+enum { MOST_HEADERS = 8, RECEIVE_BUFFER = 256 * 1024, IDLE_SECONDS = 300, MOST_PIECES = 16 };
+
+static const char tls_priority[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3";
+
+/* A connection. */
+typedef struct caller {
+    struct caller *next, **link;
+    fplt__server *server;
+    int descriptor;
+    double since; /* of the handshake, or of the request line */
+    int reading;  /* a handshake or headers are under way */
+    int refused;
+    fplt__identity identity;
+    fplt__exchange *exchange; /* at hand, or NULL */
+} caller;
+
+enum stage { HEAD, WAITS_FOR_ROOM, RECEIVES, WHOLE, HELD, ANSWERED };
+
+struct fplt__exchange {
+    fplt__server *server;
+    struct MHD_Connection *connection;
+    caller *peer;
+    enum stage stage;
+    int suspended, large, in_handler;
+    const char *method;
+    char *path; /* owned */
+    uint64_t length;
+    size_t received;
+    uint8_t *body;            /* owned */
+    double since, held_until; /* when the body began */
+    unsigned code;
+    struct MHD_Response *response;
+    size_t header_count;
+    struct {
+        char name[40], value[512];
+    } header[MOST_HEADERS];
+    void *data;
+    fplt__exchange *next_waiting; /* for room, or held */
+};
+
+struct fplt__server {
+    fplt__service service;
+    struct MHD_Daemon *daemon;
+    int listener, epoll;
+    unsigned port, connections, window, large;
+    int tls, wants_certificate;
+    gnutls_x509_crt_t authority;
+    gnutls_pcert_st *chain;
+    unsigned chain_length;
+    gnutls_privkey_t private_key;
+    caller *peers;
+    fplt__exchange *waiting, *waiting_last;
+    uint64_t received, sent;
+    double swept, patience;
+};
+
+/* TLS */
+
+static int verify(gnutls_session_t session)
+{
+    caller *peer = gnutls_db_get_ptr(session);
+    unsigned count = 0;
+    const gnutls_datum_t *found = gnutls_certificate_get_peers(session, &count);
+    gnutls_x509_crt_t certificate = NULL;
+    int legal = 0;
+    if (found && count && gnutls_x509_crt_init(&certificate) >= 0 &&
+        gnutls_x509_crt_import(certificate, &found[0], GNUTLS_X509_FMT_DER) >= 0 &&
+        fplt__certificate_is_of(certificate, peer->server->authority)) {
+        fplt__certificate_identify(certificate, &peer->identity);
+        legal = 1;
+    }
+    if (certificate)
+        gnutls_x509_crt_deinit(certificate);
+    if (!legal && !peer->refused) {
+        peer->refused = 1;
+        peer->server->service.refused(peer->server->service.context, "certificate",
+                                      "somebody dialled with a certificate of another authority");
+    }
+    return legal ? 0 : GNUTLS_E_CERTIFICATE_ERROR;
+}
+
+static int show_certificate(gnutls_session_t session, const gnutls_datum_t *names, int name_count,
+                            const gnutls_pk_algorithm_t *algorithms, int algorithm_count,
+                            gnutls_pcert_st **chain, unsigned *length, gnutls_privkey_t *key)
+{
+    (void)names, (void)name_count, (void)algorithms, (void)algorithm_count;
+    caller *peer = gnutls_db_get_ptr(session);
+    *chain = peer->server->chain;
+    *length = peer->server->chain_length;
+    *key = peer->server->private_key;
+    return 0;
+}
+
+static void forget_certificate(fplt__server *server)
+{
+    for (unsigned i = 0; i < server->chain_length; i++)
+        gnutls_pcert_deinit(&server->chain[i]);
+    fplt__free(server->chain);
+    if (server->private_key)
+        gnutls_privkey_deinit(server->private_key);
+    server->chain = NULL;
+    server->chain_length = 0;
+    server->private_key = NULL;
+}
+
+static gnutls_datum_t datum_of(const char *text)
+{
+    return (gnutls_datum_t){(unsigned char *)(uintptr_t)text, (unsigned)strlen(text)};
+}
+
+fplt_status fplt__server_certify(fplt__server *server, const char *certificate, const char *key,
+                                 fplt_error *error)
+{
+    gnutls_datum_t text = datum_of(certificate), key_text = datum_of(key);
+    unsigned length = 1;
+    forget_certificate(server);
+    fplt_status status =
+        fplt__alloc_into(&server->chain, 1, sizeof *server->chain, "a certificate", error);
+    if (status)
+        return status;
+    int code =
+        gnutls_pcert_list_import_x509_raw(server->chain, &length, &text, GNUTLS_X509_FMT_PEM, 0);
+    server->chain_length = code < 0 ? 0 : length;
+    if (code >= 0)
+        code = gnutls_privkey_init(&server->private_key);
+    if (code >= 0)
+        code = gnutls_privkey_import_x509_raw(server->private_key, &key_text, GNUTLS_X509_FMT_PEM,
+                                              NULL, 0);
+    return code < 0 ? fplt_error_set(error, FPLT_BAD_DATA, "the coordinator's certificate: %s",
+                                     gnutls_strerror(code))
+                    : FPLT_OK;
+}
+
+static fplt_status trust(fplt__server *server, const char *authority, fplt_error *error)
+{
+    gnutls_datum_t text = datum_of(authority);
+    int code = gnutls_x509_crt_init(&server->authority);
+    if (code >= 0)
+        code = gnutls_x509_crt_import(server->authority, &text, GNUTLS_X509_FMT_PEM);
+    return code < 0 ? fplt_error_set(error, FPLT_BAD_DATA, "the authority's certificate: %s",
+                                     gnutls_strerror(code))
+                    : FPLT_OK;
+}
+
+/* Connections */
+
+static void connection_begins(fplt__server *server, struct MHD_Connection *connection,
+                              void **context)
+{
+    caller *new = fplt__alloc(1, sizeof *new);
+    *context = new;
+    const union MHD_ConnectionInfo *found =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (!new) {
+        if (found)
+            shutdown(found->connect_fd, SHUT_RDWR);
+        return;
+    }
+    new->server = server;
+    new->descriptor = found ? found->connect_fd : -1;
+    new->since = fplt__now();
+    new->reading = 1;
+    new->next = server->peers;
+    new->link = &server->peers;
+    if (new->next)
+        new->next->link = &new->next;
+    server->peers = new;
+    server->connections++;
+    if (!server->tls)
+        return;
+    found = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    gnutls_session_t session = found->tls_session;
+    gnutls_db_set_ptr(session, new);
+    if (server->wants_certificate) {
+        gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUIRE);
+        gnutls_session_set_verify_function(session, verify);
+    }
+}
+
+static void connection_ends(fplt__server *server, void **context)
+{
+    caller *old = *context;
+    if (!old)
+        return;
+    if (server->wants_certificate && old->identity.role == FPLT_ROLE_NONE && !old->refused)
+        server->service.refused(server->service.context, "handshake",
+                                "somebody dialled who showed no certificate of this federation, "
+                                "or no TLS 1.3 at all");
+    *old->link = old->next;
+    if (old->next)
+        old->next->link = old->link;
+    server->connections--;
+    fplt__free(old);
+    *context = NULL;
+}
+
+static void notice_connection(void *context, struct MHD_Connection *connection,
+                              void **socket_context, enum MHD_ConnectionNotificationCode code)
+{
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        connection_begins(context, connection, socket_context);
+    else
+        connection_ends(context, socket_context);
+}
+
+static caller *peer_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *found =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return found ? found->socket_context : NULL;
+}
+
+static double due(const caller *peer, double now)
+{
+    const fplt__exchange *exchange = peer->exchange;
+    if (peer->reading)
+        return peer->since + peer->server->patience;
+    if (exchange && exchange->stage == RECEIVES)
+        return exchange->since + peer->server->patience + (double)exchange->received / FPLT_SLOWEST;
+    return now + 1e9;
+}
+
+/* Inactivity timeouts do not stop who sends a byte now and then; this does. */
+static void sweep(fplt__server *server, double now)
+{
+    if (now - server->swept < 0.1)
+        return;
+    server->swept = now;
+    for (caller *peer = server->peers; peer; peer = peer->next)
+        if (due(peer, now) < now && peer->descriptor >= 0) {
+            if (!peer->refused)
+                server->service.refused(
+                    server->service.context, "slow",
+                    peer->reading ? "a connection took too long for its handshake or headers"
+                                  : "a body came slower than 10 kB/s");
+            peer->refused = 1;
+            shutdown(peer->descriptor, SHUT_RDWR);
+        }
+}
+
+/* Waiting: for room, or for news */
+
+static void enlist(fplt__exchange *exchange, enum stage stage)
+{
+    fplt__server *server = exchange->server;
+    exchange->stage = stage;
+    exchange->held_until = fplt__now() + (stage == HELD ? FPLT_HELD_SECONDS : FPLT_ROOM_SECONDS);
+    exchange->next_waiting = NULL;
+    if (server->waiting)
+        server->waiting_last->next_waiting = exchange;
+    else
+        server->waiting = exchange;
+    server->waiting_last = exchange;
+    if (!exchange->suspended) {
+        exchange->suspended = 1;
+        MHD_suspend_connection(exchange->connection);
+    }
+}
+
+static void delist(fplt__exchange *exchange)
+{
+    fplt__server *server = exchange->server;
+    fplt__exchange *before = NULL;
+    for (fplt__exchange *e = server->waiting; e; before = e, e = e->next_waiting) {
+        if (e != exchange)
+            continue;
+        if (before)
+            before->next_waiting = e->next_waiting;
+        else
+            server->waiting = e->next_waiting;
+        if (server->waiting_last == e)
+            server->waiting_last = before;
+        return;
+    }
+}
+
+static void resume(fplt__exchange *exchange)
+{
+    delist(exchange);
+    if (!exchange->suspended)
+        return;
+    exchange->suspended = 0;
+    MHD_resume_connection(exchange->connection);
+}
+
+static int has_room(const fplt__exchange *exchange)
+{
+    return !exchange->large || exchange->server->large < exchange->server->window;
+}
+
+static void receive(fplt__exchange *exchange)
+{
+    fplt__server *server = exchange->server;
+    exchange->stage = RECEIVES;
+    exchange->since = fplt__now();
+    if (!exchange->length)
+        return;
+    exchange->body = fplt__alloc((size_t)exchange->length + 1, 1);
+    if (!exchange->body)
+        fplt__exchange_refuse(exchange, 503, "memory", 0, "the coordinator has no memory left");
+    else if (exchange->large)
+        server->large++;
+}
+
+static void release_body(fplt__exchange *exchange)
+{
+    if (exchange->body && exchange->large)
+        exchange->server->large--;
+    exchange->large = 0;
+    fplt__free(exchange->body);
+    exchange->body = NULL;
+}
+
+static void serve_waiting(fplt__server *server, double now)
+{
+    for (fplt__exchange *e = server->waiting, *next; e; e = next) {
+        next = e->next_waiting;
+        if (e->stage == WAITS_FOR_ROOM && has_room(e)) {
+            receive(e);
+            resume(e);
+        } else if (e->held_until <= now) {
+            if (e->stage == WAITS_FOR_ROOM)
+                fplt__exchange_refuse(e, 503, "window", 0,
+                                      "the coordinator is busy with other updates");
+            else
+                server->service.expired(server->service.context, e);
+        }
+    }
+}
+
+/* Requests */
+
+static void *request_begins(void *context, const char *uri, struct MHD_Connection *connection)
+{
+    (void)context, (void)uri;
+    caller *peer = peer_of(connection);
+    if (peer) {
+        peer->since = fplt__now();
+        peer->reading = 1;
+    }
+    return NULL;
+}
+
+static fplt__exchange *exchange_new(fplt__server *server, struct MHD_Connection *connection,
+                                    const char *url, const char *method)
+{
+    caller *peer = peer_of(connection);
+    fplt__exchange *exchange = peer ? fplt__alloc(1, sizeof *exchange) : NULL;
+    if (!exchange)
+        return NULL;
+    exchange->server = server;
+    exchange->connection = connection;
+    exchange->peer = peer;
+    exchange->method = method;
+    exchange->path = fplt__strdup(url);
+    if (!exchange->path) {
+        fplt__free(exchange);
+        return NULL;
+    }
+    peer->reading = 0;
+    peer->exchange = exchange;
+    return exchange;
+}
+
+/* Digits only: no sign, no list, nothing that overflows. */
+static int length_of(fplt__exchange *exchange)
+{
+    const char *text = fplt__exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    if (fplt__exchange_header(exchange, MHD_HTTP_HEADER_TRANSFER_ENCODING))
+        return 0;
+    if (!text)
+        return 1;
+    size_t size = strlen(text);
+    if (size == 0 || size > 18 || strspn(text, "0123456789") != size)
+        return 0;
+    exchange->length = strtoull(text, NULL, 10);
+    return 1;
+}
+
+static void take_head(fplt__exchange *exchange)
+{
+    fplt__server *server = exchange->server;
+    uint64_t limit = 0;
+    if (!length_of(exchange)) {
+        fplt__exchange_refuse(exchange, 411, "length", 1, "the body's length must be said");
+        return;
+    }
+    server->service.head(server->service.context, exchange, exchange->length, &limit);
+    if (exchange->stage == ANSWERED)
+        return;
+    if (exchange->length > limit) {
+        fplt__exchange_refuse(exchange, 413, "large", 1,
+                              "a body of %llu bytes; at most %llu are legal here",
+                              (unsigned long long)exchange->length, (unsigned long long)limit);
+        return;
+    }
+    exchange->large = exchange->length > FPLT_SMALL_BODY;
+    if (has_room(exchange))
+        receive(exchange);
+    else
+        enlist(exchange, WAITS_FOR_ROOM);
+}
+
+static enum MHD_Result send_answer(fplt__exchange *exchange)
+{
+    struct MHD_Response *response = exchange->response;
+    if (!response)
+        return MHD_NO;
+    exchange->response = NULL;
+    enum MHD_Result result = MHD_queue_response(exchange->connection, exchange->code, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result proceed(fplt__exchange *exchange, const char *data, size_t *size)
+{
+    fplt__server *server = exchange->server;
+    if (exchange->stage == HEAD) {
+        take_head(exchange);
+        return exchange->stage == ANSWERED ? send_answer(exchange) : MHD_YES;
+    }
+    if (exchange->stage == ANSWERED)
+        return exchange->response ? send_answer(exchange) : MHD_NO;
+    if (exchange->stage == RECEIVES && *size) {
+        if (*size > exchange->length - exchange->received)
+            return MHD_NO;
+        memcpy(exchange->body + exchange->received, data, *size);
+        exchange->received += *size;
+        server->received += *size;
+        *size = 0;
+        return MHD_YES;
+    }
+    /* After a suspension this is called once more before the body: only its length tells the end. */
+    if (exchange->stage != RECEIVES || exchange->received < exchange->length)
+        return MHD_YES;
+    exchange->stage = WHOLE;
+    server->service.whole(server->service.context, exchange);
+    return exchange->stage == ANSWERED ? send_answer(exchange) : MHD_YES;
+}
+
+static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *data,
+                              size_t *size, void **place)
+{
+    (void)version;
+    fplt__exchange *exchange = *place;
+    if (!exchange) {
+        exchange = exchange_new(context, connection, url, method);
+        if (!exchange)
+            return MHD_NO;
+        *place = exchange;
+    }
+    exchange->in_handler = 1;
+    enum MHD_Result result = proceed(exchange, data, size);
+    exchange->in_handler = 0;
+    return result;
+}
+
+static void request_ends(void *context, struct MHD_Connection *connection, void **place,
+                         enum MHD_RequestTerminationCode code)
+{
+    (void)connection, (void)code;
+    fplt__server *server = context;
+    fplt__exchange *exchange = *place;
+    *place = NULL;
+    if (!exchange)
+        return;
+    delist(exchange);
+    server->service.ended(server->service.context, exchange);
+    release_body(exchange);
+    if (exchange->peer->exchange == exchange)
+        exchange->peer->exchange = NULL;
+    if (exchange->response)
+        MHD_destroy_response(exchange->response);
+    fplt__free(exchange->path);
+    fplt__free(exchange);
+}
+
+const char *fplt__exchange_method(const fplt__exchange *exchange)
+{
+    return exchange->method;
+}
+
+const char *fplt__exchange_path(const fplt__exchange *exchange)
+{
+    return exchange->path;
+}
+
+const char *fplt__exchange_header(const fplt__exchange *exchange, const char *name)
+{
+    return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+}
+
+const uint8_t *fplt__exchange_body(const fplt__exchange *exchange)
+{
+    return exchange->body;
+}
+
+size_t fplt__exchange_size(const fplt__exchange *exchange)
+{
+    return exchange->received;
+}
+
+const fplt__identity *fplt__exchange_identity(const fplt__exchange *exchange)
+{
+    return &exchange->peer->identity;
+}
+
+void fplt__exchange_set_data(fplt__exchange *exchange, void *data)
+{
+    exchange->data = data;
+}
+
+void *fplt__exchange_data(const fplt__exchange *exchange)
+{
+    return exchange->data;
+}
+
+void fplt__exchange_drop_body(fplt__exchange *exchange)
+{
+    release_body(exchange);
+}
+
+uint8_t *fplt__exchange_take_body(fplt__exchange *exchange)
+{
+    uint8_t *body = exchange->body;
+    if (exchange->large)
+        exchange->server->large--;
+    exchange->large = 0;
+    exchange->body = NULL;
+    return body;
+}
+
+/* Answers */
+
+void fplt__exchange_hold(fplt__exchange *exchange)
+{
+    enlist(exchange, HELD);
+}
+
+void fplt__exchange_add_header(fplt__exchange *exchange, const char *name, const char *value)
+{
+    if (exchange->header_count == MOST_HEADERS)
+        return;
+    size_t i = exchange->header_count++;
+    snprintf(exchange->header[i].name, sizeof exchange->header[i].name, "%s", name);
+    snprintf(exchange->header[i].value, sizeof exchange->header[i].value, "%s", value);
+}
+
+/* What an answer holds on to until it is sent. */
+struct holding {
+    void (*release)(void *owner);
+    size_t owners;
+    void *owner[MOST_PIECES];
+    uint8_t copy[];
+};
+
+static void release_holding(void *context)
+{
+    struct holding *holding = context;
+    for (size_t i = 0; i < holding->owners; i++)
+        holding->release(holding->owner[i]);
+    fplt__free(holding);
+}
+
+static struct MHD_Response *response_of(const fplt__service *service, const fplt__piece *pieces,
+                                        size_t count)
+{
+    struct MHD_IoVec parts[MOST_PIECES];
+    size_t copied = 0;
+    count = count < MOST_PIECES ? count : MOST_PIECES;
+    for (size_t i = 0; i < count; i++)
+        copied += pieces[i].owner ? 0 : pieces[i].size;
+    struct holding *holding = fplt__alloc(1, sizeof *holding + copied);
+    if (!holding)
+        return NULL;
+    holding->release = service->release;
+    uint8_t *to = holding->copy;
+    for (size_t i = 0; i < count; i++) {
+        parts[i] = (struct MHD_IoVec){pieces[i].bytes, pieces[i].size};
+        if (pieces[i].owner) {
+            service->hold(pieces[i].owner);
+            holding->owner[holding->owners++] = pieces[i].owner;
+            continue;
+        }
+        memcpy(to, pieces[i].bytes, pieces[i].size);
+        parts[i].iov_base = to;
+        to += pieces[i].size;
+    }
+    struct MHD_Response *response =
+        MHD_create_response_from_iovec(parts, (unsigned)count, release_holding, holding);
+    if (!response)
+        release_holding(holding);
+    return response;
+}
+
+void fplt__exchange_answer(fplt__exchange *exchange, unsigned code, const char *type,
+                           const fplt__piece *pieces, size_t count)
+{
+    exchange->code = code;
+    exchange->response = count ? response_of(&exchange->server->service, pieces, count)
+                               : MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    for (size_t i = 0; i < count; i++)
+        exchange->server->sent += pieces[i].size;
+    release_body(exchange); /* not before: an answer may repeat it */
+    if (exchange->response && type)
+        MHD_add_response_header(exchange->response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    for (size_t i = 0; exchange->response && i < exchange->header_count; i++)
+        MHD_add_response_header(exchange->response, exchange->header[i].name,
+                                exchange->header[i].value);
+    exchange->stage = ANSWERED;
+    resume(exchange);
+}
+
+void fplt__exchange_answer_text(fplt__exchange *exchange, unsigned code, const char *type,
+                                const char *text)
+{
+    fplt__piece piece = {text, strlen(text), NULL};
+    fplt__exchange_answer(exchange, code, type, &piece, piece.size ? 1 : 0);
+}
+
+void fplt__exchange_refuse(fplt__exchange *exchange, unsigned code, const char *word, int final,
+                           const char *format, ...)
+{
+    char sentence[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    json_t *answer =
+        json_pack("{s:s, s:s, s:b}", "error", word, "sentence", sentence, "final", final);
+    char *text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
+    json_decref(answer);
+    fplt__exchange_answer_text(exchange, code, "application/json", text ? text : "");
+    free(text);
+}
+
+/* Life */
+
+static fplt_status listen_at(fplt__server *server, const char *address, fplt_error *error)
+{
+    char host[256], service[8];
+    int buffer = RECEIVE_BUFFER, yes = 1, problem = 0;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
+    unsigned port = 0;
+    fplt_status status = fplt__address_split(address, host, sizeof host, &port, error);
+    if (status)
+        return status;
+    snprintf(service, sizeof service, "%u", port);
+    int code = getaddrinfo(host, service, &hints, &found);
+    if (code)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "%s: cannot listen there: %s", address,
+                              gai_strerror(code));
+    for (struct addrinfo *a = found; a && server->listener < 0; a = a->ai_next) {
+        int made = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (made < 0 || setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) ||
+            setsockopt(made, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer) ||
+            bind(made, a->ai_addr, a->ai_addrlen) || listen(made, 1024)) {
+            problem = errno;
+            if (made >= 0)
+                close(made);
+            continue;
+        }
+        server->listener = made;
+    }
+    freeaddrinfo(found);
+    if (server->listener < 0)
+        return fplt_error_set(error, FPLT_IO, "%s: cannot listen there: %s", address,
+                              strerror(problem));
+    struct sockaddr_storage name;
+    socklen_t size = sizeof name;
+    getsockname(server->listener, (struct sockaddr *)&name, &size);
+    getnameinfo((struct sockaddr *)&name, size, NULL, 0, service, sizeof service, NI_NUMERICSERV);
+    server->port = (unsigned)strtoul(service, NULL, 10);
+    return FPLT_OK;
+}
+
+static void drop_log(void *context, const char *format, va_list arguments)
+{
+    (void)context, (void)format, (void)arguments;
+}
+
+static fplt_status start(fplt__server *server, const fplt__server_settings *settings,
+                         fplt_error *error)
+{
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)show_certificate},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)tls_priority},
+        {MHD_OPTION_HTTPS_MEM_TRUST, 0, (void *)(uintptr_t)settings->authority},
+        {MHD_OPTION_END, 0, NULL}};
+    if (!settings->authority)
+        tls[2].option = MHD_OPTION_END;
+    if (!server->tls)
+        tls[0].option = MHD_OPTION_END;
+    server->daemon = MHD_start_daemon(
+        flags | (server->tls ? MHD_USE_TLS : 0), 0, NULL, NULL, handle, server,
+        MHD_OPTION_EXTERNAL_LOGGER, drop_log, NULL, MHD_OPTION_LISTEN_SOCKET, server->listener,
+        MHD_OPTION_NOTIFY_CONNECTION, notice_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
+        request_ends, server, MHD_OPTION_URI_LOG_CALLBACK, request_begins, server,
+        MHD_OPTION_CONNECTION_LIMIT, settings->connections, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_SECONDS, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+    if (!server->daemon)
+        return fplt_error_set(error, FPLT_FAILED, "%s: the server does not start",
+                              settings->listen);
+    server->listener = -1; /* the daemon's now */
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    server->epoll = info ? info->epoll_fd : -1;
+    return FPLT_OK;
+}
+
+fplt_status fplt__server_create(const fplt__server_settings *settings, const fplt__service *service,
+                                fplt__server **out, fplt_error *error)
+{
+    *out = NULL;
+    fplt__server *server;
+    fplt_status status = fplt__alloc_into(&server, 1, sizeof *server, "a server", error);
+    if (status)
+        return status;
+    server->service = *service;
+    server->listener = -1;
+    server->window = settings->window ? settings->window : 1;
+    server->patience = settings->patience > 0 ? settings->patience : FPLT_HEADER_SECONDS;
+    server->tls = settings->certificate != NULL;
+    server->wants_certificate = settings->authority != NULL;
+    if ((server->tls &&
+         (status = fplt__server_certify(server, settings->certificate, settings->key, error))) ||
+        (settings->authority && (status = trust(server, settings->authority, error))) ||
+        (status = listen_at(server, settings->listen, error)) ||
+        (status = start(server, settings, error))) {
+        fplt__server_destroy(server);
+        return status;
+    }
+    *out = server;
+    return FPLT_OK;
+}
+
+void fplt__server_destroy(fplt__server *server)
+{
+    if (!server)
+        return;
+    while (server->waiting) /* none may be suspended when the daemon stops */
+        fplt__exchange_refuse(server->waiting, 503, "ending", 0, "the coordinator is ending");
+    if (server->daemon)
+        MHD_stop_daemon(server->daemon);
+    if (server->listener >= 0)
+        close(server->listener);
+    forget_certificate(server);
+    if (server->authority)
+        gnutls_x509_crt_deinit(server->authority);
+    fplt__free(server);
+}
+
+unsigned fplt__server_port(const fplt__server *server)
+{
+    return server->port;
+}
+
+void fplt__server_set_window(fplt__server *server, unsigned window)
+{
+    server->window = window;
+}
+
+unsigned fplt__server_connections(const fplt__server *server)
+{
+    return server->connections;
+}
+
+uint64_t fplt__server_received(const fplt__server *server)
+{
+    return server->received;
+}
+
+uint64_t fplt__server_sent(const fplt__server *server)
+{
+    return server->sent;
+}
+
+/* Seconds until the server wants a turn whatever happens. */
+static double patience(const fplt__server *server, double now)
+{
+    MHD_UNSIGNED_LONG_LONG milliseconds;
+    double seconds = server->peers ? server->patience / 20 : 1e9;
+    if (MHD_get_timeout(server->daemon, &milliseconds) == MHD_YES)
+        seconds = fmin(seconds, (double)milliseconds / 1000);
+    for (const fplt__exchange *e = server->waiting; e; e = e->next_waiting) {
+        if (e->stage == WAITS_FOR_ROOM && has_room(e))
+            return 0;
+        seconds = fmin(seconds, fmax(0, e->held_until - now));
+    }
+    return seconds;
+}
+
+void fplt__servers_turn(fplt__server *const *servers, size_t count, int descriptor, double seconds)
+{
+    struct pollfd wanted[8];
+    nfds_t used = 0;
+    double now = fplt__now();
+    for (size_t i = 0; i < count && i < 7; i++) {
+        wanted[used++] = (struct pollfd){servers[i]->epoll, POLLIN, 0};
+        seconds = fmin(seconds, patience(servers[i], now));
+    }
+    if (descriptor >= 0)
+        wanted[used++] = (struct pollfd){descriptor, POLLIN, 0};
+    poll(wanted, used, (int)fmin(ceil(fmax(0, seconds) * 1000), 60000));
+    for (size_t i = 0; i < count; i++) {
+        MHD_run(servers[i]->daemon);
+        sweep(servers[i], fplt__now());
+        serve_waiting(servers[i], fplt__now());
+    }
+}

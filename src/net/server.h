@@ -1,0 +1,104 @@
+/* An HTTP/1.1 server, over TLS 1.3 or in the clear, without a thread of its own: things happen only in
+ * fplt__server_turn. It holds every limit of the federation: a handshake or a request's headers take at
+ * most 10 s, a body comes at 10 kB/s at least, its length is known and allowed before anything is
+ * allocated, large bodies wait for one of a few buffers, and no answer is kept waiting for ever. */
+#ifndef FPLT_NET_SERVER_H
+#define FPLT_NET_SERVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fedplt/status.h"
+#include "net/certificate.h"
+
+enum {
+    FPLT_ROOM_SECONDS = 25,   /* that a body waits for a buffer */
+    FPLT_HELD_SECONDS = 35,   /* that an answer waits for news; the protocol gives up after 25 */
+    FPLT_HEADER_SECONDS = 10, /* handshake, headers */
+    FPLT_SLOWEST = 10240,     /* bytes a second of a body */
+    FPLT_SMALL_BODY = 65536   /* needs no buffer of the window */
+};
+
+typedef struct fplt__server fplt__server;
+typedef struct fplt__exchange fplt__exchange; /* a request and its answer */
+
+/* The owner's part. Whoever answers does so with fplt__exchange_answer, at once or later. */
+typedef struct fplt__service {
+    void *context;
+    /* The headers are in; `length` is that of the body. Sets *limit, the largest body that is
+     * legal, or answers (a refusal; the body is then not read). */
+    void (*head)(void *context, fplt__exchange *exchange, uint64_t length, uint64_t *limit);
+    /* The request is whole: answer, or hold. */
+    void (*whole)(void *context, fplt__exchange *exchange);
+    /* A hold is over: answer now. */
+    void (*expired)(void *context, fplt__exchange *exchange);
+    /* The exchange ends, answered or not; nothing may be kept that points to it. */
+    void (*ended)(void *context, fplt__exchange *exchange);
+    /* Somebody was refused below HTTP: a word (handshake, slow, garbage) and a sentence. */
+    void (*refused)(void *context, const char *word, const char *sentence);
+    /* Of owners of an answer's bytes; NULL where there are none. */
+    void (*hold)(void *owner);
+    void (*release)(void *owner);
+} fplt__service;
+
+typedef struct fplt__server_settings {
+    const char *listen;            /* HOST:PORT; port 0: chosen by the system */
+    const char *certificate, *key; /* PEM, copied; NULL: in the clear */
+    const char *authority;         /* who dials must have its certificate; NULL: anybody */
+    unsigned connections;          /* at most */
+    unsigned window;               /* large bodies at once */
+    double patience;               /* seconds for handshake and headers; 0: FPLT_HEADER_SECONDS */
+} fplt__server_settings;
+
+fplt_status fplt__server_create(const fplt__server_settings *settings, const fplt__service *service,
+                                fplt__server **server, fplt_error *error);
+void fplt__server_destroy(fplt__server *server);
+unsigned fplt__server_port(const fplt__server *server);
+/* Another certificate for new connections. */
+fplt_status fplt__server_certify(fplt__server *server, const char *certificate, const char *key,
+                                 fplt_error *error);
+void fplt__server_set_window(fplt__server *server, unsigned window);
+/* Open connections, and bytes of bodies in and out. */
+unsigned fplt__server_connections(const fplt__server *server);
+uint64_t fplt__server_received(const fplt__server *server);
+uint64_t fplt__server_sent(const fplt__server *server);
+
+/* Waits until one of the servers has something to do, `seconds` have passed, or the descriptor (-1:
+ * none) can be read, and lets the servers do it. */
+void fplt__servers_turn(fplt__server *const *servers, size_t count, int descriptor, double seconds);
+
+/* The request. Texts live as long as the exchange. */
+const char *fplt__exchange_method(const fplt__exchange *exchange);
+const char *fplt__exchange_path(const fplt__exchange *exchange);
+const char *fplt__exchange_header(const fplt__exchange *exchange, const char *name); /* or NULL */
+const uint8_t *fplt__exchange_body(const fplt__exchange *exchange);
+size_t fplt__exchange_size(const fplt__exchange *exchange);
+/* Of the certificate; role NONE where there is none. */
+const fplt__identity *fplt__exchange_identity(const fplt__exchange *exchange);
+/* Something of the owner's that goes with the exchange. */
+void fplt__exchange_set_data(fplt__exchange *exchange, void *data);
+void *fplt__exchange_data(const fplt__exchange *exchange);
+
+/* The answer waits; if it still does after FPLT_HELD_SECONDS, `expired` is called. */
+void fplt__exchange_hold(fplt__exchange *exchange);
+void fplt__exchange_add_header(fplt__exchange *exchange, const char *name, const char *value);
+/* Releases the body, if the owner is done with it before it answers. */
+void fplt__exchange_drop_body(fplt__exchange *exchange);
+/* The body's buffer, which now is the caller's (fplt__free). */
+uint8_t *fplt__exchange_take_body(fplt__exchange *exchange);
+
+/* Bytes of an answer. */
+typedef struct fplt__piece {
+    const void *bytes;
+    size_t size;
+    void *owner; /* of the bytes, held until they are sent; NULL: they are copied */
+} fplt__piece;
+void fplt__exchange_answer(fplt__exchange *exchange, unsigned code, const char *type,
+                           const fplt__piece *pieces, size_t count);
+void fplt__exchange_answer_text(fplt__exchange *exchange, unsigned code, const char *type,
+                                const char *text);
+/* {"error": word, "sentence": ..., "final": ...} */
+void fplt__exchange_refuse(fplt__exchange *exchange, unsigned code, const char *word, int final,
+                           const char *format, ...) FPLT_PRINTF(5, 6);
+
+#endif
