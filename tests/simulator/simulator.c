@@ -331,7 +331,7 @@ static fplt_status fresh_noise(void *context, double step, double noise_tau, con
 
 static fplt_node *make_node(uint32_t i)
 {
-    static fplt_noise_source source;
+    static fplt_noise_source source = {.size = sizeof(fplt_noise_source)};
     fplt_error error;
     fplt_node *node;
     source.add = fresh_noise;
@@ -1123,7 +1123,8 @@ int main(int count, char **arguments)
     unsigned long schedules = count > 1 ? strtoul(arguments[1], NULL, 10) : 2000;
     uint64_t first = count > 2 ? strtoull(arguments[2], NULL, 10) : 1;
     fplt_error error;
-    fplt_objective_callbacks costs = {.dimension = DIMENSION,
+    fplt_objective_callbacks costs = {.size = sizeof(fplt_objective_callbacks),
+                                      .dimension = DIMENSION,
                                       .agents = N,
                                       .value = value,
                                       .gradient = gradient,
