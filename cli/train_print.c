@@ -180,8 +180,9 @@ fplt_status train_print(cli_call *cli, const struct training *training, fplt_err
     fplt_status status = fplt_trainer_record(training->trainer, &record, error);
     if (status)
         return status;
-    cli_text_format(&out, "%s on %u agents, %zu rows, %zu features: %s after %llu rounds\n\n",
+    cli_text_format(&out, "%s on %u agent%s, %zu rows, %zu features: %s after %llu rounds\n\n",
                     view->run.algorithm->title, fplt_dataset_agents(view->training),
+                    fplt_dataset_agents(view->training) == 1 ? "" : "s",
                     fplt_dataset_rows(view->training), fplt_dataset_features(view->training),
                     training->view->run.blind                    ? "trained in private"
                     : training->result.outcome == FPLT_CONVERGED ? "converged"
