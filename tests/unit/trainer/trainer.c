@@ -417,8 +417,7 @@ static void a_promise_on_data_in_memory_verifies(void **state)
     assert_true(summary.holds);
     assert_ok(fplt_trainer_model(trainer, &model, &error), error);
     assert_ok(fplt_model_text(model, &text, &error), error);
-    assert_ok(fplt_certificate_verify(text, strlen(text), "m", NULL, &summary, &error),
-              error);
+    assert_ok(fplt_certificate_verify(text, strlen(text), "m", NULL, &summary, &error), error);
     assert_true(summary.holds);
     assert_contains(text, "the private plan");
     fplt_free(text);
