@@ -78,7 +78,10 @@ static void write_choices(const struct training *training, const fplt_record *re
     const fplt_curvature *curvature = &record->facts.curvature;
     double least = record->step.value, most = record->largest_step;
     char value[64];
+    int trains = !(view->run.algorithm->allows & FPLT_TRAINS_NOTHING);
     cli_text_add(out, "\nparameters\n");
+    if (view->automatic && *view->automatic->about_algorithm)
+        line(out, "algorithm", "%s", view->automatic->about_algorithm);
     for (size_t i = 0; i < record->parameters; i++) {
         const fplt_choice *choice = &record->parameter[i];
         snprintf(value, sizeof value, "%.6g", choice->value);
@@ -89,12 +92,14 @@ static void write_choices(const struct training *training, const fplt_record *re
         snprintf(value, sizeof value, "none");
     else
         snprintf(value, sizeof value, least < most ? "%.6g .. %.6g" : "%.6g", least, most);
-    line(out, "gamma", "%-22s %s", value, record->step.why);
+    if (trains)
+        line(out, "gamma", "%-22s %s", value, record->step.why);
     snprintf(value, sizeof value, "%.6g .. %.6g", curvature->lowest, curvature->highest);
     line(out, "curvature", "%-22s of the agents' costs", value);
     snprintf(value, sizeof value, "%.0f", record->epochs.value);
-    line(out, "epochs", "%-22s %s", value, because(record->epochs.why));
-    line(out, "local training", "%s, kernel %s", view->run.training.solver->name,
+    if (trains)
+        line(out, "epochs", "%-22s %s", value, because(record->epochs.why));
+    line(out, "local training", "%s, kernel %s", trains ? view->run.training.solver->name : "none",
          fplt_objective_kernel(view->objective));
     if (*record->advice)
         cli_text_format(out, "\n%s\n", record->advice);
@@ -146,7 +151,10 @@ static void write_next(const cli_call *cli, const struct training *training, cli
                  10 * (unsigned long long)(training->view->run.rounds + 1));
         write_again(cli, more, out);
     }
-    if (data && !strchr(data, ',')) {
+    if (data && training->promise)
+        cli_text_add(out, "  (what evaluate or predict say of the training data is not private: "
+                          "use other data, or keep it to yourself)\n");
+    else if (data && !strchr(data, ',')) {
         cli_text_format(out, "  %s evaluate %s/model.json ", program, training->out);
         cli_quote(out, data);
         cli_text_format(out, "\n  %s predict %s/model.json ", program, training->out);
@@ -172,8 +180,9 @@ fplt_status train_print(cli_call *cli, const struct training *training, fplt_err
     fplt_status status = fplt_trainer_record(training->trainer, &record, error);
     if (status)
         return status;
-    cli_text_format(&out, "%s on %u agents, %zu rows, %zu features: %s after %llu rounds\n\n",
+    cli_text_format(&out, "%s on %u agent%s, %zu rows, %zu features: %s after %llu rounds\n\n",
                     view->run.algorithm->title, fplt_dataset_agents(view->training),
+                    fplt_dataset_agents(view->training) == 1 ? "" : "s",
                     fplt_dataset_rows(view->training), fplt_dataset_features(view->training),
                     training->view->run.blind                    ? "trained in private"
                     : training->result.outcome == FPLT_CONVERGED ? "converged"

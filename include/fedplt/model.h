@@ -57,6 +57,10 @@ typedef struct fplt_choice {
 FPLT_API fplt_status fplt_model_from_run(const fplt_job *job, fplt_engine *engine,
                                          const fplt_result *result, fplt_model **model,
                                          fplt_error *error);
+/* What a certificate names it by: a digest of all but the program and the training record. */
+enum { FPLT_MODEL_DIGEST = 32 };
+FPLT_API fplt_status fplt_model_digest(const fplt_model *model,
+                                       unsigned char digest[FPLT_MODEL_DIGEST], fplt_error *error);
 FPLT_API void fplt_model_destroy(fplt_model *model);
 FPLT_API const fplt_model_info *fplt_model_see(const fplt_model *model);
 /* Weight vectors: the number of classes with softmax, 1 otherwise. */
@@ -92,8 +96,6 @@ FPLT_API int fplt_model_has_probabilities(const fplt_model *model);
  * below). The file appears whole or not at all. */
 FPLT_API fplt_status fplt_model_export(const fplt_model *model, const char *form, const char *path,
                                        fplt_error *error);
-/* What exists: form number `index` and one line of help; NULL past the last. */
-FPLT_API const char *fplt_export_list(size_t index, const char **help);
 /* Coefficients by name, as the model has them and in the units of the file, before columns were
  * standardised (missing where rows were shortened, which no coefficient can undo). */
 FPLT_API fplt_status fplt_model_coefficients(const fplt_model *model, fplt_table **table,

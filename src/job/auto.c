@@ -293,7 +293,11 @@ fplt_status fplt_auto_choose(const fplt_bend *bend, const fplt_run_settings *run
     if (status)
         return status;
     if (!run->algorithm->splits) {
-        if (choice->chose_epochs) {
+        if (choice->chose_epochs && run->algorithm->allows & FPLT_TRAINS_NOTHING) {
+            choice->epochs = 1;
+            snprintf(choice->about_epochs, sizeof choice->about_epochs,
+                     "epochs = 1: %s has no local training.", run->algorithm->name);
+        } else if (choice->chose_epochs) {
             choice->epochs = EPOCHS_USUAL;
             snprintf(choice->about_epochs, sizeof choice->about_epochs,
                      "epochs = %u: the usual number; %s has no theory here to choose it by.",

@@ -83,8 +83,9 @@ const fplt_setting fplt__job_composite_table[] = {
 };
 
 const fplt_setting fplt__job_algorithm_table[] = {
-    {"algorithm", FPLT_CHOICE, 0, "fed-plt", 0, 0, algorithm_choices,
-     "federated algorithm; its own parameters follow", 0, 0},
+    {"algorithm", FPLT_CHOICE, FPLT_AUTO, "fed-plt", 0, 0, algorithm_choices,
+     "federated algorithm; its own parameters follow; auto: by what the costs and agents allow", 0,
+     0},
     FPLT_SETTINGS_END,
 };
 

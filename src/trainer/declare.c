@@ -1,6 +1,7 @@
 /* The tables of a training, and the algorithm where none is given. */
 #include <string.h>
 
+#include "fedplt/spending.h"
 #include "fedplt/trainer.h"
 
 static const fplt_setting defaults_table[] = {
@@ -48,15 +49,26 @@ static int may_accelerate(const struct ahead *ahead)
 
 static const char for_own_data[] = "the default for data of one's own";
 
-/* With data of one's own and nothing said about how, what converges on the most kinds of data:
- * Fed-PLT accelerated, with as many epochs as pay (docs/acceleration.md). */
-static fplt_status prefer_acceleration(const struct ahead *ahead, fplt_settings *settings,
-                                       fplt_error *error)
+/* With data of one's own and nothing said about the method, the one that suits it; a parameter of
+ * accelerated Fed-PLT that is given speaks for that (docs/acceleration.md). */
+static const char *preferred(const struct ahead *ahead)
+{
+    static const char accelerated[] = "fed-plt-anderson";
+    const fplt_setting *row = fplt_algorithm_find(accelerated)->settings;
+    for (; row->name; row++)
+        if (look(ahead, row->name))
+            return accelerated;
+    return "auto";
+}
+
+static fplt_status prefer(const struct ahead *ahead, fplt_settings *settings, const char *algorithm,
+                          fplt_error *error)
 {
     const char *solver = look(ahead, "solver");
     fplt_status status =
-        fplt_settings_prefer(settings, "algorithm", "fed-plt-anderson", for_own_data, error);
-    if (status || look(ahead, "epochs") || (solver && strcmp(solver, "gradient") != 0))
+        fplt_settings_prefer(settings, "algorithm", algorithm, for_own_data, error);
+    if (status || fplt_settings_is_auto(settings, "algorithm") || look(ahead, "epochs") ||
+        (solver && strcmp(solver, "gradient") != 0))
         return status;
     return fplt_settings_prefer(settings, "epochs", "auto", for_own_data, error);
 }
@@ -104,16 +116,18 @@ fplt_status fplt_trainer_declare(fplt_settings *settings, int own_data, fplt_giv
     struct ahead ahead = {given, context};
     const char *algorithm = look(&ahead, "algorithm");
     int own = own_data || look(&ahead, "data");
-    int prefer = !algorithm && own && may_accelerate(&ahead);
-    fplt_status status =
-        fplt_job_declare(settings, FPLT_JOB_ALL, prefer ? "fed-plt-anderson" : algorithm, error);
-    if (!status && prefer)
-        status = prefer_acceleration(&ahead, settings, error);
+    int chooses = !algorithm && own && may_accelerate(&ahead);
+    algorithm = chooses ? preferred(&ahead) : algorithm;
+    fplt_status status = fplt_job_declare(settings, FPLT_JOB_ALL, algorithm, error);
+    if (!status && chooses)
+        status = prefer(&ahead, settings, algorithm, error);
     if (!status && own && !is_private(&ahead) && !wants_paper(&ahead))
         status = prefer_statistics(&ahead, settings, error);
     if (!status)
         status = fplt_settings_add(settings, "data", defaults_table, error);
     if (!status)
         status = fplt_settings_add(settings, "privacy", fplt_promise_table, error);
+    if (!status)
+        status = fplt_settings_add(settings, "privacy", fplt_spending_table, error);
     return status ? status : fplt_settings_add(settings, "checkpoints", checkpoint_table, error);
 }
