@@ -5,18 +5,21 @@
 #   make check      set up, build, pass all tests
 #   make sanitize   the tests under ASan+UBSan and under TSan, and valgrind
 #   make bench      what the program's speed is, as ratios
+#   make simulate a million schedules of the federation's protocol (SCHEDULES=1000000)
 #   make fuzz       ten minutes for each parser (FUZZ_SECONDS=600)
 #   make mutate     plants 200 one-line bugs and lists those that no test notices (MUTATE_SEED=1)
 #   make install    library, headers, fedplt.pc, program, man pages, completion (PREFIX, DESTDIR)
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
+SCHEDULES ?= 1000000
 MUTATE_SEED ?= 1
 BUILD = build
 # On a terminal ninja shows its progress, elsewhere only what goes wrong.
 NINJA = tools/ninja
 
 .PHONY: all setup setup-tests demo check sanitize bench fuzz mutate install format clean
+.PHONY: all setup demo check sanitize bench fuzz simulate mutate install format clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD)
@@ -55,6 +58,10 @@ bench: setup-tests all
 	@tools/bench $(BUILD)
 
 fuzz: setup-tests
+simulate: setup all
+	@$(BUILD)/tests/simulator/simulator $(SCHEDULES)
+
+fuzz: setup
 	@tools/fuzz $(FUZZ_SECONDS)
 
 mutate: setup-tests

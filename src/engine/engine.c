@@ -21,13 +21,6 @@ fplt_run_settings fplt_run_defaults(void)
     };
 }
 
-const char *fplt_outcome_name(fplt_outcome outcome)
-{
-    static const char *const names[] = {"running",     "converged", "stalled",
-                                        "rounds-done", "stopped",   "diverged"};
-    return (size_t)outcome < sizeof names / sizeof *names ? names[outcome] : "unknown";
-}
-
 static fplt_status find_curvatures(fplt_engine *engine, fplt_error *error)
 {
     const fplt_run_settings *settings = &engine->settings;

@@ -3,6 +3,13 @@
 
 #include <math.h>
 
+const char *fplt_outcome_name(fplt_outcome outcome)
+{
+    static const char *const names[] = {"running",     "converged", "stalled",
+                                        "rounds-done", "stopped",   "diverged"};
+    return (size_t)outcome < sizeof names / sizeof *names ? names[outcome] : "unknown";
+}
+
 double fplt__squared_norm(const double *x, size_t n)
 {
     double sum = 0;

@@ -359,6 +359,16 @@ fplt_status fplt_node_information(fplt_node *node, const double *x, uint64_t *wo
     return status;
 }
 
+fplt_status fplt__node_begun(fplt_node *node, const double *start, uint64_t *words,
+                             fplt_error *error)
+{
+    size_t count = node->shape.mirrored * node->plan.dimension;
+    fplt_local local;
+    fplt_agent agent = view_of(node, &local, 0);
+    fplt__member_begin(&node->plan, &node->shape, &agent, start, start);
+    return count ? as_words(node, node->staged, count, words, "its start", error) : FPLT_OK;
+}
+
 fplt__node_parts fplt__node_get(const fplt_node *node)
 {
     size_t n = node->plan.dimension;

@@ -115,6 +115,7 @@ typedef struct fplt__lead_settings {
     uint64_t hold;     /* ms that a poll is held; 0: 25 s */
     uint64_t silence;  /* ms unheard after which a member delays no round with a quorum; 0: 60 s */
     int repair;        /* --repair: a halted run begins a new leg */
+    int inform;        /* asks for the summed Hessian (kind 9) after the last round; privacy off */
 } fplt__lead_settings;
 
 /* What a plan becomes in this process: made by the shell, taken over by the machine. */
@@ -250,6 +251,7 @@ typedef struct fplt__lead_action {
     int step;
     uint32_t identity;
     const double *scalars; /* FACTS */
+    double *owned;         /* the machine's own */
     const uint64_t *words;
     uint64_t numbers;
     uint64_t round;

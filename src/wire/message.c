@@ -207,6 +207,21 @@ fplt_status fplt__report_read(const void *text, size_t size, fplt__report *repor
     return status;
 }
 
+fplt__digest fplt__charged_mac(double rate, const uint8_t key[32])
+{
+    uint8_t bytes[8];
+    fplt__digest mac;
+    fplt__put_reals(bytes, &rate, 1);
+    crypto_auth(mac.byte, bytes, sizeof bytes, key);
+    return mac;
+}
+
+int fplt__charged_valid(double rate, const fplt__digest *mac, const uint8_t key[32])
+{
+    fplt__digest own = fplt__charged_mac(rate, key);
+    return sodium_memcmp(&own, mac, sizeof own) == 0;
+}
+
 /* --- joins, consent, faults --- */
 
 fplt_status fplt__joined_text(const fplt__joined *joined, char **text, fplt_error *error)

@@ -62,6 +62,10 @@ fplt_status fplt__report_text(const fplt__report *report, char **text, fplt_erro
 fplt_status fplt__report_read(const void *text, size_t size, fplt__report *report,
                               fplt_error *error);
 
+/* The total of an agent's ledger under its own key: it knows its own figure when it comes back. */
+fplt__digest fplt__charged_mac(double rate, const uint8_t key[32]);
+int fplt__charged_valid(double rate, const fplt__digest *mac, const uint8_t key[32]);
+
 /* The answer to a join. */
 typedef struct fplt__joined {
     uint64_t session;

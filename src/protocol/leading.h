@@ -1,0 +1,164 @@
+/* The coordinator's machine inside: shared by its files. */
+#ifndef FPLT_PROTOCOL_LEADING_H
+#define FPLT_PROTOCOL_LEADING_H
+
+#include "engine/judge.h"
+#include "fedplt/sum.h"
+#include "protocol/lead.h"
+#include "protocol/planted.h"
+
+struct fplt__shared {
+    unsigned holders;
+    size_t size;
+    uint8_t bytes[];
+};
+
+/* What the last report of a member means, first match. */
+enum fplt__finding {
+    FPLT__UNHEARD,
+    FPLT__AHEAD,    /* its proof is ahead of this database */
+    FPLT__KNOWN,    /* it is where this side thinks it is */
+    FPLT__ACCEPTED, /* it has not heard yet that its staged round counts */
+    FPLT__OPENED,   /* it has not heard yet that its enrolment counts */
+    FPLT__LOST      /* it lost its state, or has an old one */
+};
+
+/* What is known of a member by this process only. */
+typedef struct fplt__guest {
+    uint64_t session, sequence; /* session 0: never joined */
+    int consented, refused;
+    int heard;
+    uint64_t last_heard;
+    uint64_t ticket, since; /* the poll that is held; 0: none */
+    fplt__report report;    /* that came with it */
+    enum fplt__finding finding;
+    uint64_t judged;  /* after how many commits */
+    int told;         /* has its version on disk */
+    int left_out;     /* of the open round, after a conflict */
+    int absent;       /* from the open round: trouble */
+    int spent;        /* absent for the rest of the run */
+    unsigned answers; /* exchanges of the open round answered */
+    fplt__answer answer[2];
+    int enrols;   /* alone: it lost its state, nobody else is concerned */
+    int enrolled; /* in the repair at hand */
+    fplt__answer enrolment;
+    int answered; /* the question or the step of facts at hand */
+} fplt__guest;
+
+struct fplt__lead {
+    fplt__lead_settings settings;
+    uint64_t now;
+    fplt__lead_record record; /* what the store has, or will have after the commit at hand */
+    fplt__shared *document, *start, *hub_bytes;
+    fplt__agreement *agreement;
+    fplt_hub *hub;
+    fplt_participation *participation;
+    fplt_prox *prox;
+    fplt_shape shape;
+    size_t n;
+    fplt__stopping stopping;
+    fplt__member_row *row;
+    uint8_t *changed, *cohort, *accepted; /* bitmaps */
+    fplt__guest *guest;
+    uint32_t *active; /* room for all */
+    uint64_t sessions;
+
+    /* the open round */
+    int opened; /* its question is made */
+    fplt_round question;
+    unsigned exchange;
+    uint32_t received, cohort_size;
+    uint64_t since, deadline;
+    fplt__shared *down; /* scalars and payload of the question */
+    fplt__digest down_digest;
+    uint64_t bytes_up, bytes_down;
+    uint64_t slowest[10], slow; /* ms from task to arrival, of the last rounds; how many */
+    fplt__closing *closing;     /* owned vectors */
+    size_t closing_count, closing_room;
+    fplt__trace_row trace;
+
+    /* an evaluation, or a step of the facts */
+    int due, stalled;
+    unsigned asking; /* kind; 0: none */
+    uint64_t ask_deadline;
+    uint32_t ask_answers;
+    uint32_t ask_scalars;
+    uint64_t ask_numbers;
+    unsigned ask_step;
+    fplt__shared *ask_down;
+    fplt__digest ask_digest;
+    fplt_sum *ask_sum;
+    double *point;
+    fplt_measure measured;
+    int has_measured, has_score;
+    fplt_measure score;
+    double *information;
+    int resolving;
+
+    /* repair */
+    fplt_sum *enrol_sum;
+    uint32_t enrol_count;
+
+    int paused, committing, failed, finished_said;
+    uint64_t commits;
+    uint64_t retry;
+    double *before, *model, *numbers;
+    uint64_t *words;
+    size_t word_room;
+
+    fplt__lead_action *action;
+    size_t actions, taken, action_room;
+};
+
+/* --- lead.c: tools --- */
+int fplt__bit(const uint8_t *map, uint32_t i);
+void fplt__bit_set(uint8_t *map, uint32_t i, int value);
+fplt_status fplt__shared_make(size_t size, fplt__shared **shared, fplt_error *error);
+fplt__lead_action *fplt__lead_add(fplt__lead *lead, fplt__lead_action_kind kind);
+void fplt__lead_say(fplt__lead *lead, uint32_t identity, const char *word, const char *format, ...)
+    FPLT_PRINTF(4, 5);
+void fplt__lead_reply(fplt__lead *lead, uint64_t ticket, uint32_t identity, unsigned status);
+void fplt__lead_fault(fplt__lead *lead, uint64_t ticket, uint32_t identity, unsigned status,
+                      const char *word, int final, const char *format, ...) FPLT_PRINTF(7, 8);
+void fplt__lead_commit(fplt__lead *lead);
+void fplt__lead_finish(fplt__lead *lead, fplt__lead_state state, const char *word,
+                       const char *sentence);
+int fplt__lead_needs_all(const fplt__lead *lead);
+uint64_t fplt__lead_patience(const fplt__lead *lead);
+/* Room for `count` numbers as words. */
+fplt_status fplt__lead_room(fplt__lead *lead, size_t count, fplt_error *error);
+/* Answers every held poll that has something to hear. */
+void fplt__lead_tell(fplt__lead *lead);
+
+/* --- rounds.c --- */
+void fplt__round_choose(fplt__lead *lead);
+void fplt__round_open(fplt__lead *lead);
+void fplt__round_forget(fplt__lead *lead);
+void fplt__round_look(fplt__lead *lead);
+/* The head of the question to member i, and its position in the cohort. */
+void fplt__round_head(const fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD]);
+int fplt__round_waits_for(const fplt__lead *lead, uint32_t i);
+void fplt__round_update(fplt__lead *lead, const fplt__request *request, const fplt__frame *frame,
+                        const uint8_t *body);
+const fplt__closing *fplt__closing_of(const fplt__lead *lead, uint64_t round);
+
+/* --- asking.c: evaluation, facts --- */
+void fplt__ask_begin(fplt__lead *lead);
+void fplt__ask_facts(fplt__lead *lead, const fplt__ask *ask);
+void fplt__ask_look(fplt__lead *lead);
+void fplt__ask_stop(fplt__lead *lead);
+void fplt__ask_head(const fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD]);
+void fplt__ask_update(fplt__lead *lead, const fplt__request *request, const fplt__frame *frame,
+                      const uint8_t *body);
+
+/* --- repair.c --- */
+enum fplt__finding fplt__report_judge(const fplt__lead *lead, uint32_t i,
+                                      const fplt__report *report);
+void fplt__report_act(fplt__lead *lead, uint32_t i);
+void fplt__repair_begin(fplt__lead *lead);
+void fplt__repair_head(fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD],
+                       fplt__shared **model);
+void fplt__repair_update(fplt__lead *lead, const fplt__request *request, const fplt__frame *frame,
+                         const uint8_t *body);
+
+#endif

@@ -1,0 +1,1124 @@
+/* Coordinator and agents with a virtual disk, network and clock: packets lost, doubled and delayed,
+ * crashes before and after every write, full disks, old copies of disks, an agent that lies. After each
+ * step the invariants, at the end the model of a replay of the trace. Then faults are planted in the
+ * machines, and each must be found.
+ *
+ *     simulator [SCHEDULES [FIRST-SEED]]
+ *
+ * A violation prints the seed; `simulator 1 SEED` runs it again. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "fedplt/objective.h"
+#include "fedplt/sum.h"
+#include "protocol/lead.h"
+#include "protocol/planted.h"
+#include "protocol/site.h"
+
+int fplt__planted;
+
+enum { N = 3, DIMENSION = 2, ROUNDS = 6, PACKETS = 64, BODIES = 4096, STEPS = 6000, QUIET = 3000 };
+
+/* --- randomness of the schedule --- */
+
+static uint64_t seed_state;
+
+static uint64_t bits(void)
+{
+    uint64_t z = (seed_state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static unsigned below(unsigned bound)
+{
+    return (unsigned)(bits() % bound);
+}
+
+static int chance(unsigned in_a_thousand)
+{
+    return below(1000) < in_a_thousand;
+}
+
+/* --- tiny costs: f_i(x) = a_i |x - c_i|^2/2 --- */
+
+static int value(void *context, uint32_t agent, const double *x, double *out)
+{
+    (void)context;
+    *out = 0;
+    for (int j = 0; j < DIMENSION; j++)
+        *out += 0.5 * (1 + agent) * (x[j] - agent - j) * (x[j] - agent - j);
+    return 0;
+}
+
+static int gradient(void *context, uint32_t agent, const double *x, double *out)
+{
+    (void)context;
+    for (int j = 0; j < DIMENSION; j++)
+        out[j] = (1 + agent) * (x[j] - agent - j);
+    return 0;
+}
+
+static void curvature(void *context, uint32_t agent, double *lowest, double *highest)
+{
+    (void)context;
+    *lowest = *highest = 1 + agent;
+}
+
+static fplt_objective *objective;
+
+/* --- the world --- */
+
+typedef struct variant {
+    const char *algorithm;
+    const char *rule; /* participation */
+    int private;      /* noise from a source that never repeats, and a ledger */
+} variant;
+
+static const variant variants[] = {
+    {"fed-plt", "all", 0},       {"fed-plt", "bernoulli", 0},
+    {"fed-plt", "all", 1},       {"tamuna", "bernoulli", 0},
+    {"led", "all", 0},           {"fedlin", "all", 0},
+    {"fedavg", "bernoulli", 0},  {"scaffold", "bernoulli", 0},
+    {"fed-plt", "bernoulli", 1},
+};
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
+typedef struct blob {
+    void *at;
+    size_t size;
+} blob;
+
+/* What the coordinator's store holds. */
+typedef struct lead_disk {
+    int there;
+    fplt__lead_record record;
+    blob document, hub;
+    fplt__member_row row[N];
+    uint8_t cohort[1];
+    size_t closings;
+    uint64_t closing_round[2 * N];
+    double closing[2 * N][DIMENSION];
+    size_t traces;
+    struct {
+        uint64_t round;
+        uint32_t leg;
+        uint8_t accepted;
+    } trace[400];
+} lead_disk;
+
+typedef struct site_disk {
+    int there;
+    fplt__site_record record;
+    blob document, head, kept, staged, held, message[2], enrolment, begin;
+} site_disk;
+
+typedef struct packet {
+    int used, to_lead; /* else to the site */
+    unsigned site;
+    uint64_t id; /* of the request */
+    fplt__request request;
+    unsigned status; /* 0: the network failed */
+    int has_proof;
+    fplt__proof proof;
+    blob body;
+} packet;
+
+typedef struct world {
+    const variant *variant;
+    fplt_plan plan;
+    fplt_shape shape;
+    uint64_t now;
+    int faults; /* packets and processes may fail */
+    int restores, liar, restored_lead, restored_site[N], restored_any, lied;
+    fplt__lead *lead;
+    lead_disk disk, old_disk;
+    uint64_t processes;
+    struct ticket {
+        uint64_t id;
+        unsigned site;
+    } ticket[4096];
+    uint64_t tickets;
+    int lead_commit_due;
+    struct site {
+        fplt__site *machine;
+        site_disk disk, old_disk;
+        uint64_t id; /* of the request under way */
+        int quit;
+        unsigned charges, released; /* of the ledger; different messages that left */
+        int ended;
+    } site[N];
+    packet packet[PACKETS];
+    struct {
+        fplt__digest task, digest;
+        unsigned site;
+    } body[BODIES];
+    size_t bodies;
+    unsigned steps;
+    int repairing; /* the operator said --repair */
+    const char *violated;
+} world;
+
+static world w;
+
+static void violate(const char *what)
+{
+    if (!w.violated)
+        w.violated = what;
+}
+
+static blob copy(const void *at, size_t size)
+{
+    blob made = {malloc(size + 1), size};
+    if (size && at)
+        memcpy(made.at, at, size);
+    return made;
+}
+
+static void set(blob *to, const void *at, size_t size)
+{
+    free(to->at);
+    *to = copy(at, size);
+}
+
+/* --- disks --- */
+
+static void lead_write(const fplt__lead_record *r)
+{
+    lead_disk *d = &w.disk;
+    d->there = 1;
+    if (!d->document.at || r->document_changed)
+        set(&d->document, r->document, r->document_size);
+    if (r->hub && (r->hub_changed || !d->hub.at))
+        set(&d->hub, r->hub, r->hub_size);
+    d->record = *r;
+    for (unsigned i = 0; i < N; i++)
+        if (r->changed[i / 8] >> (i % 8) & 1)
+            d->row[i] = r->member[i];
+    d->cohort[0] = r->cohort[0];
+    d->closings = r->closings;
+    if (r->closings > 2 * N) {
+        violate("more closing vectors than members");
+        d->closings = 2 * N;
+    }
+    for (size_t k = 0; k < d->closings; k++) {
+        d->closing_round[k] = r->closing[k].round;
+        memcpy(d->closing[k], r->closing[k].vector, sizeof d->closing[k]);
+    }
+    if (r->trace && d->traces < 400) {
+        d->trace[d->traces].round = r->trace->round;
+        d->trace[d->traces].leg = r->trace->leg;
+        d->trace[d->traces++].accepted = r->trace->accepted[0];
+    }
+}
+
+static void lead_copy(lead_disk *to, const lead_disk *from)
+{
+    free(to->document.at);
+    free(to->hub.at);
+    *to = *from;
+    to->document = copy(from->document.at, from->document.size);
+    to->hub = from->hub.at ? copy(from->hub.at, from->hub.size) : (blob){NULL, 0};
+}
+
+static void site_write(struct site *site, const fplt__site_record *r)
+{
+    site_disk *d = &site->disk;
+    unsigned changed = r->changed;
+    if (!d->there || !d->document.at || !fplt__same(&d->record.hash, &r->hash))
+        changed |= FPLT__SITE_RUN;
+    if (changed & FPLT__SITE_TURN)
+        set(&d->kept, d->staged.at, d->staged.size);
+    if (changed & FPLT__SITE_KEPT)
+        set(&d->kept, r->kept, 8 * r->kept_count);
+    if (changed & FPLT__SITE_STAGED)
+        set(&d->staged, r->staged, 8 * r->kept_count);
+    if (changed & FPLT__SITE_HELD)
+        set(&d->held, r->held, 8 * r->held_count);
+    if (changed & FPLT__SITE_MESSAGES) {
+        for (unsigned e = 0; e < r->messages; e++)
+            set(&d->message[e], r->message[e].body, r->message[e].size);
+        set(&d->head, r->head, r->head ? r->head_size : 0);
+    }
+    if (changed & FPLT__SITE_ENROLLED) {
+        set(&d->enrolment, r->enrolment.body, r->has_enrolled ? r->enrolment.size : 0);
+        set(&d->begin, r->begin, 8 * r->begin_count);
+    }
+    if (changed & FPLT__SITE_RUN)
+        set(&d->document, r->document, r->document_size);
+    d->record = *r;
+    d->there = 1;
+}
+
+static void site_copy(site_disk *to, const site_disk *from)
+{
+    blob *blobs[] = {&to->document,   &to->head,       &to->kept,      &to->staged, &to->held,
+                     &to->message[0], &to->message[1], &to->enrolment, &to->begin};
+    for (size_t k = 0; k < sizeof blobs / sizeof *blobs; k++)
+        free(blobs[k]->at);
+    *to = *from;
+    for (size_t k = 0; k < sizeof blobs / sizeof *blobs; k++)
+        if (blobs[k]->at)
+            *blobs[k] = copy(blobs[k]->at, blobs[k]->size);
+}
+
+/* --- plans --- */
+
+static const char proposal_text[] = "proposal", plan_text[] = "plan";
+
+static void *zeroed(size_t size)
+{
+    void *at;
+    fplt_error error;
+    if (fplt__alloc_into(&at, 1, size, "a plan", &error))
+        exit(2);
+    return at;
+}
+
+static fplt__agreement *agreement(void)
+{
+    fplt__agreement *a = zeroed(sizeof *a);
+    a->proposal.members = N;
+    a->plan = w.plan;
+    a->records = zeroed(N * sizeof *a->records);
+    a->curvature = (fplt_curvature){1, N};
+    a->rounds = ROUNDS;
+    a->evaluate_every = 2;
+    a->criterion_at_mean = 1;
+    a->private = w.variant->private;
+    if (a->private) {
+        a->cap = 1000;
+        a->tau = zeroed(N * sizeof *a->tau);
+        a->rate = zeroed(N * sizeof *a->rate);
+        for (int i = 0; i < N; i++)
+            a->rate[i] = 1;
+    }
+    return a;
+}
+
+static fplt__lead_plan lead_plan(void)
+{
+    fplt_error error;
+    fplt__lead_plan plan = {.agreement = agreement()};
+    fplt_participation_settings some = {.rule = w.variant->rule, .probability = 0.6};
+    if (fplt_hub_create(&w.plan, NULL, NULL, &plan.hub, &error) ||
+        fplt_hub_enrol_all(plan.hub, NULL, &error) ||
+        fplt_participation_create(&some, N, &plan.participation, &error)) {
+        fprintf(stderr, "simulator: %s\n", error.text);
+        exit(2);
+    }
+    return plan;
+}
+
+/* Noise that is never the same twice, as the system's is. */
+static fplt_status fresh_noise(void *context, double step, double noise_tau, const double *mean,
+                               double *out, size_t count)
+{
+    (void)context;
+    (void)step;
+    (void)noise_tau;
+    for (size_t j = 0; j < count; j++)
+        out[j] = mean[j] + (double)(bits() % 1024) / 65536;
+    return FPLT_OK;
+}
+
+static fplt_node *make_node(uint32_t i)
+{
+    static fplt_noise_source source;
+    fplt_error error;
+    fplt_node *node;
+    source.add = fresh_noise;
+    fplt_node_settings own = {.objective = objective,
+                              .cost = i,
+                              .identity = i,
+                              .training = fplt_training_defaults(),
+                              .curvature = {1 + i, 1 + i}};
+    own.training.epochs = 2;
+    if (w.variant->private) {
+        own.training.solver = fplt_solver_find("noisy");
+        own.training.noise_tau = 0.1;
+        own.noise = &source;
+        own.cap = 1000;
+    }
+    if (fplt_node_create(&w.plan, &own, &node, &error)) {
+        fprintf(stderr, "simulator: %s\n", error.text);
+        exit(2);
+    }
+    return node;
+}
+
+/* --- packets --- */
+
+static packet *new_packet(void)
+{
+    for (int k = 0; k < PACKETS; k++)
+        if (!w.packet[k].used) {
+            w.packet[k] = (packet){.used = 1};
+            return &w.packet[k];
+        }
+    /* full: the oldest is lost with a word to its site */
+    unsigned k = below(PACKETS);
+    free(w.packet[k].body.at);
+    w.packet[k] = (packet){.used = 1};
+    return &w.packet[k];
+}
+
+static void to_site(unsigned i, uint64_t id, unsigned status, const fplt__reply *reply)
+{
+    packet *p = new_packet();
+    p->site = i;
+    p->id = id;
+    p->status = status;
+    size_t size = 0;
+    for (unsigned k = 0; reply && k < reply->parts; k++)
+        size += reply->part[k].size;
+    p->body = copy(NULL, size);
+    size = 0;
+    for (unsigned k = 0; reply && k < reply->parts; k++) {
+        memcpy((char *)p->body.at + size, reply->part[k].bytes, reply->part[k].size);
+        size += reply->part[k].size;
+    }
+    if (reply && reply->has_proof) {
+        p->has_proof = 1;
+        p->proof = reply->proof;
+    }
+}
+
+/* --- what is watched --- */
+
+/* One body for each task, unless a disk was restored; and with privacy a charge for each body. */
+static void watch_update(unsigned i, const fplt__request *request)
+{
+    fplt__frame frame;
+    fplt_error error;
+    if (request->size < FPLT__FRAME_HEAD || fplt__frame_read(request->body, &frame, &error) ||
+        frame.kind != FPLT__TRAIN)
+        return;
+    for (size_t k = 0; k < w.bodies; k++) {
+        if (w.body[k].site != i || !fplt__same(&w.body[k].task, &frame.task))
+            continue;
+        if (fplt__same(&w.body[k].digest, &frame.digest))
+            return;
+        if (!w.restored_any)
+            violate("two bodies for one task");
+    }
+    if (w.bodies < BODIES) {
+        w.body[w.bodies].site = i;
+        w.body[w.bodies].task = frame.task;
+        w.body[w.bodies++].digest = frame.digest;
+    }
+    w.site[i].released++;
+    if (w.variant->private && w.site[i].released > w.site[i].charges)
+        violate("released more than charged");
+}
+
+static int is_ahead(const fplt__report *report, unsigned i)
+{
+    const fplt__member_row *row = &w.disk.row[i];
+    const fplt__lead_record *r = &w.disk.record;
+    const fplt__proof *p = &report->proof;
+    if (!report->has_proof || p->leg < r->leg)
+        return 0;
+    return p->leg > r->leg || p->round > r->round || p->version > row->version;
+}
+
+/* Equal chains mean equal sums, to the bit. */
+static void watch_sums(void)
+{
+    size_t count = fplt_plan_enrol_words(&w.plan) / 2;
+    uint64_t totals[2 * DIMENSION], words[2 * DIMENSION], sum[2 * DIMENSION] = {0};
+    if (!count || count > DIMENSION || !w.lead || !fplt__lead_hub(w.lead) || w.lied)
+        return;
+    fplt__lead_view view = fplt__lead_see(w.lead);
+    if (view.committing || view.state < FPLT__ROUND)
+        return;
+    for (unsigned i = 0; i < N; i++) {
+        fplt__site *site = w.site[i].machine;
+        if (!site || !fplt__site_node(site))
+            return;
+        fplt__site_view own = fplt__site_see(site);
+        const fplt__member_row *row = fplt__lead_member(w.lead, i).row;
+        if (own.leg != view.leg || !fplt__same(&own.chain, &row->chain))
+            return;
+        fplt_node_enrol(fplt__site_node(site), words);
+        for (size_t k = 0; k < count; k++) {
+            unsigned __int128 a = (unsigned __int128)sum[2 * k + 1] << 64 | sum[2 * k];
+            a += (unsigned __int128)words[2 * k + 1] << 64 | words[2 * k];
+            sum[2 * k] = (uint64_t)a;
+            sum[2 * k + 1] = (uint64_t)(a >> 64);
+        }
+    }
+    fplt_hub_totals(fplt__lead_hub(w.lead), totals);
+    if (memcmp(totals, sum, 16 * count) != 0)
+        violate("chains are equal, sums are not");
+}
+
+/* --- the coordinator --- */
+
+static void lead_start(void);
+static void lead_perform(void);
+
+static void lead_crash(void)
+{
+    fplt__lead_destroy(w.lead);
+    w.lead = NULL;
+    for (unsigned i = 0; i < N; i++) /* connections break */
+        to_site(i, w.site[i].id, 0, NULL);
+    if (w.restores && chance(150) && w.old_disk.there) {
+        size_t traces = w.disk.traces;
+        lead_copy(&w.disk, &w.old_disk);
+        (void)traces;
+        w.restored_lead = w.restored_any = 1;
+    }
+}
+
+static void lead_event(fplt__lead_event event)
+{
+    fplt_error error;
+    event.now = w.now;
+    if (!w.lead)
+        return;
+    if (fplt__lead_handle(w.lead, &event, &error)) {
+        violate("the coordinator has no memory");
+        return;
+    }
+    lead_perform();
+}
+
+static void resolve(int step)
+{
+    double down[1] = {1};
+    if (step < 0 && !w.variant->private) {
+        lead_event((fplt__lead_event){
+            .kind = FPLT__LEAD_ASK,
+            .ask = {.step = 0, .down = down, .count = 1, .scalars = 1, .numbers = 1}});
+        return;
+    }
+    fplt__lead_plan plan = lead_plan();
+    lead_event((fplt__lead_event){.kind = FPLT__LEAD_PLAN,
+                                  .document = plan_text,
+                                  .document_size = sizeof plan_text,
+                                  .plan = &plan});
+}
+
+/* Performs what the machine asks for; a commit may meet a crash on either side of the write. */
+static void lead_perform(void)
+{
+    const fplt__lead_action *action;
+    int next = 0, step = 0;
+    fplt__lead_event_kind then = FPLT__LEAD_TIME;
+    while ((action = fplt__lead_action_take(w.lead))) {
+        if (action->kind == FPLT__LEAD_REPLY) {
+            struct ticket *ticket = &w.ticket[action->reply.ticket % 4096];
+            to_site(ticket->site, ticket->id, action->reply.status, &action->reply);
+        } else if (action->kind == FPLT__LEAD_COMMIT) {
+            if (w.faults && chance(15)) {
+                lead_crash();
+                return;
+            }
+            next = 1;
+            then = FPLT__LEAD_FAILED;
+            if (!w.faults || !chance(20)) {
+                if (w.restores && chance(200))
+                    lead_copy(&w.old_disk, &w.disk);
+                lead_write(action->record);
+                then = FPLT__LEAD_COMMITTED;
+                if (w.faults && chance(15)) {
+                    lead_crash();
+                    return;
+                }
+            }
+        } else if (action->kind == FPLT__LEAD_RESOLVE) {
+            next = 2;
+            step = action->step;
+        }
+    }
+    if (next == 1)
+        lead_event((fplt__lead_event){.kind = then});
+    else if (next == 2)
+        resolve(step);
+}
+
+static void lead_start(void)
+{
+    fplt_error error;
+    fplt__lead_settings settings = {.members = N,
+                                    .receipt_key = {7},
+                                    .process = bits(),
+                                    .deadline = 20000,
+                                    .repair = w.repairing};
+    fplt__lead_record fresh = {.state = FPLT__FORMING,
+                               .document = proposal_text,
+                               .document_size = sizeof proposal_text,
+                               .hash = fplt__document_hash(proposal_text, sizeof proposal_text)};
+    fplt__lead_record record = w.disk.record;
+    fplt__closing closing[2 * N];
+    fplt__lead_plan plan = {0};
+    if (fplt__lead_create(&settings, &w.lead, &error))
+        exit(2);
+    if (!w.disk.there) {
+        record = fresh;
+    } else {
+        record.document = w.disk.document.at;
+        record.document_size = w.disk.document.size;
+        record.hub = w.disk.hub.at;
+        record.hub_size = w.disk.hub.size;
+        record.member = w.disk.row;
+        record.cohort = w.disk.cohort;
+        record.closing = closing;
+        for (size_t k = 0; k < w.disk.closings; k++)
+            closing[k] = (fplt__closing){w.disk.closing_round[k], w.disk.closing[k]};
+        record.closings = w.disk.closings;
+    }
+    if (record.state != FPLT__FORMING)
+        plan = lead_plan();
+    if (fplt__lead_open(w.lead, w.now, &record, &plan, &error)) {
+        violate("the coordinator cannot open its own state");
+        return;
+    }
+    lead_perform();
+}
+
+/* --- the agents --- */
+
+static void site_perform(unsigned i);
+
+static void site_event(unsigned i, fplt__site_event event)
+{
+    fplt_error error;
+    event.now = w.now;
+    if (!w.site[i].machine)
+        return;
+    if (fplt__site_handle(w.site[i].machine, &event, &error)) {
+        violate("an agent has no memory");
+        return;
+    }
+    site_perform(i);
+}
+
+static void site_crash(unsigned i)
+{
+    struct site *site = &w.site[i];
+    fplt__site_destroy(site->machine);
+    site->machine = NULL;
+    site->id = 0;
+    if (w.restores && chance(150)) {
+        if (chance(200))
+            site->disk.there = 0; /* a lost disk */
+        else if (site->old_disk.there)
+            site_copy(&site->disk, &site->old_disk);
+        else
+            return;
+        w.restored_site[i] = w.restored_any = 1;
+    }
+}
+
+/* A second message for the same task, or a report of what is not. */
+static void lie(packet *p)
+{
+    fplt__frame frame;
+    fplt_error error;
+    uint64_t words[64];
+    w.lied = 1;
+    if (p->request.kind == FPLT__UPDATE && p->body.size > FPLT__FRAME_HEAD &&
+        !fplt__frame_read(p->body.at, &frame, &error) && frame.kind == FPLT__TRAIN &&
+        frame.count <= 32 &&
+        !fplt__frame_words(&frame, (uint8_t *)p->body.at + FPLT__FRAME_HEAD, words, &error)) {
+        uint8_t *bytes;
+        size_t size;
+        words[0] += UINT64_C(1) << 40;
+        if (!fplt__frame_make(&frame, NULL, NULL, words, &bytes, &size, &error)) {
+            set(&p->body, bytes, size);
+            fplt__free(bytes);
+        }
+    } else if (p->request.kind == FPLT__NEXT) {
+        fplt__report report;
+        char *text;
+        if (fplt__report_read(p->body.at, p->body.size, &report, &error))
+            return;
+        if (below(2)) {
+            report.has_proof = 1; /* forged */
+            report.proof.round += 5;
+        } else {
+            report.chain.byte[0] ^= 1;
+        }
+        if (!fplt__report_text(&report, &text, &error)) {
+            set(&p->body, text, strlen(text));
+            fplt__free(text);
+        }
+    }
+    p->request.body = p->body.at;
+    p->request.size = p->body.size;
+}
+
+static void site_send(unsigned i, const fplt__request *request)
+{
+    static uint64_t ids;
+    packet *p = new_packet();
+    p->to_lead = 1;
+    p->site = i;
+    p->id = w.site[i].id = ++ids;
+    p->request = *request;
+    p->body = copy(request->body, request->size);
+    p->request.body = p->body.at;
+    p->request.identity = i;
+    if (request->kind == FPLT__UPDATE)
+        watch_update(i, request);
+    if (w.liar && i == 0 && w.faults && chance(60))
+        lie(p);
+}
+
+static void site_perform(unsigned i)
+{
+    struct site *site = &w.site[i];
+    const fplt__site_action *action;
+    fplt__site_event then = {.kind = FPLT__SITE_TIME};
+    int next = 0;
+    fplt__site_plan plan = {0};
+    double scalars[1] = {1};
+    uint64_t words[2] = {5, 0};
+    while ((action = fplt__site_action_take(site->machine))) {
+        switch (action->kind) {
+        case FPLT__SITE_SEND: site_send(i, &action->request); break;
+        case FPLT__SITE_COMMIT:
+            if (w.faults && chance(15)) {
+                site_crash(i);
+                return;
+            }
+            next = 1;
+            then.kind = FPLT__SITE_FULL;
+            if (!w.faults || !chance(20)) {
+                if (w.restores && chance(200) && site->disk.there)
+                    site_copy(&site->old_disk, &site->disk);
+                site_write(site, action->record);
+                then.kind = FPLT__SITE_COMMITTED;
+                if (w.faults && chance(15)) {
+                    site_crash(i);
+                    return;
+                }
+            }
+            break;
+        case FPLT__SITE_CHARGE:
+            if (w.faults && chance(10)) {
+                site_crash(i);
+                return;
+            }
+            next = 1;
+            then.kind = FPLT__SITE_FULL;
+            if (!w.faults || !chance(20)) {
+                site->charges++;
+                then.kind = FPLT__SITE_CHARGED;
+                then.charged = site->charges;
+                if (w.faults && chance(10)) {
+                    site_crash(i);
+                    return;
+                }
+            }
+            break;
+        case FPLT__SITE_ASK:
+            next = 1;
+            then.kind = FPLT__SITE_AGREE;
+            then.records = 10;
+            break;
+        case FPLT__SITE_GATHER:
+            next = 1;
+            then.kind = FPLT__SITE_FACTS;
+            then.scalars = scalars;
+            then.scalar_count = 1;
+            then.words = words;
+            then.numbers = 1;
+            break;
+        case FPLT__SITE_BUILD:
+            next = 1;
+            then.kind = FPLT__SITE_BUILT;
+            plan.agreement = agreement();
+            plan.node = make_node(i);
+            then.plan = &plan;
+            break;
+        case FPLT__SITE_RESULT: site->ended = 1; break;
+        case FPLT__SITE_QUIT: site->quit = 1; break;
+        default: break;
+        }
+    }
+    if (site->quit) {
+        site->quit = 0;
+        fplt__site_destroy(site->machine);
+        site->machine = NULL; /* its supervisor starts it again */
+        return;
+    }
+    if (next)
+        site_event(i, then);
+}
+
+static void site_start(unsigned i)
+{
+    struct site *site = &w.site[i];
+    fplt_error error;
+    fplt__site_settings settings = {.random = bits(), .ledger_key = {1}};
+    fplt__site_record record = site->disk.record;
+    site_disk *d = &site->disk;
+    if (fplt__site_create(&settings, &site->machine, &error))
+        exit(2);
+    if (d->there) {
+        record.document = d->document.at;
+        record.head = d->head.at;
+        record.head_size = record.has_staged ? d->head.size : 0;
+        record.kept = d->kept.at;
+        record.staged = d->staged.size ? d->staged.at : NULL;
+        record.held = d->held.size ? d->held.at : NULL;
+        record.kept_count = d->kept.size / 8;
+        record.held_count = d->held.size / 8;
+        for (unsigned e = 0; e < record.messages; e++) {
+            record.message[e].body = d->message[e].at;
+            record.message[e].size = d->message[e].size;
+        }
+        record.enrolment.body = d->enrolment.at;
+        record.enrolment.size = d->enrolment.size;
+        record.begin = d->begin.at;
+    }
+    if (fplt__site_open(site->machine, w.now, d->there ? &record : NULL, site->charges, &error)) {
+        violate("an agent cannot open its own state");
+        return;
+    }
+    site_perform(i);
+}
+
+/* --- steps --- */
+
+static void deliver_to_lead(packet *p)
+{
+    fplt__report report;
+    fplt_error error;
+    if (!w.lead) {
+        to_site(p->site, p->id, 0, NULL);
+        return;
+    }
+    uint64_t ticket = ++w.tickets;
+    w.ticket[ticket % 4096] = (struct ticket){p->id, p->site};
+    p->request.ticket = ticket;
+    p->request.body = p->body.at;
+    p->request.size = p->body.size;
+    int must_halt = p->request.kind == FPLT__NEXT && !w.liar && !w.repairing &&
+                    !fplt__lead_see(w.lead).committing &&
+                    (w.disk.record.state == FPLT__ROUND || w.disk.record.state == FPLT__REPAIR) &&
+                    !fplt__report_read(p->body.at, p->body.size, &report, &error) &&
+                    fplt__same(&report.plan, &w.disk.record.hash) && is_ahead(&report, p->site);
+    unsigned long long tickets = w.tickets;
+    lead_event((fplt__lead_event){.kind = FPLT__LEAD_REQUEST, .request = p->request});
+    (void)tickets;
+    if (must_halt && w.lead) {
+        /* a report of an old session is not looked at: then it was answered, not judged */
+        fplt__lead_view view = fplt__lead_see(w.lead);
+        int answered = 0;
+        for (int k = 0; k < PACKETS; k++)
+            answered |= w.packet[k].used && !w.packet[k].to_lead && w.packet[k].id == p->id &&
+                        w.packet[k].status == 409;
+        if (!answered && view.state != FPLT__HALTED)
+            violate("a proof from the future, and no halt");
+    }
+}
+
+static void deliver_to_site(packet *p)
+{
+    struct site *site = &w.site[p->site];
+    if (!site->machine || site->id != p->id)
+        return;
+    fplt__site_view before = fplt__site_see(site->machine);
+    site->id = 0;
+    site_event(p->site,
+               (fplt__site_event){.kind = p->status ? FPLT__SITE_REPLY : FPLT__SITE_NETWORK,
+                                  .status = p->status,
+                                  .body = p->body.at,
+                                  .size = p->body.size,
+                                  .has_proof = p->has_proof,
+                                  .proof = p->proof});
+    if (!site->machine || w.liar)
+        return;
+    fplt__site_view after = fplt__site_see(site->machine);
+    const fplt__member_row *row = &w.disk.row[p->site];
+    if (after.version > before.version && after.leg == before.leg) {
+        if (!w.restored_lead && w.disk.record.leg == after.leg && row->version < after.version)
+            violate("a verdict that is not on the coordinator's disk");
+        if (w.disk.record.leg == after.leg && row->version == after.version &&
+            !fplt__same(&row->chain, &after.chain))
+            violate("an accepted verdict, and the chains differ");
+    }
+}
+
+static void deliver(packet *p)
+{
+    packet own = *p;
+    if (w.faults && own.to_lead && chance(80)) /* doubled: the copy comes later */
+        p->body = copy(own.body.at, own.body.size);
+    else
+        p->used = 0;
+    int notice = !own.to_lead && !own.status; /* that a connection broke */
+    if (w.faults && !notice && chance(100)) { /* lost: the connection breaks */
+        to_site(own.site, own.id, 0, NULL);
+    } else if (own.to_lead) {
+        deliver_to_lead(&own);
+    } else {
+        deliver_to_site(&own);
+    }
+    free(own.body.at);
+}
+
+/* The clock goes to the next moment that anybody wants. */
+static void tick(void)
+{
+    uint64_t wake = w.lead ? fplt__lead_wake(w.lead) : UINT64_MAX;
+    for (unsigned i = 0; i < N; i++) {
+        uint64_t own = w.site[i].machine ? fplt__site_wake(w.site[i].machine) : UINT64_MAX;
+        wake = own < wake ? own : wake;
+    }
+    w.now = wake == UINT64_MAX || wake < w.now ? w.now + 1000 : wake;
+    lead_event((fplt__lead_event){.kind = FPLT__LEAD_TIME});
+    for (unsigned i = 0; i < N; i++)
+        if (w.site[i].machine && fplt__site_wake(w.site[i].machine) <= w.now)
+            site_event(i, (fplt__site_event){.kind = FPLT__SITE_TIME});
+}
+
+static void operate(void)
+{
+    fplt__lead_state state = w.lead ? fplt__lead_see(w.lead).state : FPLT__FORMING;
+    if (!w.restored_any && !w.lied && w.disk.there &&
+        (w.disk.record.state == FPLT__REPAIR || w.disk.record.state == FPLT__HALTED))
+        violate("repair, and no disk was lost");
+    if (state == FPLT__HALTED && w.disk.record.state == FPLT__HALTED && chance(100)) {
+        w.repairing = 1;
+        lead_crash();
+    }
+    if (w.repairing && w.disk.record.state == FPLT__ROUND)
+        w.repairing = 0;
+}
+
+static void step(void)
+{
+    int waiting[PACKETS], count = 0;
+    w.now += below(50);
+    if (!w.lead && chance(500))
+        lead_start();
+    for (unsigned i = 0; i < N; i++)
+        if (!w.site[i].machine && chance(300))
+            site_start(i);
+    if (w.faults && w.lead && chance(2))
+        lead_crash();
+    if (w.faults && chance(5)) {
+        unsigned i = below(N);
+        if (w.site[i].machine)
+            site_crash(i);
+    }
+    for (int k = 0; k < PACKETS; k++)
+        if (w.packet[k].used)
+            waiting[count++] = k;
+    if (count && !chance(20))
+        deliver(&w.packet[waiting[below((unsigned)count)]]);
+    else
+        tick();
+    operate();
+    watch_sums();
+}
+
+/* --- the end --- */
+
+/* The same rounds with the same members, by hub and nodes in one place. */
+static void replay(void)
+{
+    fplt_error error;
+    fplt_hub *hub;
+    fplt_node *node[N];
+    double down[8 * DIMENSION], model[DIMENSION], expected[DIMENSION];
+    uint64_t words[64];
+    if (fplt_hub_create(&w.plan, NULL, NULL, &hub, &error) || fplt_hub_enrol_all(hub, NULL, &error))
+        exit(2);
+    for (uint32_t i = 0; i < N; i++)
+        node[i] = make_node(i);
+    for (size_t k = 0; k < w.disk.traces; k++) {
+        fplt_round round;
+        uint32_t count = 0, position = 0;
+        for (uint32_t i = 0; i < N; i++)
+            count += w.disk.trace[k].accepted >> i & 1;
+        if (w.disk.trace[k].round != k)
+            violate("rounds are missing in the trace");
+        if (!count)
+            continue;
+        fplt_hub_plan(hub, k, count, &round);
+        for (unsigned e = 0; e < w.shape.exchanges; e++) {
+            fplt_hub_broadcast(hub, &round, e, down);
+            position = 0;
+            for (uint32_t i = 0; i < N; i++) {
+                if (!(w.disk.trace[k].accepted >> i & 1))
+                    continue;
+                round.position = position++;
+                if (fplt_node_train(node[i], &round, e, down, words, &error) ||
+                    fplt_hub_receive(hub, e, words))
+                    violate("the replay fails");
+            }
+            fplt_hub_absorb(hub, &round, e);
+        }
+        if (w.shape.finish_down)
+            fplt_hub_broadcast(hub, &round, w.shape.exchanges, down);
+        position = 0;
+        for (uint32_t i = 0; i < N; i++) {
+            if (!(w.disk.trace[k].accepted >> i & 1))
+                continue;
+            round.position = position++;
+            if (w.shape.finish_down)
+                fplt_node_finish(node[i], &round, down);
+            fplt_node_accept(node[i]);
+        }
+    }
+    fplt_hub_model(hub, expected);
+    fplt_hub_model(fplt__lead_hub(w.lead), model);
+    if (memcmp(model, expected, sizeof model) != 0)
+        violate("the model is not that of the trace");
+    fplt_hub_destroy(hub);
+    for (uint32_t i = 0; i < N; i++)
+        fplt_node_destroy(node[i]);
+}
+
+static int is_over(void)
+{
+    if (!w.lead || fplt__lead_see(w.lead).state < FPLT__DONE)
+        return 0;
+    for (unsigned i = 0; i < N; i++)
+        if (!w.site[i].ended)
+            return 0;
+    return 1;
+}
+
+static void clear_world(void)
+{
+    fplt__lead_destroy(w.lead);
+    for (int k = 0; k < PACKETS; k++)
+        if (w.packet[k].used)
+            free(w.packet[k].body.at);
+    lead_disk *leads[] = {&w.disk, &w.old_disk};
+    for (int k = 0; k < 2; k++) {
+        free(leads[k]->document.at);
+        free(leads[k]->hub.at);
+    }
+    for (unsigned i = 0; i < N; i++) {
+        static const site_disk empty;
+        fplt__site_destroy(w.site[i].machine);
+        site_copy(&w.site[i].disk, &empty);
+        site_copy(&w.site[i].old_disk, &empty);
+    }
+    memset(&w, 0, sizeof w);
+}
+
+static void make_plan(void)
+{
+    fplt_error error;
+    w.plan = (fplt_plan){.algorithm = fplt_algorithm_find(w.variant->algorithm),
+                         .agents = N,
+                         .dimension = DIMENSION,
+                         .seed = 5};
+    fplt_facts facts = {
+        .curvature = {1, N}, .agents = N, .cohort = N, .epochs = 2, .dimension = DIMENSION};
+    fplt_algorithm_defaults(w.plan.algorithm, w.plan.parameter);
+    if (fplt_algorithm_resolve(w.plan.algorithm, &facts, w.plan.parameter, &error)) {
+        fprintf(stderr, "simulator: %s\n", error.text);
+        exit(2);
+    }
+    if (w.plan.algorithm->common_step)
+        w.plan.step = w.plan.algorithm->step(&facts, w.plan.parameter) / 2;
+    w.shape = fplt_algorithm_shape(w.plan.algorithm, w.plan.parameter, DIMENSION);
+}
+
+static unsigned long long total_steps, finished, repaired, restored;
+
+/* One schedule; NULL, or what was violated. Where `restores`, disks are lost or old. */
+static const char *schedule(uint64_t seed, int restores)
+{
+    seed_state = seed;
+    w.variant = &variants[below(VARIANTS)];
+    unsigned kind = below(8);
+    kind = restores ? 5 : kind;
+    w.restores = kind >= 4 && kind < 7;
+    w.liar = kind == 7;
+    w.faults = 1;
+    w.now = 1000;
+    make_plan();
+    int undisturbed = kind == 0;
+    if (undisturbed)
+        w.faults = 0;
+    while (!w.violated && !is_over() && w.steps < STEPS) {
+        if (w.steps++ == QUIET)
+            w.faults = w.restores = 0;
+        step();
+    }
+    if (!w.violated && !is_over() && !w.liar)
+        violate("it does not come to an end");
+    if (!w.violated && is_over()) {
+        finished++;
+        if (!w.variant->private && !w.restored_any && !w.lied &&
+            fplt__lead_see(w.lead).state == FPLT__DONE)
+            replay();
+    }
+    repaired += w.disk.record.leg > 0;
+    restored += (unsigned)w.restored_any;
+    total_steps += w.steps;
+    const char *violated = w.violated;
+    if (violated && !fplt__planted)
+        fprintf(stderr, "variant %s %s%s, kind %u, step %u, state %s\n", w.variant->algorithm,
+                w.variant->rule, w.variant->private ? " private" : "", kind, w.steps,
+                w.lead ? fplt__lead_state_name(fplt__lead_see(w.lead).state) : "down");
+    clear_world();
+    return violated;
+}
+
+static const char *const fault_names[FPLT__FAULTS] = {
+    [FPLT__NO_PROOF] = "no proof",
+    [FPLT__NO_SESSION] = "no session",
+    [FPLT__BY_ROUND] = "verdict by round alone",
+    [FPLT__NO_CLOSING] = "closing dropped",
+    [FPLT__RECOMPUTE] = "recompute instead of resend",
+    [FPLT__EARLY_VERDICT] = "verdict before commit",
+    [FPLT__NO_CHARGE] = "message without charge"};
+
+/* Which faults show only where a disk is put back: looked for among such schedules. */
+static const int needs_old_disks[FPLT__FAULTS] = {[FPLT__NO_PROOF] = 1, [FPLT__BY_ROUND] = 1};
+
+int main(int count, char **arguments)
+{
+    unsigned long schedules = count > 1 ? strtoul(arguments[1], NULL, 10) : 2000;
+    uint64_t first = count > 2 ? strtoull(arguments[2], NULL, 10) : 1;
+    fplt_error error;
+    fplt_objective_callbacks costs = {.dimension = DIMENSION,
+                                      .agents = N,
+                                      .value = value,
+                                      .gradient = gradient,
+                                      .curvature = curvature};
+    if (fplt_objective_create_callback(&costs, &objective, &error)) {
+        fprintf(stderr, "simulator: %s\n", error.text);
+        return 2;
+    }
+    int failed = 0;
+    printf("1..%d\n", count > 2 ? 1 : FPLT__FAULTS);
+    for (unsigned long k = 0; k < schedules && !failed; k++) {
+        const char *violated = schedule(first + k, 0);
+        if (violated) {
+            printf("# seed %llu: %s\n", (unsigned long long)(first + k), violated);
+            failed = 1;
+        }
+    }
+    printf("%s 1 - the invariants hold in %lu schedules\n", failed ? "not ok" : "ok", schedules);
+    printf("# %llu steps, %llu runs finished, %llu repaired, %llu with old disks\n", total_steps,
+           finished, repaired, restored);
+    for (fplt__planted = 1; count <= 2 && fplt__planted < FPLT__FAULTS; fplt__planted++) {
+        const char *violated = NULL;
+        unsigned long k = 0;
+        while (k < 3000 && !violated)
+            violated = schedule(++k, needs_old_disks[fplt__planted]);
+        printf("%s %d - planted: %s\n# %s, seed %lu\n", violated ? "ok" : "not ok",
+               fplt__planted + 1, fault_names[fplt__planted], violated ? violated : "not found", k);
+        failed |= !violated;
+    }
+    fplt_objective_destroy(objective);
+    return failed;
+}
