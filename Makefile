@@ -61,7 +61,7 @@ fuzz: setup-tests
 simulate: setup all
 	@$(BUILD)/tests/simulator/simulator $(SCHEDULES)
 
-fuzz: setup
+
 	@tools/fuzz $(FUZZ_SECONDS)
 
 mutate: setup-tests

@@ -61,6 +61,7 @@ struct agent {
     double charged;
     fplt__material *material;
     fplt__digest material_of; /* the proposal that it was read for */
+    char *plan;               /* owned: the plan at hand */
     int over;
     fplt_status failure;
     fplt_error error;
@@ -242,7 +243,8 @@ static void gather(struct agent *agent, const fplt__site_action *action)
     double scalars[FPLT__BEND_SCALARS];
     fplt_error error = {FPLT_OK, ""};
     fplt_status status = FPLT_OK;
-    fplt__site_event event = {.kind = FPLT__SITE_FACTS, .scalars = scalars};
+    static const uint64_t no_words[2] = {0, 0};
+    fplt__site_event event = {.kind = FPLT__SITE_FACTS, .scalars = scalars, .words = no_words};
     if (!agent->material) {
         status = fplt_error_set(&error, FPLT_FAILED, "the data are not read yet");
     } else if (action->step == FPLT__FACTS_FORM) {
@@ -307,6 +309,8 @@ static void build(struct agent *agent, const fplt__site_action *action)
         answer_refusal(agent, error.text);
         return;
     }
+    fplt__free(agent->plan);
+    agent->plan = fplt__strndup(action->document, action->document_size);
     fplt__site_event event = {.kind = FPLT__SITE_BUILT, .plan = &plan};
     handle(agent, &event);
 }
@@ -369,8 +373,7 @@ static fplt_status write_model(struct agent *agent, const fplt__site_action *act
     char path[4200];
     fplt_model *model = NULL;
     fplt__agreement agreement;
-    fplt_status status =
-        fplt__agreement_read(action->document, action->document_size, &agreement, error);
+    fplt_status status = fplt__agreement_read(agent->plan, strlen(agent->plan), &agreement, error);
     if (status)
         return status;
     snprintf(path, sizeof path, *out == '/' ? "%s%s" : "%s/%s", *out == '/' ? "" : agent->folder,
@@ -388,13 +391,14 @@ static fplt_status write_model(struct agent *agent, const fplt__site_action *act
 static void conclude(struct agent *agent, const fplt__site_action *action)
 {
     fplt_error error = {FPLT_OK, ""};
-    if (action->model && action->document && write_model(agent, action, &error))
+    if (action->model && agent->plan && write_model(agent, action, &error))
         tell(agent, "disk", "the model was not written: %s", error.text);
     agent->outcome.finished = 1;
     agent->outcome.rounds = fplt__site_see(agent->site).round;
-    snprintf(agent->outcome.outcome, sizeof agent->outcome.outcome, "%s", action->word);
-    snprintf(agent->outcome.sentence, sizeof agent->outcome.sentence, "%s", action->sentence);
-    tell(agent, "done", "%s: %s", action->word, action->sentence);
+    snprintf(agent->outcome.outcome, sizeof agent->outcome.outcome, "done");
+    snprintf(agent->outcome.sentence, sizeof agent->outcome.sentence, "the run is over");
+    tell(agent, "done", "the run is over%s%s", *agent->outcome.model ? "; model in " : "",
+         agent->outcome.model);
 }
 
 static void perform(struct agent *agent, const fplt__site_action *action)
@@ -576,6 +580,7 @@ static void close_all(struct agent *agent)
     if (agent->key)
         sodium_memzero(agent->key, strlen(agent->key));
     fplt__free(agent->key);
+    fplt__free(agent->plan);
     fplt__free(agent->certificate);
     fplt__free(agent);
 }

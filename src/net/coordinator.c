@@ -91,12 +91,12 @@ static void save(fplt__coordinator *c, const fplt__lead_record *record)
     double before = fplt__now();
     fplt_error error = {FPLT_OK, ""};
     fplt_status status = fplt__lead_store_save(c->store, c->run, record, &error);
-    fplt__lead_event event = {.kind = status ? FPLT__LEAD_FAILED : FPLT__LEAD_COMMITTED};
+    c->next = (fplt__lead_event){.kind = status ? FPLT__LEAD_FAILED : FPLT__LEAD_COMMITTED};
+    c->has_next = 1;
     c->commit_seconds = fplt__now() - before;
     c->commits++;
     if (status)
         fplt__coordinator_say(c, -1, "disk", "%s; trying again", error.text);
-    fplt__coordinator_handle(c, &event);
 }
 
 static void measured(fplt__coordinator *c, const fplt__lead_action *action)
@@ -198,21 +198,35 @@ static void perform(fplt__coordinator *c, const fplt__lead_action *action)
     case FPLT__LEAD_REPLY: fplt__coordinator_reply(c, &action->reply); break;
     case FPLT__LEAD_COMMIT: save(c, action->record); break;
     case FPLT__LEAD_FACTS: fplt__coordinator_remember(c, action); break;
-    case FPLT__LEAD_RESOLVE: fplt__coordinator_resolve(c, action->step); break;
+    case FPLT__LEAD_RESOLVE:
+        c->step = action->step;
+        c->resolves = 1;
+        break;
     case FPLT__LEAD_MEASURED: measured(c, action); break;
     case FPLT__LEAD_SAY: note(c, action); break;
     case FPLT__LEAD_FINISHED: finish(c); break;
     }
 }
 
+/* What an action answers with is told when all actions before it are done. */
 static void act(fplt__coordinator *c)
 {
     const fplt__lead_action *action;
-    if (c->acting) /* an action whose answer is an event: the loop that performs it goes on */
+    if (c->acting)
         return;
     c->acting = 1;
-    while ((action = fplt__lead_action_take(c->lead)))
-        perform(c, action);
+    do {
+        while ((action = fplt__lead_action_take(c->lead)))
+            perform(c, action);
+        int resolves = c->resolves, has_next = c->has_next;
+        c->resolves = c->has_next = 0;
+        if (resolves)
+            fplt__coordinator_resolve(c, c->step);
+        if (has_next)
+            fplt__coordinator_handle(c, &c->next);
+        if (!resolves && !has_next)
+            break;
+    } while (!c->failure);
     c->acting = 0;
 }
 

@@ -47,6 +47,8 @@ typedef struct fplt__coordinator {
     uint64_t requests, refusals, commits;
     double commit_seconds, started;
     int acting, finished;
+    int has_next, resolves, step; /* answers that are due to the machine */
+    fplt__lead_event next;
     double finished_at;
     fplt_status failure; /* of the loop */
     fplt_error error;

@@ -213,8 +213,9 @@ void fplt__coordinator_reply(fplt__coordinator *c, const fplt__reply *reply)
         fplt__hex(&reply->etag, sizeof reply->etag, text);
         fplt__exchange_add_header(exchange, "ETag", text);
     }
-    if (route && route->kind == FPLT__MODEL && reply->status == 200)
-        c->fetched[reply->identity] = 1;
+    if (route && c->finished && (route->kind == FPLT__NEXT || route->kind == FPLT__MODEL) &&
+        reply->status == 200)
+        c->fetched[reply->identity] = 1; /* the end, with the last model */
     fplt__exchange_set_data(exchange, NULL);
     fplt__exchange_answer(exchange, reply->status,
                           reply->json ? "application/json" : "application/octet-stream", pieces,

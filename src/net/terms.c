@@ -88,7 +88,7 @@ fplt_status fplt__terms_settings(const fplt__proposal *proposal, int reading, fp
     if (status)
         return status;
     if ((status =
-             fplt_job_declare(settings, TERMS | (reading ? FPLT_JOB_READ : 0), algorithm, error)) ||
+             fplt_job_declare(settings, TERMS | (reading ? FPLT_JOB_DATA : 0), algorithm, error)) ||
         (status = fplt_settings_add(settings, "privacy", fplt_promise_table, error)) ||
         (status = set_pairs(settings, "train", "", proposal->setting, proposal->settings, error)) ||
         (status = set_pairs(settings, "privacy", "privacy.", proposal->privacy, proposal->privacies,
@@ -655,7 +655,8 @@ fplt_status fplt__terms_model(const fplt__agreement *agreement, const double *x,
         status = class_names(&form, &names, error);
     if (!status) {
         fplt_objective_settings cost = fplt_job_cost(terms.settings, form.task);
-        fplt_transform transform = {form.features, agreement->shift, agreement->scale,
+        fplt_transform transform = {form.features, agreement->shifts ? agreement->shift : NULL,
+                                    agreement->shifts ? agreement->scale : NULL,
                                     fplt_settings_real(terms.settings, "radius")};
         fplt_model_info info = {.task = form.task,
                                 .loss = cost.loss,
