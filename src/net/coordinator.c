@@ -19,7 +19,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 
-enum { SPARE_CONNECTIONS = 64, LAST_SECONDS = 60 };
+enum { SPARE_CONNECTIONS = 64, LAST_SECONDS = 30 };
 
 const fplt_setting fplt_federation_lead_table[] = {
     {"federation", FPLT_TEXT, FPLT_REQUIRED, NULL, 0, 0, NULL, "its name, as `pki init` had it", 0,
@@ -481,10 +481,12 @@ static void tend_door(fplt__coordinator *c)
 
 static int all_served(const fplt__coordinator *c)
 {
+    int waits = fplt__now() - c->finished_at < LAST_SECONDS;
     for (uint32_t i = 0; i < c->members; i++)
-        if (!c->fetched[i] && !c->revoked[i])
-            return fplt__now() - c->finished_at > LAST_SECONDS;
-    return 1;
+        if (waits && !c->fetched[i] && !c->revoked[i])
+            return 0;
+    /* an answer that is on its way has not arrived: who has the model hangs up */
+    return !waits || fplt__server_connections(c->server) == 0;
 }
 
 static int is_over(fplt__coordinator *c)
