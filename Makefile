@@ -5,21 +5,29 @@
 #   make check      set up, build, pass all tests
 #   make sanitize   the tests under ASan+UBSan and under TSan, and valgrind
 #   make bench      what the program's speed is, as ratios
-#   make simulate a million schedules of the federation's protocol (SCHEDULES=1000000)
+#   make simulate   a million schedules of the federation's protocol (SCHEDULES=1000000)
 #   make fuzz       ten minutes for each parser (FUZZ_SECONDS=600)
 #   make mutate     plants 200 one-line bugs and lists those that no test notices (MUTATE_SEED=1)
 #   make install    library, headers, fedplt.pc, program, man pages, completion (PREFIX, DESTDIR)
+#   make dist       fedplt-VERSION.tar.gz of what is committed; its `make check` passes too
+#
+# Warnings are errors in these builds (WERROR=false turns that off), and not where meson is called by
+# hand, as packagers do.
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 SCHEDULES ?= 1000000
 MUTATE_SEED ?= 1
+WERROR ?= true
 BUILD = build
+VERSION = $(shell sed -n "s/^  version: '\(.*\)',$$/\1/p" meson.build)
 # On a terminal ninja shows its progress, elsewhere only what goes wrong.
 NINJA = tools/ninja
+SANITIZED = -Db_lundef=false --buildtype=debugoptimized -Dwerror=$(WERROR) -Dbench=false \
+            -Dexamples=false
 
-.PHONY: all setup setup-tests demo check sanitize bench fuzz mutate install format clean
-.PHONY: all setup demo check sanitize bench fuzz simulate mutate install format clean
+.NOTPARALLEL: # each step uses all cores by itself
+.PHONY: all setup setup-tests demo check sanitize bench fuzz simulate mutate install dist format clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD)
@@ -31,44 +39,53 @@ setup-tests:
 	@tools/setup tests
 
 $(BUILD)/build.ninja:
-	@meson setup $(BUILD) --buildtype=release --prefix=$(PREFIX) >/dev/null
+	@meson setup $(BUILD) --buildtype=release -Dwerror=$(WERROR) -Dtests=false -Dbench=false \
+	    -Dexamples=false >/dev/null
+
+# The same folder with tests, benchmarks and examples from then on: nothing is built twice.
+$(BUILD)/with-tests: | setup-tests $(BUILD)/build.ninja
+	@meson configure $(BUILD) -Dtests=true -Dbench=true -Dexamples=true
+	@touch $@
 
 build-asan/build.ninja:
-	@CC=clang meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false \
-	    --buildtype=debugoptimized >/dev/null
+	@CC=clang meson setup build-asan -Db_sanitize=address,undefined $(SANITIZED) >/dev/null
 
 build-tsan/build.ninja:
-	@CC=clang meson setup build-tsan -Db_sanitize=thread -Db_lundef=false \
-	    --buildtype=debugoptimized >/dev/null
+	@CC=clang meson setup build-tsan -Db_sanitize=thread $(SANITIZED) >/dev/null
 
 demo: setup all
 	@tools/demo $(BUILD)/fedplt
 
-check: setup-tests all build-asan/build.ninja
+check: setup-tests $(BUILD)/with-tests all build-asan/build.ninja
 	@$(NINJA) build-asan
 	@tests/run $(BUILD) build-asan
 
-sanitize: setup-tests build-asan/build.ninja build-tsan/build.ninja all
+sanitize: setup-tests $(BUILD)/with-tests build-asan/build.ninja build-tsan/build.ninja all
 	@$(NINJA) build-asan
 	@$(NINJA) build-tsan
 	@tests/run --suite unit build-asan build-tsan
 	@tests/run --suite unit --valgrind $(BUILD)
 
-bench: setup-tests all
+bench: setup-tests $(BUILD)/with-tests all
 	@tools/bench $(BUILD)
 
-fuzz: setup-tests
-simulate: setup all
+simulate: setup-tests $(BUILD)/with-tests all
 	@$(BUILD)/tests/simulator/simulator $(SCHEDULES)
 
-
+fuzz: setup-tests
 	@tools/fuzz $(FUZZ_SECONDS)
 
 mutate: setup-tests
 	@tools/mutate --seed $(MUTATE_SEED) src/promise src/privacy src/engine src/base/sum.c
 
 install: all
+	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
+	@$(NINJA) $(BUILD)
 	@meson install -C $(BUILD) --no-rebuild
+
+dist:
+	@git archive --prefix=fedplt-$(VERSION)/ -o fedplt-$(VERSION).tar.gz HEAD
+	@echo fedplt-$(VERSION).tar.gz
 
 format:
 	@git ls-files '*.c' '*.h' '*.inc' | xargs clang-format -i

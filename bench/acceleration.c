@@ -1,6 +1,7 @@
 /* Rounds of plain and accelerated Fed-PLT, with a step common to all agents and with each agent's own.
  *
  *     build/bench/acceleration [tolerance]
+ *     build/bench/acceleration cost          what every method costs, and what the rule takes
  *
  * From the root of the source tree; data sets that are not there are passed over. rho is auto. */
 #include <math.h>
@@ -96,8 +97,167 @@ static void report(const fplt_objective *objective, const fplt_auto *choice, con
     fplt_engine_destroy(engine);
 }
 
+/* What each method costs until the gradient is 1e-6 of what it was, in the paper's time an agent at
+ * t_G = 1, beside the one that the rule takes. */
+struct priced {
+    const char *generator, *loss, *regulariser;
+    size_t features, rows;
+    uint32_t agents;
+    double eps;
+    int intercept;
+};
+
+static const struct priced more[] = {
+    {"planted", "logistic", "ridge", 10, 100, 10, 0.1, 1},
+    {"planted", "logistic", "ridge", 10, 100, 10, 0.001, 1},
+    {"planted", "logistic", "ridge", 30, 100, 20, 0.01, 1},
+    {"planted", "logistic", "ridge", 100, 200, 10, 0.01, 1},
+    {"planted", "logistic", "ridge", 300, 200, 10, 0.01, 1},
+    {"planted", "logistic", "nonconvex", 20, 100, 10, 0.01, 0},
+    {"planted", "least-squares", "ridge", 10, 100, 10, 0.01, 1},
+    {"planted", "least-squares", "ridge", 100, 200, 10, 0.01, 1},
+    {"planted", "least-squares", "ridge", 300, 200, 10, 0.001, 0},
+    {"planted", "huber", "ridge", 20, 100, 10, 0.01, 1},
+    {"planted", "huber", "ridge", 150, 200, 10, 0.01, 1},
+    {"planted", "squared-hinge", "ridge", 20, 100, 10, 0.01, 1},
+    {"planted", "squared-hinge", "ridge", 150, 200, 10, 0.01, 1},
+};
+
+static const char *const rivals[] = {"fed-plt", "fed-plt-anderson", "fed-lbfgs", "fed-newton"};
+static const double talks[] = {1, 10, 100};
+enum { RIVALS = sizeof rivals / sizeof *rivals, TALKS = sizeof talks / sizeof *talks };
+
+/* Rounds and gradients an agent; rounds 0 where it does not arrive. */
+static void run_rival(const fplt_objective *objective, const char *name, double talk,
+                      double *rounds, double *gradients)
+{
+    fplt_error error;
+    fplt_auto choice;
+    fplt_engine *engine;
+    fplt_result result;
+    fplt_run_settings run = fplt_run_defaults();
+    run.algorithm = fplt_algorithm_find(name);
+    run.training.epochs = 0;
+    run.communication_time = talk;
+    run.tolerance = 1e-12;
+    run.relative = 1;
+    run.rounds = 3000;
+    must(fplt_auto_resolve(objective, &run, &choice, &error), &error);
+    fplt_auto_apply(&choice, &run);
+    must(fplt_engine_create(objective, &run, &engine, &error), &error);
+    must(fplt_engine_run(engine, NULL, NULL, &result, &error), &error);
+    *rounds = result.outcome == FPLT_CONVERGED ? (double)result.counters.rounds : 0;
+    *gradients = result.counters.gradients / fplt_objective_agents(objective);
+    fplt_engine_destroy(engine);
+    fplt_auto_clear(&choice);
+}
+
+/* One line; adds the rule's cost over the best to `worst` and `total`, one a price. */
+static void price(const char *what, const fplt_objective *objective, int hessians, double *worst,
+                  double *total)
+{
+    printf("%-34s %4zu", what, fplt_objective_dimension(objective));
+    for (int t = 0; t < TALKS; t++) {
+        double best = HUGE_VAL, own = HUGE_VAL;
+        char reason[400];
+        fplt_occasion occasion = {.dimension = fplt_objective_dimension(objective),
+                                  .hessians = hessians,
+                                  .gradient_time = 1,
+                                  .communication_time = talks[t]};
+        const fplt_algorithm *taken = fplt_method_choose(&occasion, reason, sizeof reason);
+        printf(" |");
+        for (int r = 0; r < RIVALS; r++) {
+            double rounds, gradients, cost = HUGE_VAL;
+            run_rival(objective, rivals[r], talks[t], &rounds, &gradients);
+            if (rounds > 0)
+                cost = gradients + rounds * talks[t];
+            best = fmin(best, cost);
+            int mine = strcmp(taken->name, rivals[r]) == 0;
+            own = mine ? cost : own;
+            if (isinf(cost))
+                printf("     - ");
+            else
+                printf(" %5.0f%c", cost, mine ? '*' : ' ');
+        }
+        worst[t] = fmax(worst[t], own / best);
+        total[t] += log(own / best);
+        fflush(stdout);
+    }
+    printf("\n");
+}
+
+static fplt_objective *generated(const struct priced *priced, char *what, size_t size)
+{
+    fplt_error error;
+    fplt_dataset *dataset;
+    fplt_objective *objective;
+    fplt_generate_settings data = fplt_generate_defaults();
+    fplt_objective_settings cost = fplt_objective_defaults();
+    int regression =
+        strcmp(priced->loss, "least-squares") == 0 || strcmp(priced->loss, "huber") == 0;
+    data.name = priced->generator;
+    data.task = regression ? FPLT_TASK_REGRESSION : FPLT_TASK_BINARY;
+    data.features = priced->features;
+    data.rows = priced->rows;
+    data.agents = priced->agents;
+    data.noise = 0.5;
+    cost.loss = priced->loss;
+    cost.regulariser = priced->regulariser;
+    cost.weight = priced->eps;
+    cost.intercept = priced->intercept;
+    snprintf(what, size, "%s, %s, %g", priced->loss, priced->regulariser, priced->eps);
+    must(fplt_dataset_generate(&data, &dataset, &error), &error);
+    must(fplt_objective_create(&cost, dataset, &objective, &error), &error);
+    fplt_dataset_destroy(dataset);
+    return objective;
+}
+
+static void price_all(void)
+{
+    double worst[TALKS] = {0}, total[TALKS] = {0};
+    char what[100];
+    int count = 0;
+    printf(
+        "cost an agent, t_G = 1, at t_C = 1 | 10 | 100, of fed-plt, fed-plt-anderson, fed-lbfgs, "
+        "fed-newton; * the rule's\n%-34s    n\n",
+        "");
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        const struct problem *problem = &problems[i];
+        fplt_error error;
+        if (problem->path && access(problem->path, R_OK) != 0)
+            continue;
+        fplt_dataset *dataset = data_of(problem);
+        fplt_objective *objective;
+        fplt_objective_settings cost = fplt_objective_defaults();
+        cost.weight = problem->eps;
+        if (fplt_dataset_task(dataset) == FPLT_TASK_REGRESSION)
+            cost.loss = "least-squares";
+        must(fplt_objective_create(&cost, dataset, &objective, &error), &error);
+        snprintf(what, sizeof what, "%s %g, %g", problem->name, problem->spread, problem->eps);
+        price(what, objective, 1, worst, total);
+        count++;
+        fplt_objective_destroy(objective);
+        fplt_dataset_destroy(dataset);
+    }
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        fplt_objective *objective = generated(&more[i], what, sizeof what);
+        price(what, objective, strcmp(more[i].regulariser, "nonconvex") != 0, worst, total);
+        count++;
+        fplt_objective_destroy(objective);
+    }
+    for (int t = 0; t < TALKS; t++)
+        printf(
+            "t_C = %-4g the rule costs %.2f times the best in the geometric mean over %d problems, "
+            "%.2f at worst\n",
+            talks[t], exp(total[t] / count), count, worst[t]);
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "cost") == 0) {
+        price_all();
+        return 0;
+    }
     double tolerance = argc > 1 ? atof(argv[1]) : 1e-16;
     printf("rounds to %g           plain            accelerated (memory)\n", tolerance);
     printf("%-24s  common     own  common     own    (5)    (20)\n", "");

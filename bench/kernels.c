@@ -175,7 +175,7 @@ static void in_cache(size_t rows, size_t columns, const char *const *names, size
     struct bench b;
     prepare(&b, rows, columns, 1, names, kernels);
     size_t calls = 2 + 4000000 / (rows * (columns + 20));
-    double times[6][REPEATS], typical[6];
+    double times[6][REPEATS], typical[6] = {0};
     for (size_t t = 0; t < REPEATS; t++)
         for (size_t c = 0; c < kernels + 2; c++)
             times[c][t] = measure(&b, c, calls);

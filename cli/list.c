@@ -156,7 +156,7 @@ static const char *solvers_of(const fplt_algorithm *algorithm)
     unsigned allows = algorithm->allows;
     if (allows & FPLT_ALLOWS_MINIMISER)
         return "any";
-    if (allows & FPLT_NEEDS_CERTAINTY)
+    if (allows & FPLT_TRAINS_NOTHING)
         return "none";
     return allows & FPLT_ALLOWS_ACCELERATED ? "(S)GD, accelerated" : "(S)GD";
 }

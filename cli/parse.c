@@ -108,8 +108,8 @@ const char *cli_peek(const cli_call *cli, const char *name)
             continue;
         if (word[2 + length] == '=')
             return word + 3 + length;
-        if (!word[2 + length] && at + 1 < cli->count)
-            return cli->words[at + 1];
+        if (!word[2 + length]) /* a switch may stand alone */
+            return at + 1 < cli->count && !is_flag(cli->words[at + 1]) ? cli->words[at + 1] : "yes";
     }
     return cli->config ? fplt_config_find(cli->config, name, NULL) : NULL;
 }

@@ -20,6 +20,8 @@ static const fplt_setting output_table[] = {
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document instead of the summary", 0,
      0},
     {"quiet", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print nothing", 0, 0},
+    {"strict", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "exit with status 1 where the rounds ran out before the tolerance was met", 0, 0},
     FPLT_SETTINGS_END,
 };
 
@@ -184,7 +186,7 @@ static fplt_status draw_history(cli_call *cli, struct training *training, fplt_e
 {
     static const char *const kinds[] = {"svg", "png"};
     const fplt_run_settings *run = &training->view->run;
-    double target = run->tolerance * (run->relative ? training->result.start.criterion : 1);
+    double target = training->result.target;
     const char *label =
         fplt_prox_is_zero(training->view->prox) ? NULL : "squared norm of the proximal gradient";
     if (!fplt_settings_switch(cli->settings, "pictures"))
@@ -346,6 +348,13 @@ static fplt_status conclude(cli_call *cli, struct training *training, fplt_error
     if ((status = write_all(cli, training, error)))
         return status;
     training->keeps_folder = 1;
+    if (fplt_settings_switch(cli->settings, "strict") && training->result.target > 0 &&
+        training->result.outcome == FPLT_ROUNDS_DONE) {
+        cli->exit_status = 1;
+        cli_warn("not converged: the criterion is %.3g after %llu rounds, asked for %.3g",
+                 training->result.end.criterion,
+                 (unsigned long long)training->result.counters.rounds, training->result.target);
+    }
     if (training->quiet)
         return FPLT_OK;
     return training->json ? train_print_json(training, error) : train_print(cli, training, error);
@@ -382,8 +391,11 @@ const cli_command cli_train[] = {
          "the convergence. Without --data it generates the paper's problem: 100 agents, 5 "
          "features, 250 rows each, logistic loss, eps 0.5, Fed-PLT with 5 local epochs. With data "
          "of "
-         "one's own, all agents active and nothing random, the default is fed-plt-anderson with "
-         "automatic epochs.\n\nEvery "
+         "one's own, all agents active and nothing random, the default is algorithm auto: "
+         "fed-newton "
+         "for small models, fed-lbfgs for large ones, fed-plt-anderson where h is not zero or "
+         "local "
+         "training was asked for.\n\nEvery "
          "flag below is also a key of the YAML file (rho: 1); flags override the file. A switch "
          "may stand alone or be followed by yes or no. Paths are relative to where the program is "
          "started.\n\nCtrl-C stops "

@@ -20,16 +20,15 @@ static void line(cli_text *out, const char *name, const char *format, ...)
 static void write_measures(const struct training *training, const fplt_record *record,
                            cli_text *out)
 {
-    const fplt_run_settings *run = &training->view->run;
     const fplt_result *result = &training->result;
-    double target = run->tolerance * (run->relative ? result->start.criterion : 1);
+    double target = result->target;
     char asked[64] = "";
     if (target > 0)
         snprintf(asked, sizeof asked, ", asked for %.3g", target);
-    line(out, "criterion", "%.4g  (%s at the mean of the agents%s)", result->end.criterion,
+    line(out, "criterion", "%.4g  (%s at the %s%s)", result->end.criterion,
          fplt_prox_is_zero(training->view->prox) ? "||sum grad f_i||^2"
                                                  : "squared proximal gradient",
-         asked);
+         training->view->run.at_model ? "model" : "mean of the agents", asked);
     const fplt_measure *model = &record->model;
     line(out, "objective", "%.8g", model->objective);
     if (model->classifies && model->records)
@@ -79,7 +78,10 @@ static void write_choices(const struct training *training, const fplt_record *re
     const fplt_curvature *curvature = &record->facts.curvature;
     double least = record->step.value, most = record->largest_step;
     char value[64];
+    int trains = !(view->run.algorithm->allows & FPLT_TRAINS_NOTHING);
     cli_text_add(out, "\nparameters\n");
+    if (view->automatic && *view->automatic->about_algorithm)
+        line(out, "algorithm", "%s", view->automatic->about_algorithm);
     for (size_t i = 0; i < record->parameters; i++) {
         const fplt_choice *choice = &record->parameter[i];
         snprintf(value, sizeof value, "%.6g", choice->value);
@@ -90,15 +92,31 @@ static void write_choices(const struct training *training, const fplt_record *re
         snprintf(value, sizeof value, "none");
     else
         snprintf(value, sizeof value, least < most ? "%.6g .. %.6g" : "%.6g", least, most);
-    line(out, "gamma", "%-22s %s", value, record->step.why);
+    if (trains)
+        line(out, "gamma", "%-22s %s", value, record->step.why);
     snprintf(value, sizeof value, "%.6g .. %.6g", curvature->lowest, curvature->highest);
     line(out, "curvature", "%-22s of the agents' costs", value);
     snprintf(value, sizeof value, "%.0f", record->epochs.value);
-    line(out, "epochs", "%-22s %s", value, because(record->epochs.why));
-    line(out, "local training", "%s, kernel %s", view->run.training.solver->name,
+    if (trains)
+        line(out, "epochs", "%-22s %s", value, because(record->epochs.why));
+    line(out, "local training", "%s, kernel %s", trains ? view->run.training.solver->name : "none",
          fplt_objective_kernel(view->objective));
     if (*record->advice)
         cli_text_format(out, "\n%s\n", record->advice);
+}
+
+static void write_defaults(const fplt_settings *settings, cli_text *out)
+{
+    const fplt_setting *row;
+    int any = 0;
+    for (size_t i = 0; (row = fplt_settings_row(settings, i, NULL)); i++) {
+        const char *why = fplt_settings_preference(settings, row->name);
+        if (!why)
+            continue;
+        if (!any++)
+            cli_text_add(out, "\ndefaults for data of one's own (--paper: those of the paper)\n");
+        line(out, row->name, "%-22s %s", fplt_settings_text(settings, row->name), why);
+    }
 }
 
 static void write_files(const struct training *training, cli_text *out)
@@ -174,6 +192,7 @@ fplt_status train_print(cli_call *cli, const struct training *training, fplt_err
         write_measures(training, &record, &out);
     write_costs(training, &out);
     write_choices(training, &record, &out);
+    write_defaults(cli->settings, &out);
     write_files(training, &out);
     write_next(cli, training, &out);
     cli_print_text(&out);

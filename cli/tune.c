@@ -49,6 +49,10 @@ static fplt_status search_all(const fplt_settings *settings, fplt_tune_settings 
         fplt_algorithm_find(fplt_settings_text(settings, "algorithm"));
     fplt_run_settings *run = &tune->run;
     fplt_status status = fplt_job_training(settings, &run->training, error);
+    if (!status && !algorithm)
+        status = fplt_error_set(error, FPLT_BAD_VALUE,
+                                "algorithm is auto, but what is tuned must be named: fed-plt or "
+                                "fed-plt-anderson");
     if (status)
         return status;
     tune->method = strcmp(method, "theory") == 0       ? FPLT_TUNE_THEORY

@@ -32,7 +32,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     const struct {
         const char *name, *value;
     } rows[] = {
-        {"fedplt", FPLT_VERSION},
+        {"fedplt", fplt_version()},
 #if defined(__clang__)
         {"compiler", "clang " __clang_version__},
 #else

@@ -5,6 +5,8 @@
  * coordinator never sees a record, only the exact sum of what the agents send.
  *
  *     cc embed.c $(pkg-config --cflags --libs fedplt) -lm -o embed && ./embed
+ *
+ * It is C11, and C++20 as well.
  */
 #include <math.h>
 #include <stdio.h>
@@ -53,12 +55,12 @@ static double predictor(const struct counts *counts, int j, const double *x)
 
 static int value(void *context, uint32_t agent, const double *x, double *result)
 {
-    const struct counts *counts = context;
+    const struct counts *counts = (const struct counts *)context;
     (void)agent;
     *result = 0;
     for (int j = 0; j < RECORDS; j++) {
         double p = predictor(counts, j, x);
-        *result += (exp(p) - counts->b[j] * p) / RECORDS;
+        *result += (exp(p) - counts->b[j] * p) / (double)RECORDS;
     }
     for (int k = 0; k < FEATURES; k++)
         *result += ridge / 2 * x[k] * x[k];
@@ -67,12 +69,12 @@ static int value(void *context, uint32_t agent, const double *x, double *result)
 
 static int gradient(void *context, uint32_t agent, const double *x, double *result)
 {
-    const struct counts *counts = context;
+    const struct counts *counts = (const struct counts *)context;
     (void)agent;
     for (int k = 0; k < FEATURES; k++)
         result[k] = ridge * x[k];
     for (int j = 0; j < RECORDS; j++) {
-        double slope = (exp(predictor(counts, j, x)) - counts->b[j]) / RECORDS;
+        double slope = (exp(predictor(counts, j, x)) - counts->b[j]) / (double)RECORDS;
         for (int k = 0; k < FEATURES; k++)
             result[k] += slope * counts->a[j][k];
     }
@@ -91,7 +93,7 @@ static void curvature(void *context, uint32_t agent, double *lowest, double *hig
 
 static void transfer(int socket, void *bytes, size_t size, int sending)
 {
-    for (char *at = bytes; size;) {
+    for (char *at = (char *)bytes; size;) {
         ssize_t moved = sending ? write(socket, at, size) : read(socket, at, size);
         if (moved <= 0)
             exit(1);
@@ -133,7 +135,8 @@ static void be_agent(uint32_t identity, int socket)
     fplt_node *node;
     static struct counts counts;
     draw(&counts, identity);
-    fplt_objective_callbacks cost = {.dimension = FEATURES,
+    fplt_objective_callbacks cost = {.size = sizeof(fplt_objective_callbacks),
+                                     .dimension = FEATURES,
                                      .agents = 1,
                                      .context = &counts,
                                      .value = value,

@@ -1,4 +1,10 @@
-/* fedplt: private federated learning with local training. Everything public at once. */
+/* fedplt: private federated learning with local training. Everything public at once.
+ *
+ * Structs that are filled by hand grow at their end only. Begin with what the type's _defaults()
+ * returns, or with zeros where it has none (designated initialisers leave them): a field that is
+ * added later means at zero, or as its default, what was meant before it. Tables of functions
+ * (algorithms, solvers, callbacks, sources of noise) begin with `size`, the sizeof of their type; one
+ * that was compiled against other headers is refused with a sentence. */
 #ifndef FEDPLT_H
 #define FEDPLT_H
 

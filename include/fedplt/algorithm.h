@@ -99,10 +99,12 @@ enum fplt_allowance {
     FPLT_ALLOWS_PRIVACY = 16,  /* a privacy claim for noisy training */
     FPLT_NEEDS_CERTAINTY = 32, /* takes no solver that draws random numbers */
     FPLT_ALLOWS_ANY_START =
-        64 /* right from whatever agents keep: one may begin anew among the others */
+        64, /* right from whatever agents keep: one may begin anew among the others */
+    FPLT_TRAINS_NOTHING = 128 /* agents only evaluate: no solver, no epochs, no gamma */
 };
 
 typedef struct fplt_algorithm {
+    size_t size; /* sizeof(fplt_algorithm) */
     const char *name, *title, *reference;
     fplt_shape shape;
     unsigned allows;
@@ -155,6 +157,9 @@ typedef struct fplt_algorithm {
     /* Only with shape.finish_down; the last step of such an agent's round, so nothing mirrored. */
     void (*finish)(fplt_agent *agent, const fplt_round *round, const double *down);
     fplt_status (*model)(const fplt_coordinator *coordinator, double *x);
+    /* Optional: zero while the model stays where it is although the run has not ended, as in a line
+     * search; a model that does not move is then no reason to stop. */
+    int (*settled)(const fplt_coordinator *coordinator);
 } fplt_algorithm;
 
 FPLT_API const fplt_algorithm *fplt_algorithm_find(const char *name);
@@ -167,7 +172,8 @@ FPLT_API size_t fplt_algorithm_parameters(const fplt_algorithm *algorithm);
 FPLT_API int fplt_algorithm_parameter(const fplt_algorithm *algorithm, const char *name);
 /* All parameters at their defaults: NaN where that is auto. */
 FPLT_API void fplt_algorithm_defaults(const fplt_algorithm *algorithm, double *parameter);
-/* Reads them from settings that contain the algorithm's table; a choice reads as its index. */
+/* Reads them from settings; what they have no row for is at its default, and a choice reads as its
+ * index. */
 FPLT_API void fplt_algorithm_read(const fplt_algorithm *algorithm, const fplt_settings *settings,
                                   double *parameter);
 /* Fills what is auto, refuses what its row does not allow, and checks the whole. */

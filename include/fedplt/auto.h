@@ -28,6 +28,24 @@ FPLT_API fplt_bend fplt_bend_join(fplt_bend a, fplt_bend b);
 /* The strong convexity to reckon with: the bound, or what replaces it. */
 FPLT_API double fplt_bend_lowest(const fplt_bend *bend);
 
+/* ---- the method ---- */
+
+/* What decides which method to take. */
+typedef struct fplt_occasion {
+    size_t dimension;
+    int partial;   /* not every agent is active in every round */
+    int random;    /* local training draws at random */
+    int trains;    /* something was said about local training: a solver, its epochs or step */
+    int composite; /* h != 0 */
+    int hessians;  /* the costs are convex and have second derivatives */
+    double gradient_time, communication_time; /* t_G, t_C */
+} fplt_occasion;
+
+/* The method that reaches a tight tolerance at least cost as docs/acceleration.md measures it, and the
+ * reason in a sentence. */
+FPLT_API const fplt_algorithm *fplt_method_choose(const fplt_occasion *occasion, char *reason,
+                                                  size_t size);
+
 /* ---- auto ---- */
 
 typedef struct fplt_auto {
@@ -38,6 +56,7 @@ typedef struct fplt_auto {
     int chose_rho, chose_step, chose_epochs; /* which were auto */
     double rate; /* factor of the error a round on quadratics that curve so; NaN: not known */
     char about_rho[384], about_step[384], about_epochs[384]; /* sentences; empty: not chosen */
+    char about_algorithm[384];                               /* why this one, where it was auto */
     char advice[384];           /* what would help more than any parameter; empty: nothing */
     fplt_curvature *curvatures; /* owned: one an agent, so that the engine need not look again */
 } fplt_auto;

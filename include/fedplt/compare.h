@@ -1,7 +1,7 @@
 /* Comparing algorithms on the same problem to a common criterion, with many Monte Carlo runs.
  *
  *     fplt_compare_declare(settings, ...);                the tables of a job, without an algorithm
- *     fplt_settings_set / fplt_settings_load_yaml ...     the values
+ *     fplt_settings_set / fplt_config_apply ...           the values
  *     fplt_comparison_create(&wanted, &comparison, ...);
  *     for (i = 0; i < fplt_comparison_count(comparison); i++) fplt_comparison_get(comparison, i)
  *

@@ -22,11 +22,7 @@
 extern "C" {
 #endif
 
-/* Loads and applies in one step. */
-FPLT_API fplt_status fplt_settings_load_yaml(fplt_settings *settings, const char *path,
-                                             fplt_error *error);
-
-/* In two steps, where the tables depend on a value of the file: load it, look the value up, add the
+/* In two steps, because tables may depend on a value of the file: load it, look the value up, add the
  * table, apply. */
 typedef struct fplt_config fplt_config;
 

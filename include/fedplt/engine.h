@@ -36,13 +36,16 @@ typedef struct fplt_run_settings {
     unsigned threads; /* 0: one a core */
     uint64_t rounds;  /* at most */
     double tolerance; /* on the criterion; 0: none */
-    int relative;     /* tolerance times the criterion at the start */
-    double change;    /* stop when ||model - model before|| <= change max(1, ||model||); 0: never */
+    int relative;  /* tolerance times the criterion at the start, or at zero where that is more */
+    double change; /* stop when ||model - model before|| <= change max(1, ||model||); 0: never */
     uint32_t evaluate_every; /* rounds between evaluations of the criterion; 0: only at the end */
     int blind; /* with privacy: nothing is ever measured, for a loss without noise may not leave an
                   agent; measures read as NaN, tolerance and change must be 0 */
     double gradient_time, communication_time; /* t_G, t_C */
     const fplt_noise_source *noise;           /* one a thread (borrowed), or NULL: simulated */
+    int at_model; /* the criterion is taken at the model that is handed out, not at the mean of the
+                     agents' models */
+    int scaled;   /* the columns have one scale already: no advice asks for it */
 } fplt_run_settings;
 
 /* Fed-PLT, gradient, all active, from zero, 1000 rounds, tolerance 1e-5, t_G = 1, t_C = 10. */
@@ -94,6 +97,7 @@ typedef struct fplt_result {
     fplt_measure start, end;
     fplt_counters counters;
     char sentence[512]; /* what happened, and what to change where it diverged */
+    double target;      /* the criterion that was asked for; 0: none */
 } fplt_result;
 
 typedef struct fplt_engine fplt_engine;
@@ -111,8 +115,8 @@ FPLT_API fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer
  * their new state and others without: round, run and save then fail alike until a checkpoint is
  * loaded. */
 FPLT_API fplt_status fplt_engine_round(fplt_engine *engine, fplt_error *error);
-/* At the mean of the agents' models, or at the model where agents keep none. A diagnostic: not
- * counted as sent. */
+/* At the mean of the agents' models; at the model where agents keep none or the settings say at_model.
+ * A diagnostic: not counted as sent. */
 FPLT_API fplt_status fplt_engine_measure(fplt_engine *engine, fplt_measure *measure,
                                          fplt_error *error);
 /* The same at any point. */

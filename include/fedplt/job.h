@@ -2,7 +2,7 @@
  * the settings of a run, ready for an engine.
  *
  *     fplt_job_declare(settings, FPLT_JOB_ALL, "fed-plt", ...);   the tables
- *     fplt_settings_set / fplt_settings_load_yaml                 the values
+ *     fplt_settings_set / fplt_config_apply                       the values
  *     fplt_job_create(settings, 0, &job, ...);
  *     const fplt_job_view *view = fplt_job_see(job);
  *     fplt_engine_create(view->objective, &view->run, &engine, ...);
@@ -45,13 +45,9 @@ FPLT_API fplt_status fplt_job_declare(fplt_settings *settings, unsigned parts,
 
 /* The steps. Each reads the settings of one part; a failure names the setting or file. */
 
-/* Reads `data`, or generates when it is not given (run: number of the Monte Carlo run), divides,
- * holds out, transforms. `held_out` is set to NULL when nothing is held out. */
-FPLT_API fplt_status fplt_job_data(const fplt_settings *settings, uint32_t run,
-                                   fplt_dataset **training, fplt_dataset **held_out,
-                                   fplt_transform *transform, fplt_error *error);
-/* The first half of it: the data set as it is read or generated, and divided among agents. `paths`
- * NULL: those of the setting `data`; `read` NULL: the settings of fplt_job_read. */
+/* The data set as it is read from `data`, or generated where that is not given (run: number of the
+ * Monte Carlo run), and divided among agents. `paths` NULL: those of the setting `data`; `read` NULL:
+ * the settings of fplt_job_read. */
 FPLT_API fplt_status fplt_job_dataset(const fplt_settings *settings, uint32_t run,
                                       const char *const *paths, size_t count,
                                       const fplt_read_settings *read, fplt_dataset **dataset,

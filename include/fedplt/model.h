@@ -92,8 +92,6 @@ FPLT_API int fplt_model_has_probabilities(const fplt_model *model);
  * below). The file appears whole or not at all. */
 FPLT_API fplt_status fplt_model_export(const fplt_model *model, const char *form, const char *path,
                                        fplt_error *error);
-/* What exists: form number `index` and one line of help; NULL past the last. */
-FPLT_API const char *fplt_export_list(size_t index, const char **help);
 /* Coefficients by name, as the model has them and in the units of the file, before columns were
  * standardised (missing where rows were shortened, which no coefficient can undo). */
 FPLT_API fplt_status fplt_model_coefficients(const fplt_model *model, fplt_table **table,

@@ -52,6 +52,7 @@ FPLT_API fplt_status fplt_objective_create(const fplt_objective_settings *settin
 /* A user's own costs. Callbacks are called from several threads at once; non-zero means failure
  * and ends the run. Optional ones may be NULL. */
 typedef struct fplt_objective_callbacks {
+    size_t size; /* sizeof(fplt_objective_callbacks) */
     size_t dimension;
     uint32_t agents;
     void *context;

@@ -68,15 +68,7 @@ FPLT_API void fplt_paper_destroy(fplt_paper *paper);
 /* Table number `index` of those asked for; NULL past the last. */
 FPLT_API const fplt_paper_table *fplt_paper_see(const fplt_paper *paper, size_t index);
 
-/* The paper's own figures: number `index`; zero past the last. */
-typedef struct fplt_paper_figure {
-    const char *label; /* of the table in the paper's source */
-    const char *row, *column;
-    double value;
-} fplt_paper_figure;
-
-FPLT_API int fplt_paper_figure_get(size_t index, fplt_paper_figure *figure);
-/* NaN where the paper has none. */
+/* The paper's own figure; NaN where it has none. `label` is that of the table in its source. */
 FPLT_API double fplt_paper_figure_find(const char *label, const char *row, const char *column);
 
 #ifdef __cplusplus

@@ -35,6 +35,7 @@ FPLT_API fplt_status fplt_prox_create(const fplt_prox_settings *settings, size_t
 /* A user's own h: value and prox as callbacks; non-zero means failure. `apply` never gets the same
  * array as v and x. */
 typedef struct fplt_prox_callbacks {
+    size_t size; /* sizeof(fplt_prox_callbacks) */
     void *context;
     int (*value)(void *context, const double *x, double *value);
     int (*apply)(void *context, double t, const double *v, double *x);
@@ -48,6 +49,7 @@ FPLT_API fplt_status fplt_prox_create_callback(const fplt_prox_callbacks *callba
  * found by an inner iteration until a bound on ||x - prox|| is at most `accuracy`. FPLT_FAILED when
  * that is not reached: the stated smoothness is too small, or rounding forbids the accuracy. */
 typedef struct fplt_prox_inexact {
+    size_t size; /* sizeof(fplt_prox_inexact) */
     void *context;
     int (*value)(void *context, const double *x, double *value);
     int (*gradient)(void *context, const double *x, double *gradient);

@@ -66,6 +66,13 @@ FPLT_API fplt_status fplt_settings_add(fplt_settings *settings, const char *grou
 FPLT_API fplt_status fplt_settings_set(fplt_settings *settings, const char *name, const char *value,
                                        const char *origin, fplt_error *error);
 
+/* Another default than the table's, with the reason for it (both borrowed): it holds until a value is
+ * given and does not count as given. */
+FPLT_API fplt_status fplt_settings_prefer(fplt_settings *settings, const char *name,
+                                          const char *value, const char *reason, fplt_error *error);
+/* The reason, where such a default holds; otherwise NULL. */
+FPLT_API const char *fplt_settings_preference(const fplt_settings *settings, const char *name);
+
 /* The row of a name, or NULL; and the nearest existing name, or NULL when none is near. */
 FPLT_API const fplt_setting *fplt_settings_find(const fplt_settings *settings, const char *name);
 FPLT_API const char *fplt_settings_nearest(const fplt_settings *settings, const char *name);

@@ -48,6 +48,7 @@ typedef struct fplt_subproblem {
 
 /* Where noisy solvers draw: out = mean + N(0, 2 step tau^2 I), in the manner of the source. */
 typedef struct fplt_noise_source {
+    size_t size; /* sizeof(fplt_noise_source) */
     fplt_status (*add)(void *context, double step, double tau, const double *mean, double *out,
                        size_t count);
     void *context;
@@ -89,6 +90,7 @@ enum fplt_solver_traits {
 };
 
 struct fplt_solver {
+    size_t size; /* sizeof(fplt_solver) */
     const char *name, *help;
     unsigned traits;
     /* Doubles of working memory, and of memory that stays with each agent; NULL: none. What stays

@@ -16,6 +16,16 @@ extern "C" {
 #define FPLT_API
 #endif
 
+/* The version of these headers; one number to compare by: 1002003 is 1.2.3. */
+#define FPLT_VERSION_MAJOR 0
+#define FPLT_VERSION_MINOR 1
+#define FPLT_VERSION_PATCH 0
+#define FPLT_VERSION_NUMBER \
+    (FPLT_VERSION_MAJOR * 1000000 + FPLT_VERSION_MINOR * 1000 + FPLT_VERSION_PATCH)
+
+/* Of the library that runs: "0.1.0". */
+FPLT_API const char *fplt_version(void);
+
 /* code, name, text */
 #define FPLT_STATUS_MAP(X)                                                                    \
     X(FPLT_OK, "ok", "success")                                                               \

@@ -1,7 +1,7 @@
 /* What is known of Fed-PLT before a run, from a handful of numbers: how fast it converges, which
  * guarantee holds, what to change when none does, and which rho, step and epochs to take.
  *
- *   fplt_theory_choose      rho and a step from the curvatures alone
+ *   fplt_theory_defaults    rho and a step from the curvatures alone
  *   fplt_theory_tune        rho, step and epochs that cost least for given prices
  *   fplt_theory_judge       which guarantees hold for given parameters, and advice where one fails
  *   fplt_theory_bound_make  the guaranteed error, round by round
@@ -43,8 +43,8 @@ typedef struct fplt_theory_parameters {
 
 typedef enum fplt_theory_version { FPLT_THEORY_CORRECTED, FPLT_THEORY_PRINTED } fplt_theory_version;
 
-/* Every agent active, no noise, plain gradient steps, 5 epochs, rho and step of
- * fplt_theory_choose. */
+/* Every agent active, no noise, plain gradient steps, 5 epochs, rho = 1/sqrt(lmin lmax) and
+ * the best step for it. */
 FPLT_API fplt_theory_parameters fplt_theory_defaults(const fplt_theory_problem *problem);
 
 /* FPLT_BAD_VALUE with a sentence when a number is outside what is legal. A step beyond the legal
@@ -99,13 +99,6 @@ FPLT_API fplt_theory_matrix fplt_theory_matrix_make(const fplt_theory_problem *p
                                                     const fplt_theory_parameters *parameters,
                                                     fplt_theory_version version);
 
-/* Above 0 exactly when the corrected S is stable: (1 - zeta)(1 - chi^Ne) - 4 chi^Ne/(1 + rho lmin).
- * Printed: above 0 exactly when the printed condition is met, whose inequality is the wrong way
- * round. */
-FPLT_API double fplt_theory_stability_margin(const fplt_theory_problem *problem,
-                                             const fplt_theory_parameters *parameters,
-                                             fplt_theory_version version);
-
 /* The weight w of the norm sqrt(|x|^2 + w^2 |z|^2) in which Fed-PLT contracts by exactly the radius
  * of the corrected S. As chi^Ne goes to 0 the weight would grow without limit, so a chi^Ne below
  * 1e-12 counts as 1e-12: S only grows by that, the guarantee stands. */
@@ -146,9 +139,6 @@ FPLT_API double fplt_theory_bound_at(const fplt_theory_bound *bound, double firs
                                      uint64_t round);
 /* Its limit for ever more rounds. */
 FPLT_API double fplt_theory_bound_radius(const fplt_theory_bound *bound);
-/* Least number of rounds after which the bound is at most `target`; UINT64_MAX: never. */
-FPLT_API uint64_t fplt_theory_bound_rounds(const fplt_theory_bound *bound, double first_error,
-                                           double target);
 
 /* Least number of epochs with which the bound holds, all else as given; 0: none. */
 FPLT_API uint32_t fplt_theory_least_epochs(const fplt_theory_problem *problem,
@@ -179,9 +169,6 @@ typedef struct fplt_theory_verdict {
 FPLT_API fplt_status fplt_theory_judge(const fplt_theory_problem *problem,
                                        const fplt_theory_parameters *parameters,
                                        fplt_theory_verdict *verdict, fplt_error *error);
-/* The finding of that name, or NULL. */
-FPLT_API const fplt_theory_finding *fplt_theory_find(const fplt_theory_verdict *verdict,
-                                                     const char *name);
 
 /* ---- The realistic rate ---- */
 
@@ -207,17 +194,6 @@ FPLT_API fplt_theory_rate fplt_theory_quadratic_rate_at(const fplt_theory_proble
 
 /* ---- Choice ---- */
 
-typedef struct fplt_theory_choice {
-    double strong_convexity; /* that was reckoned with: at least smoothness/10000 if given <= 0 */
-    double rho, step;
-    char reasoning[768];
-} fplt_theory_choice;
-
-/* rho = 1/sqrt(lmin lmax) and the best step for it. Epochs are left to the caller: the guarantee
- * asks for far more than pay. */
-FPLT_API fplt_status fplt_theory_choose(const fplt_theory_problem *problem,
-                                        fplt_theory_choice *choice, fplt_error *error);
-
 typedef struct fplt_theory_prices {
     double gradient;      /* cost of a local step (the paper's tG) */
     double communication; /* cost of a round beside that (tC) */
@@ -227,7 +203,7 @@ typedef struct fplt_theory_prices {
 } fplt_theory_prices;
 
 typedef struct fplt_theory_tuned {
-    double strong_convexity; /* as in fplt_theory_choice */
+    double strong_convexity; /* that was reckoned with: at least smoothness/10000 if given <= 0 */
     double rho, step;        /* step: 1/(smoothness + 1/rho) when accelerated */
     uint32_t epochs;
     double rate;           /* of fplt_theory_quadratic_rate */

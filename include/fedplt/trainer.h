@@ -28,8 +28,11 @@ typedef const char *(*fplt_given)(void *context, const char *name);
 
 /* Adds the tables of a job, of privacy, and of checkpoints. The parameters of an algorithm are
  * settings like any other, so `given` (NULL: nothing is) must know `algorithm` and what goes with it
- * before. Where no algorithm is given and the data are the caller's (own_data, or `data` is given),
- * it is the accelerated one, with automatic epochs, unless something given speaks against it. */
+ * before. Where the data are the caller's (own_data, or `data` is given) some defaults are others than
+ * the tables' (fplt_settings_preference says which, and why): the algorithm is the accelerated one
+ * with automatic epochs, unless something given speaks against it; without privacy and `paper` there
+ * are an intercept, standardised columns, a light ridge, rows that count alike, and a tolerance
+ * relative to the start at the model that is handed out. */
 FPLT_API fplt_status fplt_trainer_declare(fplt_settings *settings, int own_data, fplt_given given,
                                           void *context, fplt_error *error);
 

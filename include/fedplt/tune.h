@@ -74,9 +74,6 @@ typedef struct fplt_gap fplt_gap;
 FPLT_API fplt_status fplt_gap_create(const fplt_objective *objective, const fplt_prox *prox,
                                      double rho, fplt_gap **gap, fplt_error *error);
 FPLT_API void fplt_gap_destroy(fplt_gap *gap);
-FPLT_API const double *fplt_gap_minimiser(const fplt_gap *gap);
-/* The criterion at the minimiser that was found. */
-FPLT_API double fplt_gap_criterion(const fplt_gap *gap);
 /* sqrt(sum_i |x_i - x*|^2 + weight^2 |z_i - z_i*|^2) of an engine that runs fed-plt: the error that
  * fplt_theory_bound speaks of. */
 FPLT_API double fplt_gap_measure(const fplt_gap *gap, const fplt_engine *engine, double weight);

@@ -121,6 +121,7 @@ static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsig
 }
 
 const fplt_algorithm fplt__5gcs = {
+    .size = sizeof(fplt_algorithm),
     .name = "5gcs",
     .title = "5GCS",
     .reference =

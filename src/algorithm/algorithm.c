@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/status.h"
+
 static const fplt_algorithm *const algorithms[] = {
     &fplt__fed_plt,   &fplt__fed_plt_anderson, &fplt__fedpd,
     &fplt__fedlin,    &fplt__tamuna,           &fplt__led,
@@ -88,7 +90,9 @@ void fplt_algorithm_read(const fplt_algorithm *algorithm, const fplt_settings *s
 {
     for (size_t i = 0; algorithm->settings[i].name; i++) {
         const fplt_setting *row = &algorithm->settings[i];
-        parameter[i] = number_of(row, fplt_settings_text(settings, row->name));
+        int known = fplt_settings_find(settings, row->name) != NULL;
+        parameter[i] =
+            number_of(row, known ? fplt_settings_text(settings, row->name) : row->standard);
     }
 }
 
@@ -126,7 +130,9 @@ static fplt_status check_ranges(const fplt_algorithm *algorithm, const double *p
 fplt_status fplt_algorithm_resolve(const fplt_algorithm *algorithm, const fplt_facts *facts,
                                    double *parameter, fplt_error *error)
 {
-    fplt_status status = check_ranges(algorithm, parameter, error);
+    fplt_status status = FPLT__CHECK_TABLE(fplt_algorithm, algorithm, error);
+    if (!status)
+        status = check_ranges(algorithm, parameter, error);
     if (status)
         return status;
     if (algorithm->choose)

@@ -34,11 +34,15 @@ fplt_status fplt__descent_broadcast(const fplt_coordinator *coordinator, const f
     return FPLT_OK;
 }
 
+int fplt__descent_settled(const fplt_coordinator *coordinator)
+{
+    return coordinator->number[FPLT__TRUSTED] != 0;
+}
+
 fplt_status fplt__descent_model(const fplt_coordinator *coordinator, double *x)
 {
-    return coordinator->number[FPLT__REFUSED] > 0
-               ? fplt__first_vector(coordinator, x)
-               : fplt__descent_broadcast(coordinator, NULL, 0, x);
+    return fplt__descent_settled(coordinator) ? fplt__descent_broadcast(coordinator, NULL, 0, x)
+                                              : fplt__first_vector(coordinator, x);
 }
 
 static int acceptable(const double *number, double value, double slope)
@@ -68,11 +72,13 @@ int fplt__descent_arrive(fplt_coordinator *coordinator, const double *gradient, 
     if (!acceptable(number, value, slope)) {
         number[FPLT__LENGTH] = shorter(number, value, slope);
         number[FPLT__REFUSED]++;
+        number[FPLT__TRUSTED] = 0;
         return 0;
     }
     fplt__descent_broadcast(coordinator, NULL, 0, vector(coordinator, FPLT__POINT));
     memcpy(vector(coordinator, FPLT__GRADIENT), gradient, n * sizeof *gradient);
     number[FPLT__VALUE] = value;
+    number[FPLT__TRUSTED] = number[FPLT__BEGUN] && number[FPLT__REFUSED] == 0;
     number[FPLT__BEGUN] = 1;
     return 1;
 }
@@ -127,18 +133,6 @@ void fplt__newton_aim(fplt_coordinator *coordinator, const double *triangle, dou
     fplt__descent_aim(coordinator);
 }
 
-/* With q records a gradient is 4 q n operations, a Hessian q n (n + 1). */
-fplt_status fplt__agent_hessian(fplt_agent *agent, const double *x, double *matrix,
-                                fplt_error *error)
-{
-    fplt_local *local = agent->local;
-    fplt_status status = fplt_objective_hessian(local->problem.objective, local->problem.agent, x,
-                                                matrix, local->scratch);
-    local->gradients += ((double)agent->dimension + 1) / 4;
-    return status ? fplt_error_set(error, status, "the Hessian of agent %u failed", agent->identity)
-                  : FPLT_OK;
-}
-
 fplt_status fplt__check_square(const fplt_facts *facts, const char *name, fplt_error *error)
 {
     if (facts->dimension <= MOST_SQUARE)
@@ -149,14 +143,48 @@ fplt_status fplt__check_square(const fplt_facts *facts, const char *name, fplt_e
                           name, facts->dimension, MOST_SQUARE);
 }
 
-fplt_status fplt__agent_value_gradient(fplt_agent *agent, const double *x, double *value,
-                                       double *gradient, fplt_error *error)
+static int all_below(const double *x, size_t count, double limit)
 {
+    for (size_t j = 0; j < count; j++)
+        if (!(fabs(x[j]) < limit))
+            return 0;
+    return 1;
+}
+
+/* What every agent may send so that the sum has room for it. */
+static double most_sent(const fplt_round *round)
+{
+    return 0x1p60 / round->agents;
+}
+
+fplt_status fplt__agent_value_gradient(fplt_agent *agent, const fplt_round *round, const double *x,
+                                       double *value, double *gradient, fplt_error *error)
+{
+    double limit = most_sent(round);
     fplt_subproblem *problem = &agent->local->problem;
     problem->linear = problem->centre = NULL;
     problem->inverse_rho = 0;
     fplt_status status = fplt_local_value_gradient(agent->local, x, value, gradient);
+    if (!status && !(all_below(value, 1, limit) && all_below(gradient, agent->dimension, limit))) {
+        *value = limit;
+        memset(gradient, 0, agent->dimension * sizeof *gradient);
+    }
     return status ? fplt_error_set(error, status, "the cost of agent %u failed", agent->identity)
+                  : FPLT_OK;
+}
+
+/* With q records a gradient is 4 q n operations, a Hessian q n (n + 1). */
+fplt_status fplt__agent_hessian(fplt_agent *agent, const fplt_round *round, const double *x,
+                                double *matrix, fplt_error *error)
+{
+    fplt_local *local = agent->local;
+    fplt_status status = fplt_objective_hessian(local->problem.objective, local->problem.agent, x,
+                                                matrix, local->scratch);
+    size_t numbers = agent->dimension * agent->dimension;
+    if (!status && !all_below(matrix, numbers, most_sent(round)))
+        memset(matrix, 0, numbers * sizeof *matrix);
+    local->gradients += ((double)agent->dimension + 1) / 4;
+    return status ? fplt_error_set(error, status, "the Hessian of agent %u failed", agent->identity)
                   : FPLT_OK;
 }
 

@@ -7,16 +7,27 @@
 #include "algorithm/algorithm.h"
 
 /* The coordinator's first vectors and numbers: the accepted point and its gradient, the direction; the
- * value and the slope at the accepted point, t, and how often it was shortened. */
+ * value and the slope at the accepted point, t, how often it was shortened, and whether the last step was
+ * accepted whole. */
 enum { FPLT__POINT, FPLT__GRADIENT, FPLT__DIRECTION, FPLT__DESCENT_VECTORS };
-enum { FPLT__VALUE, FPLT__SLOPE, FPLT__LENGTH, FPLT__REFUSED, FPLT__BEGUN, FPLT__DESCENT_NUMBERS };
+enum {
+    FPLT__VALUE,
+    FPLT__SLOPE,
+    FPLT__LENGTH,
+    FPLT__REFUSED,
+    FPLT__BEGUN,
+    FPLT__TRUSTED,
+    FPLT__DESCENT_NUMBERS
+};
 
 void fplt__descent_begin(fplt_coordinator *coordinator, const double *start);
 /* x + t d */
 fplt_status fplt__descent_broadcast(const fplt_coordinator *coordinator, const fplt_round *round,
                                     unsigned exchange, double *down);
-/* The point that the next round looks at; the accepted one where the last look was a refusal. */
+/* The point that the next round looks at where the last step was accepted whole, so that this one can be
+ * trusted; otherwise the accepted one. */
 fplt_status fplt__descent_model(const fplt_coordinator *coordinator, double *x);
+int fplt__descent_settled(const fplt_coordinator *coordinator);
 
 /* Takes the sums at x + t d. Nonzero: the point is accepted, and the caller now writes a direction and
  * calls fplt__descent_aim. Zero: it is refused and t shortened. */
@@ -31,15 +42,17 @@ void fplt__triangle_pack(const double *matrix, size_t dimension, double *triangl
  * n x n numbers. */
 void fplt__newton_aim(fplt_coordinator *coordinator, const double *triangle, double shift,
                       double *matrix);
-/* The lower triangle of the agent's Hessian at x, and what it costs in gradients. `matrix`: n x n. */
-fplt_status fplt__agent_hessian(fplt_agent *agent, const double *x, double *matrix,
-                                fplt_error *error);
+/* The agent's Hessian at x (zero where it is too large for the sum), and what it costs in gradients.
+ * `matrix`: n x n. */
+fplt_status fplt__agent_hessian(fplt_agent *agent, const fplt_round *round, const double *x,
+                                double *matrix, fplt_error *error);
 /* Refuses a dimension whose square is too much to send. */
 fplt_status fplt__check_square(const fplt_facts *facts, const char *name, fplt_error *error);
 
-/* The value and gradient of f_i at x, counted once. */
-fplt_status fplt__agent_value_gradient(fplt_agent *agent, const double *x, double *value,
-                                       double *gradient, fplt_error *error);
+/* The value and gradient of f_i at x, counted once. Where one is too large for the sum, the largest value
+ * that is not and no gradient: the coordinator then shortens its step. */
+fplt_status fplt__agent_value_gradient(fplt_agent *agent, const fplt_round *round, const double *x,
+                                       double *value, double *gradient, fplt_error *error);
 /* Common to them: there is no local training, so gamma is 1/lmax in name only. */
 double fplt__unused_step(const fplt_facts *facts, const double *parameter);
 

@@ -42,9 +42,8 @@ static void choose(const fplt_facts *facts, double *parameter)
 static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned exchange,
                          const double *x, double *up, fplt_error *error)
 {
-    (void)round;
     (void)exchange;
-    return fplt__agent_value_gradient(agent, x, up + agent->dimension, up, error);
+    return fplt__agent_value_gradient(agent, round, x, up + agent->dimension, up, error);
 }
 
 static void add(double *to, double factor, const double *from, size_t n)
@@ -140,6 +139,7 @@ static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsig
 }
 
 const fplt_algorithm fplt__fed_lbfgs = {
+    .size = sizeof(fplt_algorithm),
     .name = "fed-lbfgs",
     .title = "L-BFGS at the coordinator",
     .reference =
@@ -149,7 +149,7 @@ const fplt_algorithm fplt__fed_lbfgs = {
               .exchanges = 1,
               .exchange = {{.down = 1, .up = 1, .up_scalars = 1}},
               .local_model = -1},
-    .allows = FPLT_NEEDS_CERTAINTY,
+    .allows = FPLT_TRAINS_NOTHING | FPLT_NEEDS_CERTAINTY | FPLT_ALLOWS_ANY_START,
     .no_minimiser = FPLT__NO_TRAINING,
     .no_random = FPLT__NO_TRAINING,
     .no_partial = "it compares the sum of all gradients between rounds; use fed-plt",
@@ -167,4 +167,5 @@ const fplt_algorithm fplt__fed_lbfgs = {
     .local = local,
     .absorb = absorb,
     .model = fplt__descent_model,
+    .settled = fplt__descent_settled,
 };

@@ -27,13 +27,12 @@ static fplt_status check(const fplt_facts *facts, const double *parameter, fplt_
 static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned exchange,
                          const double *x, double *up, fplt_error *error)
 {
-    (void)round;
     (void)exchange;
     size_t n = agent->dimension;
     double *value = up + n + fplt__triangle(n);
-    fplt_status status = fplt__agent_value_gradient(agent, x, value, up, error);
+    fplt_status status = fplt__agent_value_gradient(agent, round, x, value, up, error);
     if (!status)
-        status = fplt__agent_hessian(agent, x, agent->work, error);
+        status = fplt__agent_hessian(agent, round, x, agent->work, error);
     if (!status)
         fplt__triangle_pack(agent->work, n, up + n);
     return status;
@@ -50,6 +49,7 @@ static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsig
 }
 
 const fplt_algorithm fplt__fed_newton = {
+    .size = sizeof(fplt_algorithm),
     .name = "fed-newton",
     .title = "Newton at the coordinator",
     .reference = "Newton's method on the exact sum of the agents' gradients and Hessians",
@@ -57,7 +57,7 @@ const fplt_algorithm fplt__fed_newton = {
               .exchanges = 1,
               .exchange = {{.down = 1}},
               .local_model = -1},
-    .allows = FPLT_NEEDS_CERTAINTY,
+    .allows = FPLT_TRAINS_NOTHING | FPLT_NEEDS_CERTAINTY | FPLT_ALLOWS_ANY_START,
     .no_minimiser = FPLT__NO_TRAINING,
     .no_random = FPLT__NO_TRAINING,
     .no_partial = "its step is Newton's for the sum of all costs; use fed-plt",
@@ -75,4 +75,5 @@ const fplt_algorithm fplt__fed_newton = {
     .local = local,
     .absorb = absorb,
     .model = fplt__descent_model,
+    .settled = fplt__descent_settled,
 };

@@ -68,6 +68,7 @@ static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned ex
 }
 
 const fplt_algorithm fplt__fed_plt = {
+    .size = sizeof(fplt_algorithm),
     .name = "fed-plt",
     .title = "Fed-PLT",
     .reference = "Bastianello, Liu, Johansson: Enhancing Privacy in Federated Learning through "

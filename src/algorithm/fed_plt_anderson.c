@@ -298,6 +298,7 @@ static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsig
 }
 
 const fplt_algorithm fplt__fed_plt_anderson = {
+    .size = sizeof(fplt_algorithm),
     .name = "fed-plt-anderson",
     .title = "Fed-PLT, accelerated",
     .reference = "Fed-PLT with safeguarded Anderson acceleration of its round map",

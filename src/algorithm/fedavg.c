@@ -29,6 +29,7 @@ static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned ex
 }
 
 const fplt_algorithm fplt__fedavg = {
+    .size = sizeof(fplt_algorithm),
     .name = "fedavg",
     .title = "FedAvg",
     .reference =

@@ -63,6 +63,7 @@ static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsig
 }
 
 const fplt_algorithm fplt__fedlin = {
+    .size = sizeof(fplt_algorithm),
     .name = "fedlin",
     .title = "FedLin",
     .reference =

@@ -96,9 +96,9 @@ static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned ex
     (void)exchange;
     size_t n = agent->dimension, kept = (n / 2 + 1) * n;
     double *rest = agent->work, *v = rest + n * n, *w = v + n;
-    fplt_status status = fplt__agent_value_gradient(agent, x, up + n, up, error);
+    fplt_status status = fplt__agent_value_gradient(agent, round, x, up + n, up, error);
     if (!status)
-        status = fplt__agent_hessian(agent, x, rest, error);
+        status = fplt__agent_hessian(agent, round, x, rest, error);
     if (status)
         return status;
     memcpy(agent->staged, agent->kept, kept * sizeof *agent->staged);
@@ -127,6 +127,7 @@ static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsig
 }
 
 const fplt_algorithm fplt__fednl = {
+    .size = sizeof(fplt_algorithm),
     .name = "fednl",
     .title = "FedNL",
     .reference = "Safaryan, Islamov, Qian, Richtarik: FedNL: Making Newton-Type Methods Applicable "
@@ -135,7 +136,7 @@ const fplt_algorithm fplt__fednl = {
               .exchanges = 1,
               .exchange = {{.down = 1, .up = 1, .up_scalars = 1}},
               .local_model = -1},
-    .allows = FPLT_NEEDS_CERTAINTY,
+    .allows = FPLT_TRAINS_NOTHING | FPLT_NEEDS_CERTAINTY,
     .no_minimiser = FPLT__NO_TRAINING,
     .no_random = FPLT__NO_TRAINING,
     .no_partial = "its step is Newton's for the sum of all costs; use fed-plt",
@@ -153,4 +154,5 @@ const fplt_algorithm fplt__fednl = {
     .local = local,
     .absorb = absorb,
     .model = fplt__descent_model,
+    .settled = fplt__descent_settled,
 };

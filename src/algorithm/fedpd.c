@@ -45,6 +45,7 @@ static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned ex
 }
 
 const fplt_algorithm fplt__fedpd = {
+    .size = sizeof(fplt_algorithm),
     .name = "fedpd",
     .title = "FedPD",
     .reference = "Zhang, Hong, Dhople, Yin, Liu: FedPD: A Federated Learning Framework with "

@@ -40,6 +40,7 @@ static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned ex
 }
 
 const fplt_algorithm fplt__fedprox = {
+    .size = sizeof(fplt_algorithm),
     .name = "fedprox",
     .title = "FedProx",
     .reference = "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in "

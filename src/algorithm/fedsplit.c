@@ -65,6 +65,7 @@ static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned ex
 }
 
 const fplt_algorithm fplt__fedsplit = {
+    .size = sizeof(fplt_algorithm),
     .name = "fedsplit",
     .title = "FedSplit",
     .reference = "Pathak, Wainwright: FedSplit: An algorithmic framework for fast federated "

@@ -48,6 +48,7 @@ static void finish(fplt_agent *agent, const fplt_round *round, const double *x)
 }
 
 const fplt_algorithm fplt__led = {
+    .size = sizeof(fplt_algorithm),
     .name = "led",
     .title = "LED",
     .reference = "Alghunaim: Local Exact-Diffusion for Decentralized Optimization and Learning "

@@ -54,6 +54,7 @@ static void finish(fplt_agent *agent, const fplt_round *round, const double *x)
 }
 
 const fplt_algorithm fplt__scaffnew = {
+    .size = sizeof(fplt_algorithm),
     .name = "scaffnew",
     .title = "ProxSkip/Scaffnew",
     .reference = "Mishchenko, Malinovsky, Stich, Richtarik: ProxSkip: Yes! Local Gradient Steps "

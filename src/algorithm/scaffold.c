@@ -99,6 +99,7 @@ static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsig
 }
 
 const fplt_algorithm fplt__scaffold = {
+    .size = sizeof(fplt_algorithm),
     .name = "scaffold",
     .title = "SCAFFOLD",
     .reference = "Karimireddy, Kale, Mohri, Reddi, Stich, Suresh: SCAFFOLD: Stochastic Controlled "

@@ -164,6 +164,7 @@ static void finish(fplt_agent *agent, const fplt_round *round, const double *x)
 }
 
 const fplt_algorithm fplt__tamuna = {
+    .size = sizeof(fplt_algorithm),
     .name = "tamuna",
     .title = "TAMUNA",
     .reference = "Condat, Agarsky, Malinovsky, Richtarik: TAMUNA: Doubly Accelerated Distributed "

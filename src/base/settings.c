@@ -16,8 +16,9 @@
 struct entry {
     const fplt_setting *row;
     const char *group;
-    char *value;  /* owned; NULL: the default holds */
-    char *origin; /* owned */
+    char *value;                    /* owned; NULL: the default holds */
+    char *origin;                   /* owned */
+    const char *preferred, *reason; /* borrowed; NULL: the row's default holds */
 };
 
 struct fplt_settings {
@@ -61,7 +62,7 @@ fplt_status fplt_settings_add(fplt_settings *settings, const char *group, const 
                        sizeof *settings->entries, "settings", error);
         if (status)
             return status;
-        settings->entries[settings->count++] = (struct entry){row, group, NULL, NULL};
+        settings->entries[settings->count++] = (struct entry){.row = row, .group = group};
     }
     return FPLT_OK;
 }
@@ -302,18 +303,26 @@ static fplt_status unknown_name(const fplt_settings *settings, const char *name,
                           nearest ? "'?" : "");
 }
 
+static fplt_status check_value(const fplt_setting *row, const char *value, const char *origin,
+                               fplt_error *error)
+{
+    char what[400];
+    if (legal(row, value))
+        return FPLT_OK;
+    fplt_setting_legal(row, what, sizeof what);
+    return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s is '%.80s', but it must be %s", origin,
+                          row->name, value, what);
+}
+
 fplt_status fplt_settings_set(fplt_settings *settings, const char *name, const char *value,
                               const char *origin, fplt_error *error)
 {
     struct entry *entry = entry_of(settings, name);
     if (!entry)
         return unknown_name(settings, name, origin, error);
-    if (!legal(entry->row, value)) {
-        char what[400];
-        fplt_setting_legal(entry->row, what, sizeof what);
-        return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s is '%.80s', but it must be %s", origin,
-                              name, value, what);
-    }
+    fplt_status status = check_value(entry->row, value, origin, error);
+    if (status)
+        return status;
     char *text = fplt__strdup(value), *where = fplt__strdup(origin);
     if (!text || !where) {
         fplt__free(text);
@@ -325,6 +334,26 @@ fplt_status fplt_settings_set(fplt_settings *settings, const char *name, const c
     entry->value = text;
     entry->origin = where;
     return FPLT_OK;
+}
+
+fplt_status fplt_settings_prefer(fplt_settings *settings, const char *name, const char *value,
+                                 const char *reason, fplt_error *error)
+{
+    struct entry *entry = entry_of(settings, name);
+    if (!entry)
+        return unknown_name(settings, name, reason, error);
+    fplt_status status = check_value(entry->row, value, reason, error);
+    if (status)
+        return status;
+    entry->preferred = value;
+    entry->reason = reason;
+    return FPLT_OK;
+}
+
+const char *fplt_settings_preference(const fplt_settings *settings, const char *name)
+{
+    const struct entry *entry = entry_of(settings, name);
+    return entry && !entry->value ? entry->reason : NULL;
 }
 
 const fplt_setting *fplt_settings_find(const fplt_settings *settings, const char *name)
@@ -369,7 +398,9 @@ static const char *value_of(const fplt_settings *settings, const char *name)
     struct entry *entry = entry_to_read(settings, name);
     if (!entry)
         return NULL;
-    return entry->value ? entry->value : entry->row->standard;
+    if (entry->value)
+        return entry->value;
+    return entry->preferred ? entry->preferred : entry->row->standard;
 }
 
 int fplt_settings_given(const fplt_settings *settings, const char *name)
@@ -412,7 +443,8 @@ const char *fplt_settings_text(const fplt_settings *settings, const char *name)
 const char *fplt_settings_origin(const fplt_settings *settings, const char *name)
 {
     struct entry *entry = entry_to_read(settings, name);
-    return entry && entry->origin ? entry->origin : "default";
+    const char *reason = fplt_settings_preference(settings, name);
+    return entry && entry->origin ? entry->origin : reason ? reason : "default";
 }
 
 const fplt_setting *fplt_settings_row(const fplt_settings *settings, size_t index,

@@ -1,5 +1,5 @@
 /* Status names and error sentences. */
-#include "fedplt/status.h"
+#include "base/status.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,6 +12,11 @@ static const struct {
     FPLT_STATUS_MAP(ROW)
 #undef ROW
 };
+
+const char *fplt_version(void)
+{
+    return FPLT_VERSION;
+}
 
 const char *fplt_status_name(fplt_status status)
 {
@@ -50,4 +55,13 @@ fplt_status fplt_error_prefix(fplt_error *error, const char *format, ...)
     if (length > 0)
         memcpy(error->text, whole, sizeof whole);
     return error->status;
+}
+
+fplt_status fplt__table_check(const char *type, size_t size, size_t known, fplt_error *error)
+{
+    if (size == known)
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_BAD_VALUE,
+                          "%s: size is %zu, but it must be sizeof(%s), which is %zu in fedplt %s",
+                          type, size, type, known, fplt_version());
 }

@@ -552,13 +552,3 @@ fplt_status fplt_config_apply(const fplt_config *config, fplt_settings *settings
         status = apply_node(config, &i, settings, error);
     return status;
 }
-
-fplt_status fplt_settings_load_yaml(fplt_settings *settings, const char *path, fplt_error *error)
-{
-    fplt_config *config;
-    fplt_status status = fplt_config_load(path, &config, error);
-    if (!status)
-        status = fplt_config_apply(config, settings, error);
-    fplt_config_destroy(config);
-    return status;
-}

@@ -256,7 +256,11 @@ static int is_wanted(const fplt__builder *builder, const fplt__declared *column)
     const fplt_read_settings *settings = builder->settings;
     switch (column->type) {
     case FPLT__NUMBERS:
+    case FPLT__OFFSET:
     case FPLT__CATEGORY: return 1;
+    case FPLT__TIME:
+    case FPLT__EVENT:
+    case FPLT__WEIGHT:
     case FPLT__LABEL: return !word_is(settings->label, "none");
     case FPLT__SITE: return !word_is(settings->site, "none");
     case FPLT__IGNORED: return 0;
@@ -267,7 +271,8 @@ static int is_wanted(const fplt__builder *builder, const fplt__declared *column)
 static int is_optional(const fplt__builder *builder, const fplt__declared *column)
 {
     return !is_wanted(builder, column) ||
-           (column->type == FPLT__SITE && builder->settings->leave_out);
+           ((column->type == FPLT__SITE || column->type == FPLT__WEIGHT) &&
+            builder->settings->leave_out);
 }
 
 static int is_declared(const fplt_schema *schema, const char *name)

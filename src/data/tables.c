@@ -69,10 +69,10 @@ const fplt_setting fplt_partition_table[] = {
 };
 
 const fplt_setting fplt_transform_table[] = {
-    {"standardise", FPLT_CHOICE, 0, "no", 0, 0, "no|yes|scale|schema",
+    {"standardise", FPLT_CHOICE, FPLT_AUTO, "no", 0, 0, "no|yes|scale|schema",
      "columns to mean 0 and deviation 1; scale: deviation only, which keeps zeros; schema: by "
-     "declared centre and scale",
-     0, 0},
+     "declared centre and scale; auto: scale where the data are sparse, otherwise yes",
+     0, 0, "scale where the data are sparse, otherwise yes"},
     {"radius", FPLT_REAL, 0, "0", 0, HUGE_VAL, NULL,
      "shorten rows whose norm is above this; 0: not", 0, 0},
     FPLT_SETTINGS_END,

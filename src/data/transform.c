@@ -95,10 +95,18 @@ static fplt_status measure(const fplt_dataset *dataset, double *mean, double *sc
     return status;
 }
 
+static const char *word_of(const fplt_dataset *dataset, const fplt_transform_settings *settings)
+{
+    const char *word = settings->standardise ? settings->standardise : "no";
+    if (strcmp(word, "auto") == 0)
+        return dataset->dense ? "yes" : "scale";
+    return word;
+}
+
 static fplt_status check(const fplt_dataset *dataset, const fplt_transform_settings *settings,
                          fplt_error *error)
 {
-    const char *word = settings->standardise ? settings->standardise : "no";
+    const char *word = word_of(dataset, settings);
     if (strcmp(word, "no") != 0 && strcmp(word, "yes") != 0 && strcmp(word, "scale") != 0 &&
         strcmp(word, "schema") != 0)
         return fplt_error_set(error, FPLT_BAD_VALUE,
@@ -145,7 +153,7 @@ static fplt_status take_declared(const fplt_dataset *dataset, fplt_transform *tr
 fplt_status fplt_transform_fit(const fplt_dataset *dataset, const fplt_transform_settings *settings,
                                fplt_transform *transform, fplt_error *error)
 {
-    const char *word = settings->standardise ? settings->standardise : "no";
+    const char *word = word_of(dataset, settings);
     *transform = (fplt_transform){0};
     fplt_status status = check(dataset, settings, error);
     if (status)

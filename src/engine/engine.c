@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/status.h"
 #include "engine/member.h"
 
 fplt_run_settings fplt_run_defaults(void)
@@ -111,9 +112,9 @@ static fplt_status allow(const fplt_engine *engine, fplt_error *error)
         const fplt_training *training = settings->each ? &settings->each[i] : &settings->training;
         if (!training->solver)
             return fplt_error_set(error, FPLT_BAD_VALUE, "agent %u has no local solver", i);
-        fplt_status status = fplt_algorithm_allow(settings->algorithm, training->solver, partial,
-                                                  composite, 0, error);
-        if (status)
+        fplt_status status = FPLT__CHECK_TABLE(fplt_solver, training->solver, error);
+        if (status || (status = fplt_algorithm_allow(settings->algorithm, training->solver, partial,
+                                                     composite, 0, error)))
             return status;
     }
     return FPLT_OK;
@@ -219,6 +220,9 @@ static fplt_status check_algorithm(const fplt_algorithm *algorithm, fplt_error *
 {
     if (!algorithm)
         return fplt_error_set(error, FPLT_BAD_VALUE, "no algorithm is given");
+    fplt_status status = FPLT__CHECK_TABLE(fplt_algorithm, algorithm, error);
+    if (status)
+        return status;
     size_t parameters = fplt_algorithm_parameters(algorithm);
     if (parameters > FPLT_MOST_PARAMETERS || algorithm->shape.scalars > FPLT_MOST_SCALARS)
         return fplt_error_set(error, FPLT_BAD_VALUE,
@@ -245,10 +249,13 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
             settings->tolerance, settings->change);
     fplt_engine *engine;
     fplt_status status = check_algorithm(settings->algorithm, error);
+    if (!status && settings->noise)
+        status = FPLT__CHECK_TABLE(fplt_noise_source, settings->noise, error);
     if (status || (status = fplt__alloc_into(&engine, 1, sizeof *engine, "the engine", error)))
         return status;
     engine->objective = objective;
     engine->settings = *settings;
+    engine->base = NAN;
     engine->plan = (fplt_plan){.algorithm = settings->algorithm,
                                .agents = fplt_objective_agents(objective),
                                .dimension = fplt_objective_dimension(objective),
@@ -442,6 +449,9 @@ static int has_stalled(fplt_engine *engine)
     if (!(engine->settings.change > 0) || fplt_hub_model(engine->hub, engine->point))
         return 0;
     follow_model(engine);
+    const fplt_algorithm *algorithm = engine->plan.algorithm;
+    if (algorithm->settled && !algorithm->settled(&engine->hub->view))
+        return 0;
     double size = sqrt(fplt__squared_norm(engine->point, engine->plan.dimension));
     fplt__stopping stopping = stopping_of(&engine->settings);
     return fplt__has_stalled(&stopping, engine->last_active, engine->moved, size);
@@ -458,6 +468,23 @@ static void describe(const fplt_engine *engine, const fplt_progress *progress, f
     if (!engine->settings.blind)
         snprintf(result->sentence + used, sizeof result->sentence - (size_t)used,
                  ", criterion %.6g", progress->measure.criterion);
+}
+
+/* A start near the minimiser must not ask for more than a start from zero does. */
+static fplt_status find_base(fplt_engine *engine, fplt_error *error)
+{
+    const fplt_run_settings *settings = &engine->settings;
+    fplt_measure zero;
+    if (!isnan(engine->base))
+        return FPLT_OK;
+    engine->base = engine->start.criterion;
+    if (!settings->relative || settings->start == FPLT_START_ZERO || settings->blind)
+        return FPLT_OK;
+    memset(engine->point, 0, engine->plan.dimension * sizeof *engine->point);
+    fplt_status status = fplt_engine_measure_at(engine, engine->point, &zero, error);
+    if (!status)
+        engine->base = fmax(engine->base, zero.criterion);
+    return status;
 }
 
 /* Measures where the settings ask for it, tells the observer, and decides whether to go on. */
@@ -477,12 +504,15 @@ static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *co
         engine->start = progress->measure;
         engine->started = 1;
     }
+    fplt_status status = find_base(engine, error);
+    if (status)
+        return status;
     progress->round = engine->round;
     progress->active = engine->last_active;
     progress->counters = engine->counters;
     result->outcome =
         fplt__judge(&stopping, engine->round, progress->measured ? &progress->measure : NULL,
-                    engine->start.criterion, stalled, error);
+                    engine->base, stalled, error);
     if (observer && observer(context, progress) && result->outcome == FPLT_RUNNING) {
         result->outcome = FPLT_STOPPED;
         if (!progress->measured && !settings->blind)
@@ -510,6 +540,7 @@ fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer, void *c
     result->start = engine->start;
     result->end = progress.measure;
     result->counters = engine->counters;
+    result->target = engine->settings.tolerance * (engine->settings.relative ? engine->base : 1);
     if (status == FPLT_DIVERGED) {
         diverged(engine, &own, result);
         return FPLT_OK;

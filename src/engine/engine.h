@@ -32,6 +32,7 @@ struct fplt_engine {
     fplt_error failure; /* of a round that ended half way */
     fplt_measure start;
     int started;
+    double base;                /* what a relative tolerance is a share of; NaN: not known yet */
     unsigned char identity[32]; /* of problem and settings, once `identified` */
     int identified;
 };

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "base/status.h"
 #include "engine/member.h"
 
 size_t fplt__plain_up(const fplt_shape *shape, size_t dimension, unsigned exchange)
@@ -30,8 +31,8 @@ fplt_status fplt__hub_create(const fplt_plan *plan, const fplt_prox *prox, const
 {
     *out = NULL;
     fplt_hub *hub;
-    fplt_status status = fplt__alloc_into(&hub, 1, sizeof *hub, "a coordinator", error);
-    if (status)
+    fplt_status status = FPLT__CHECK_TABLE(fplt_algorithm, plan->algorithm, error);
+    if (status || (status = fplt__alloc_into(&hub, 1, sizeof *hub, "a coordinator", error)))
         return status;
     size_t n = plan->dimension;
     hub->plan = *plan;

@@ -33,7 +33,8 @@ fplt_status fplt_engine_mean(fplt_engine *engine, double *x)
 
 fplt_status fplt_engine_measure(fplt_engine *engine, fplt_measure *measure, fplt_error *error)
 {
-    fplt_status status = fplt_engine_mean(engine, engine->point);
+    fplt_status status = engine->settings.at_model ? fplt_hub_model(engine->hub, engine->point)
+                                                   : fplt_engine_mean(engine, engine->point);
     if (status)
         return fplt_error_set(error, status, "the agents' models are out of range");
     return fplt_engine_measure_at(engine, engine->point, measure, error);

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "base/status.h"
 #include "engine/hub.h"
 #include "engine/member.h"
 #include "engine/node.h"
@@ -135,7 +136,9 @@ fplt_status fplt_node_create(const fplt_plan *plan, const fplt_node_settings *se
                               settings->identity, plan->agents, settings->cost,
                               fplt_objective_agents(settings->objective));
     fplt_status status = fplt_training_check(&settings->training, settings->objective, error);
-    if (status)
+    if (status || (status = FPLT__CHECK_TABLE(fplt_algorithm, plan->algorithm, error)))
+        return status;
+    if (settings->noise && (status = FPLT__CHECK_TABLE(fplt_noise_source, settings->noise, error)))
         return status;
     if (fplt_algorithm_shares_step(plan->algorithm, settings->training.solver) && !(plan->step > 0))
         return fplt_error_set(error, FPLT_BAD_VALUE,

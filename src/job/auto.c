@@ -249,21 +249,24 @@ static void advise(const fplt_theory_problem *seen, const fplt_run_settings *run
     if (choice->rate < 1)
         snprintf(rounds, sizeof rounds, "so expect up to %.3g rounds a decimal digit",
                  ceil(log(10) / -log(choice->rate)));
-    const char *epochs = run->training.epochs ? ", epochs: auto" : "";
-    const char *solver = run->training.solver->traits & FPLT_PLAIN_STEPS ? ", solver: newton" : "";
-    if (run->algorithm->allows & FPLT_NEEDS_CERTAINTY)
-        snprintf(
-            choice->advice, sizeof choice->advice,
-            "The costs curve at least %.3g times as much in one direction as in another; without "
-            "acceleration this would be slow. Quicker still with features of one scale "
-            "(standardise: yes)%s%s.",
-            seen->smoothness / seen->strong_convexity, epochs, solver);
-    else
-        snprintf(choice->advice, sizeof choice->advice,
-                 "The costs curve at least %.3g times as much in one direction as in another, %s. "
-                 "Fewer with features of one scale (standardise: yes), algorithm: "
-                 "fed-plt-anderson%s%s.",
-                 seen->smoothness / seen->strong_convexity, rounds, epochs, solver);
+    int accelerated = (run->algorithm->allows & FPLT_NEEDS_CERTAINTY) != 0;
+    const char *const means[] = {
+        run->scaled ? "" : ", features of one scale (standardise: yes)",
+        accelerated ? "" : ", algorithm: fed-plt-anderson",
+        run->training.epochs ? ", epochs: auto" : "",
+        run->training.solver->traits & FPLT_PLAIN_STEPS ? ", solver: newton" : ""};
+    char help[160] = "";
+    for (size_t i = 0; i < sizeof means / sizeof *means; i++)
+        strcat(help, means[i]);
+    int used = snprintf(choice->advice, sizeof choice->advice,
+                        "The costs curve at least %.3g times as much in one direction as in "
+                        "another%s%s.",
+                        seen->smoothness / seen->strong_convexity,
+                        accelerated ? "; without acceleration this would be slow" : ", ",
+                        accelerated ? "" : rounds);
+    if (*help)
+        snprintf(choice->advice + used, sizeof choice->advice - (size_t)used, " %s with %s.",
+                 accelerated ? "Quicker still" : "Fewer", help + 2);
 }
 
 static void start_choice(const fplt_run_settings *run, fplt_auto *choice)
@@ -290,7 +293,11 @@ fplt_status fplt_auto_choose(const fplt_bend *bend, const fplt_run_settings *run
     if (status)
         return status;
     if (!run->algorithm->splits) {
-        if (choice->chose_epochs) {
+        if (choice->chose_epochs && run->algorithm->allows & FPLT_TRAINS_NOTHING) {
+            choice->epochs = 1;
+            snprintf(choice->about_epochs, sizeof choice->about_epochs,
+                     "epochs = 1: %s has no local training.", run->algorithm->name);
+        } else if (choice->chose_epochs) {
             choice->epochs = EPOCHS_USUAL;
             snprintf(choice->about_epochs, sizeof choice->about_epochs,
                      "epochs = %u: the usual number; %s has no theory here to choose it by.",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/status.h"
 #include "base/text.h"
 #include "fedplt/schema.h"
 #include "job/job.h"
@@ -20,6 +21,7 @@ struct fplt_job {
     double *start;
     double parameter[FPLT_MOST_PARAMETERS];
     fplt_auto automatic;
+    char reason[sizeof((fplt_auto *)0)->about_algorithm]; /* for an automatic algorithm */
 };
 
 /* Declaration */
@@ -91,12 +93,13 @@ fplt_status fplt_job_declare(fplt_settings *settings, unsigned parts, const char
                              fplt_error *error)
 {
     const fplt_algorithm *algorithm = fplt_algorithm_find(name ? name : "fed-plt");
+    int automatic = name && strcmp(name, "auto") == 0;
     fplt__job_tables_fill();
-    if (parts & FPLT_JOB_ALGORITHM && !algorithm)
+    if (parts & FPLT_JOB_ALGORITHM && !algorithm && !automatic)
         return fplt_unknown_name("algorithm", name, algorithm_name, error);
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         const struct section *section = &sections[i];
-        if (!(section->part & parts))
+        if (!(section->part & parts) || (!section->table && automatic))
             continue;
         fplt_status status =
             section->table ? fplt_settings_add(settings, section->group, section->table, error)
@@ -381,13 +384,6 @@ static fplt_status build_data(const fplt_settings *settings, uint32_t run,
     return status;
 }
 
-fplt_status fplt_job_data(const fplt_settings *settings, uint32_t run, fplt_dataset **training,
-                          fplt_dataset **held_out, fplt_transform *transform, fplt_error *error)
-{
-    const fplt_job_source nothing = {.dataset = NULL};
-    return build_data(settings, run, &nothing, training, held_out, transform, error);
-}
-
 /* Costs */
 
 fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task task)
@@ -496,6 +492,9 @@ static fplt_status read_training(const fplt_settings *settings, const fplt_job_s
     if (!training->solver)
         return fplt_unknown_name("solver", fplt_settings_text(settings, "solver"), solver_name,
                                  error);
+    fplt_status status = FPLT__CHECK_TABLE(fplt_solver, training->solver, error);
+    if (status)
+        return status;
     training->step =
         fplt_settings_is_auto(settings, "gamma") ? 0 : fplt_settings_real(settings, "gamma");
     training->epochs = fplt_settings_is_auto(settings, "epochs")
@@ -621,6 +620,51 @@ static fplt_status build_training(fplt_job *job, const fplt_settings *settings,
     return FPLT_OK;
 }
 
+static int was_given(const fplt_settings *settings, const char *name)
+{
+    return fplt_settings_given(settings, name) && !fplt_settings_is_auto(settings, name);
+}
+
+/* `algorithm: auto`, once the costs and the agents are known. */
+static void choose_method(fplt_job *job, const fplt_settings *settings)
+{
+    fplt_run_settings *run = &job->view.run;
+    const fplt_job_view *view = &job->view;
+    const fplt_solver *solver = run->training.solver;
+    const char *regulariser = view->cost.loss ? view->cost.regulariser : "nonconvex";
+    fplt_occasion occasion = {
+        .dimension = fplt_objective_dimension(view->objective),
+        .partial = !fplt_participation_is_full(view->participation),
+        .random = job->each || solver->traits & (FPLT_STOCHASTIC | FPLT_NOISY),
+        .trains = was_given(settings, "solver") || was_given(settings, "epochs") ||
+                  was_given(settings, "gamma"),
+        .composite = !fplt_prox_is_zero(job->prox),
+        .hessians = !regulariser || strcmp(regulariser, "nonconvex") != 0,
+        .gradient_time = fplt_settings_real(settings, "t-gradient"),
+        .communication_time = fplt_settings_real(settings, "t-communication"),
+    };
+    run->algorithm = fplt_method_choose(&occasion, job->reason, sizeof job->reason);
+    fplt_algorithm_defaults(run->algorithm, job->parameter);
+    if (!fplt_settings_given(settings, "epochs") && solver->traits & FPLT_PLAIN_STEPS &&
+        run->algorithm->allows & FPLT_NEEDS_CERTAINTY)
+        run->training.epochs = 0;
+}
+
+static fplt_status read_method(fplt_job *job, const fplt_settings *settings, fplt_error *error)
+{
+    fplt_run_settings *run = &job->view.run;
+    if (fplt_settings_is_auto(settings, "algorithm")) {
+        choose_method(job, settings);
+        return FPLT_OK;
+    }
+    run->algorithm = fplt_algorithm_find(fplt_settings_text(settings, "algorithm"));
+    if (!run->algorithm)
+        return fplt_unknown_name("algorithm", fplt_settings_text(settings, "algorithm"),
+                                 algorithm_name, error);
+    fplt_algorithm_read(run->algorithm, settings, job->parameter);
+    return FPLT_OK;
+}
+
 static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint32_t number,
                              fplt_error *error)
 {
@@ -632,11 +676,9 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
                   {"random", FPLT_START_RANDOM},
                   {"prior", FPLT_START_PRIOR}};
     fplt_run_settings *run = &job->view.run;
-    run->algorithm = fplt_algorithm_find(fplt_settings_text(settings, "algorithm"));
-    if (!run->algorithm)
-        return fplt_unknown_name("algorithm", fplt_settings_text(settings, "algorithm"),
-                                 algorithm_name, error);
-    fplt_algorithm_read(run->algorithm, settings, job->parameter);
+    fplt_status status = read_method(job, settings, error);
+    if (status)
+        return status;
     run->parameter = job->parameter;
     run->prox = job->prox;
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
@@ -649,6 +691,7 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
     run->rounds = (uint64_t)fplt_settings_integer(settings, "rounds");
     run->tolerance = fplt_settings_real(settings, "tolerance");
     run->relative = fplt_settings_switch(settings, "relative");
+    run->at_model = is(settings, "criterion-at", "model");
     run->change = fplt_settings_real(settings, "change");
     run->evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
     run->gradient_time = fplt_settings_real(settings, "t-gradient");
@@ -665,10 +708,12 @@ static fplt_status resolve(fplt_job *job, int public_only, fplt_error *error)
             run->training.epochs = fplt_training_defaults().epochs;
         return FPLT_OK;
     }
+    run->scaled = job->transform.scale != NULL;
     fplt_status status = fplt_auto_resolve(job->view.objective, run, &job->automatic, error);
     if (status)
         return status;
     fplt_auto_apply(&job->automatic, run);
+    memcpy(job->automatic.about_algorithm, job->reason, sizeof job->reason);
     for (uint32_t i = 0; job->each && i < fplt_objective_agents(job->view.objective); i++)
         if (job->each[i].epochs == 0)
             job->each[i].epochs = job->automatic.epochs;

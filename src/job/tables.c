@@ -83,8 +83,9 @@ const fplt_setting fplt__job_composite_table[] = {
 };
 
 const fplt_setting fplt__job_algorithm_table[] = {
-    {"algorithm", FPLT_CHOICE, 0, "fed-plt", 0, 0, algorithm_choices,
-     "federated algorithm; its own parameters follow", 0, 0},
+    {"algorithm", FPLT_CHOICE, FPLT_AUTO, "fed-plt", 0, 0, algorithm_choices,
+     "federated algorithm; its own parameters follow; auto: by what the costs and agents allow", 0,
+     0},
     FPLT_SETTINGS_END,
 };
 
@@ -131,6 +132,10 @@ const fplt_setting fplt__job_run_table[] = {
      "stop when the criterion ||sum grad f_i||^2 is at most this; 0: never", 0, 0},
     {"relative", FPLT_SWITCH, 0, "no", 0, 0, NULL, "tolerance times the criterion at the start", 0,
      0},
+    {"criterion-at", FPLT_CHOICE, 0, "mean", 0, 0, "mean|model",
+     "where the criterion is taken: at the mean of the agents' models (the paper), or at the model "
+     "that is handed out",
+     0, 0},
     {"change", FPLT_REAL, 0, "0", 0, HUGE_VAL, NULL,
      "stop when the model moves relatively less than this in a round; 0: never", 0, 0},
     {"eval-every", FPLT_INTEGER, 0, "1", 0, MOST_AGENTS, NULL,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/status.h"
 
 static fplt_status outcome(int failed)
 {
@@ -151,6 +152,9 @@ static const fplt__objective_kind by_callbacks = {
 
 static fplt_status check(const fplt_objective_callbacks *user, fplt_error *error)
 {
+    fplt_status status = FPLT__CHECK_TABLE(fplt_objective_callbacks, user, error);
+    if (status)
+        return status;
     if (!user->dimension || !user->agents)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "callbacks: dimension is %zu and agents %u, but both must be at "

@@ -75,22 +75,26 @@ fplt_status fplt__objective_information(const fplt_objective *o, const double *x
                                         fplt_error *error)
 {
     size_t n = o->dimension;
-    double records = 0;
+    double rows = 0; /* counted by their weights */
     struct room room;
     fplt_status status = make_room(o, &room, error);
     if (status)
         return status;
+    if (!o->kind->loss_hessian) {
+        fplt__free(room.matrix);
+        return fplt_error_set(error, FPLT_UNSUPPORTED, "a caller's own costs have no records");
+    }
     for (uint32_t i = 0; i < o->agents; i++)
-        records += (double)fplt_objective_records(o, i);
+        rows += o->shard[i].total;
     memset(information, 0, n * n * sizeof *information);
     if (scores)
         memset(scores, 0, n * n * sizeof *scores);
     for (uint32_t i = 0; !status && i < o->agents; i++)
-        status = add_agent(o, i, x, records / o->agents, &room, information, scores);
+        status = add_agent(o, i, x, rows / o->agents, &room, information, scores);
     if (scores)
         mirror(scores, n);
     if (!status && losses)
-        status = sum_losses(o, x, records / o->agents, room.scratch, losses);
+        status = sum_losses(o, x, rows / o->agents, room.scratch, losses);
     fplt__free(room.matrix);
     return status ? fplt_error_set(error, status, "the information could not be computed")
                   : FPLT_OK;

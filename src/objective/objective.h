@@ -77,7 +77,7 @@ fplt_status fplt__objective_loss_hessian(const fplt_objective *objective, uint32
 
 /* Over all agents, at x, the loss's Hessian and the sum of the records' gradients times themselves,
  * row-major n x n, and the sum of their losses; a record counts as it does in the objective, on average
- * once. `scores` and `losses` may be NULL.
+ * once, and with weights as often as it weighs. `scores` and `losses` may be NULL.
  * FPLT_UNSUPPORTED for a caller's own costs, and for scores where the loss is no sum over records. */
 fplt_status fplt__objective_information(const fplt_objective *objective, const double *x,
                                         double *information, double *scores, double *losses,

@@ -301,7 +301,10 @@ static fplt_status admit_secure(void *context, double step, double tau, const ch
 
 fplt_noise_source fplt__secure_source(fplt_noise *noise)
 {
-    return (fplt_noise_source){.add = add_secure, .context = noise, .admit = admit_secure};
+    return (fplt_noise_source){.size = sizeof(fplt_noise_source),
+                               .add = add_secure,
+                               .context = noise,
+                               .admit = admit_secure};
 }
 
 /* ---- the plan ---- */

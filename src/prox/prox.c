@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/status.h"
 #include "base/text.h"
 
 static const fplt__prox_kind *const registry[] = {
@@ -111,10 +112,13 @@ fplt_status fplt_prox_create_callback(const fplt_prox_callbacks *callbacks, size
                                       fplt_prox **prox, fplt_error *error)
 {
     *prox = NULL;
+    fplt_status status = FPLT__CHECK_TABLE(fplt_prox_callbacks, callbacks, error);
+    if (status)
+        return status;
     if (!callbacks->value || !callbacks->apply)
         return fplt_error_set(error, FPLT_BAD_VALUE, "prox callback: %s is NULL, but it is needed",
                               callbacks->value ? "apply" : "value");
-    fplt_status status = make(&fplt__prox_callback, dimension, dimension, prox, error);
+    status = make(&fplt__prox_callback, dimension, dimension, prox, error);
     if (!status)
         (*prox)->callbacks = *callbacks;
     return status;
@@ -124,6 +128,9 @@ fplt_status fplt_prox_create_inexact(const fplt_prox_inexact *inexact, size_t di
                                      fplt_prox **prox, fplt_error *error)
 {
     *prox = NULL;
+    fplt_status status = FPLT__CHECK_TABLE(fplt_prox_inexact, inexact, error);
+    if (status)
+        return status;
     if (!inexact->value || !inexact->gradient)
         return fplt_error_set(error, FPLT_BAD_VALUE, "inexact prox: %s is NULL, but it is needed",
                               inexact->value ? "gradient" : "value");
@@ -136,7 +143,7 @@ fplt_status fplt_prox_create_inexact(const fplt_prox_inexact *inexact, size_t di
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "inexact prox: accuracy is %g, but it must be a number above 0",
                               inexact->accuracy);
-    fplt_status status = make(&fplt__prox_inexactly, dimension, dimension, prox, error);
+    status = make(&fplt__prox_inexactly, dimension, dimension, prox, error);
     if (!status)
         (*prox)->inexact = *inexact;
     return status;

@@ -118,23 +118,14 @@ static fplt_status write_onnx(const fplt_model *model, const char *path, fplt_er
 }
 
 static const struct form {
-    const char *name, *help;
+    const char *name;
     fplt_status (*write)(const fplt_model *model, const char *path, fplt_error *error);
 } forms[] = {
-    {"onnx", "a graph that other programs run: LinearClassifier or LinearRegressor", write_onnx},
-    {"csv", "coefficients by name, also in the units of the file", write_csv},
+    {"onnx", write_onnx},
+    {"csv", write_csv},
 };
 
 enum { FORMS = sizeof forms / sizeof *forms };
-
-const char *fplt_export_list(size_t index, const char **help)
-{
-    if (index >= FORMS)
-        return NULL;
-    if (help)
-        *help = forms[index].help;
-    return forms[index].name;
-}
 
 fplt_status fplt_model_export(const fplt_model *model, const char *form, const char *path,
                               fplt_error *error)

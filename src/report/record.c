@@ -35,7 +35,9 @@ static void reason(const fplt_job_view *view, const char *name, char *text, size
     const char *sentence = automatic(view->automatic, name);
     const fplt_setting *row = fplt_settings_find(settings, name);
     const char *rule = row ? row->rule : NULL;
-    if (was_planned(view, name))
+    if (!row) /* the algorithm was auto, and its parameters with it */
+        snprintf(text, size, "%s", *sentence ? sentence : "auto");
+    else if (was_planned(view, name))
         snprintf(text, size, "the private plan: least predicted error");
     else if (fplt_settings_given(settings, name) && !fplt_settings_is_auto(settings, name))
         snprintf(text, size, "given by %s", fplt_settings_origin(settings, name));
@@ -63,7 +65,7 @@ static void record_parameters(const fplt_job_view *view, const fplt_engine *engi
     for (size_t i = 0; rows[i].name; i++) {
         fplt_choice *choice = &record->parameter[record->parameters++];
         choose(view, rows[i].name, values[i], choice);
-        if (rows[i].kind != FPLT_CHOICE)
+        if (rows[i].kind != FPLT_CHOICE || !fplt_settings_find(view->settings, rows[i].name))
             continue;
         choice->value = NAN;
         choice->word = fplt_settings_text(view->settings, rows[i].name);

@@ -38,6 +38,20 @@ static json_t *local_json(const fplt_job_view *view, const fplt_record *record)
                      file ? json_string(file) : json_null(), "advice", record->advice);
 }
 
+/* Defaults that are others than the tables'. */
+static json_t *defaults_json(const fplt_settings *settings)
+{
+    const fplt_setting *row;
+    json_t *object = json_object();
+    for (size_t i = 0; (row = fplt_settings_row(settings, i, NULL)); i++)
+        if (fplt_settings_preference(settings, row->name))
+            json_object_set_new(object, row->name,
+                                json_pack("{s:s, s:s}", "value",
+                                          fplt_settings_text(settings, row->name), "why",
+                                          fplt_settings_preference(settings, row->name)));
+    return object;
+}
+
 static json_t *problem_json(const fplt_job_view *view)
 {
     const char *data = fplt_settings_text(view->settings, "data");
@@ -94,6 +108,9 @@ static void add_result(const fplt_job_view *view, const fplt_result *result, jso
     json_object_set_new(document, "tolerance", real(view->run.tolerance));
     if (view->run.blind)
         return;
+    json_object_set_new(document, "target", real(result->target));
+    json_object_set_new(document, "criterion_at",
+                        json_string(view->run.at_model ? "model" : "mean"));
     json_object_set_new(document, "start", measure_json(&result->start));
     json_object_set_new(document, "end", measure_json(&result->end));
 }
@@ -109,6 +126,7 @@ static json_t *training_json(const fplt_job_view *view, const fplt_engine *engin
         real(record->facts.curvature.highest), "participation",
         fplt_participation_name(view->participation), "cohort", (json_int_t)record->facts.cohort,
         "kernel", fplt_objective_kernel(view->objective), "seed", (json_int_t)view->run.seed);
+    json_object_set_new(document, "defaults", defaults_json(view->settings));
     if (!document)
         return NULL;
     json_object_set_new(document, "counters", counters_json(fplt_engine_counters(engine)));

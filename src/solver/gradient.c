@@ -115,6 +115,7 @@ static fplt_status descend_accelerated_noisily(fplt_local *local, double *w, fpl
 }
 
 const fplt_solver fplt__solver_gradient = {
+    .size = sizeof(fplt_solver),
     .name = "gradient",
     .help = "gradient descent: N_e steps of size gamma",
     .traits = FPLT_PLAIN_STEPS,
@@ -123,6 +124,7 @@ const fplt_solver fplt__solver_gradient = {
 };
 
 const fplt_solver fplt__solver_noisy = {
+    .size = sizeof(fplt_solver),
     .name = "noisy",
     .help = "gradient descent with Gaussian noise of deviation sqrt(2 gamma) tau in every step",
     .traits = FPLT_PLAIN_STEPS | FPLT_NOISY,
@@ -131,6 +133,7 @@ const fplt_solver fplt__solver_noisy = {
 };
 
 const fplt_solver fplt__solver_accelerated = {
+    .size = sizeof(fplt_solver),
     .name = "accelerated",
     .help = "accelerated gradient descent with the constant momentum of strongly convex costs",
     .traits = FPLT_MINIMISER | FPLT_ACCELERATED,
@@ -141,6 +144,7 @@ const fplt_solver fplt__solver_accelerated = {
 };
 
 const fplt_solver fplt__solver_noisy_accelerated = {
+    .size = sizeof(fplt_solver),
     .name = "noisy-accelerated",
     .help = "accelerated gradient descent with Gaussian noise in every step",
     .traits = FPLT_MINIMISER | FPLT_ACCELERATED | FPLT_NOISY,

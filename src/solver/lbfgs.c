@@ -81,6 +81,7 @@ static fplt_status run(fplt_local *local, double *w, fplt_error *error)
 }
 
 const fplt_solver fplt__solver_lbfgs = {
+    .size = sizeof(fplt_solver),
     .name = "lbfgs",
     .help = "limited-memory BFGS, at most N_e iterations",
     .traits = FPLT_MINIMISER,

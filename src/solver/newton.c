@@ -186,6 +186,7 @@ static fplt_status run(fplt_local *local, double *w, fplt_error *error)
 }
 
 const fplt_solver fplt__solver_newton = {
+    .size = sizeof(fplt_solver),
     .name = "newton",
     .help = "Newton's method, at most N_e steps; the exact proximal operator for quadratic costs",
     .traits = FPLT_MINIMISER,

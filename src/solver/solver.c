@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "theory/theory.h"
 
 static const fplt_solver *const solvers[] = {
@@ -69,6 +70,9 @@ fplt_status fplt_training_check(const fplt_training *training, const fplt_object
     const fplt_solver *solver = training->solver;
     if (!solver)
         return fplt_error_set(error, FPLT_BAD_VALUE, "no local solver is given");
+    fplt_status status = FPLT__CHECK_TABLE(fplt_solver, solver, error);
+    if (status)
+        return status;
     if (!solver->name || !solver->run)
         return fplt_error_set(error, FPLT_BAD_VALUE, "the local solver has no %s",
                               solver->name ? "run" : "name");

@@ -150,6 +150,7 @@ static fplt_status run_svrg(fplt_local *local, double *w, fplt_error *error)
 }
 
 const fplt_solver fplt__solver_sgd = {
+    .size = sizeof(fplt_solver),
     .name = "sgd",
     .help = "stochastic gradient descent on minibatches",
     .traits = FPLT_PLAIN_STEPS | FPLT_STOCHASTIC,
@@ -158,6 +159,7 @@ const fplt_solver fplt__solver_sgd = {
 };
 
 const fplt_solver fplt__solver_accelerated_sgd = {
+    .size = sizeof(fplt_solver),
     .name = "accelerated-sgd",
     .help = "stochastic gradient descent with the momentum of the accelerated one",
     .traits = FPLT_MINIMISER | FPLT_ACCELERATED | FPLT_STOCHASTIC,
@@ -168,6 +170,7 @@ const fplt_solver fplt__solver_accelerated_sgd = {
 };
 
 const fplt_solver fplt__solver_svrg = {
+    .size = sizeof(fplt_solver),
     .name = "svrg",
     .help = "stochastic gradient descent, variance reduced by a full gradient a round",
     .traits = FPLT_PLAIN_STEPS | FPLT_STOCHASTIC,

@@ -164,32 +164,6 @@ double fplt_theory_bound_radius(const fplt_theory_bound *bound)
     return bound->holds ? bound->noise_factor * bound->noise / (1 - bound->rate) : INFINITY;
 }
 
-uint64_t fplt_theory_bound_rounds(const fplt_theory_bound *bound, double first_error, double target)
-{
-    if (!bound->holds)
-        return UINT64_MAX;
-    if (fplt_theory_bound_at(bound, first_error, 0) <= target)
-        return 0;
-    /* from here on the bound falls, if its limit is below the target at all */
-    if (!(fplt_theory_bound_radius(bound) < target))
-        return UINT64_MAX;
-    uint64_t below = 0, enough = 1;
-    while (fplt_theory_bound_at(bound, first_error, enough) > target) {
-        if (enough > UINT64_MAX / 4)
-            return UINT64_MAX;
-        below = enough;
-        enough *= 2;
-    }
-    while (enough - below > 1) {
-        uint64_t middle = below + (enough - below) / 2;
-        if (fplt_theory_bound_at(bound, first_error, middle) > target)
-            below = middle;
-        else
-            enough = middle;
-    }
-    return enough;
-}
-
 static int holds_with(const fplt_theory_problem *problem, fplt_theory_parameters parameters,
                       fplt_theory_norm norm, uint32_t epochs)
 {

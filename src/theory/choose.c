@@ -45,29 +45,6 @@ static int describe(const fplt_theory_problem *given, const fplt_theory_problem 
                     given->strong_convexity, convex->strong_convexity, 1 / FPLT_THEORY_FLAT);
 }
 
-fplt_status fplt_theory_choose(const fplt_theory_problem *problem, fplt_theory_choice *choice,
-                               fplt_error *error)
-{
-    fplt_status status = fplt_theory_check(problem, NULL, error);
-    if (status)
-        return status;
-    fplt_theory_problem convex = fplt__theory_convexified(problem);
-    double rho = balanced_rho(&convex), step = fplt_theory_best_step(&convex, rho);
-    choice->strong_convexity = convex.strong_convexity;
-    choice->rho = rho;
-    choice->step = step;
-    int used = describe(problem, &convex, choice->reasoning, sizeof choice->reasoning);
-    snprintf(choice->reasoning + used, sizeof choice->reasoning - (size_t)used,
-             "rho = 1/sqrt(strong convexity x smoothness) = %.6g makes exact splitting contract "
-             "most, by %.4g a round. For this rho a local step of 2/(strong convexity + smoothness "
-             "+ 2/rho) = %.6g contracts most, by %.4g; the limit is %.6g. The number of epochs is "
-             "a matter of prices and is left open.",
-             rho, fplt_theory_splitting_contraction(&convex, rho), step,
-             fplt_theory_step_contraction(&convex, rho, step),
-             fplt_theory_step_limit(&convex, rho, FPLT_THEORY_CORRECTED));
-    return FPLT_OK;
-}
-
 /* ---- Search ---- */
 
 /* A point of the search: the logarithm of rho, and the step as a share of the best one. */

@@ -103,21 +103,6 @@ fplt_theory_matrix fplt_theory_matrix_make(const fplt_theory_problem *problem,
                      fplt_theory_splitting_contraction(problem, parameters->rho));
 }
 
-/* The characteristic polynomial of S at 1. It decides alone: with chi^Ne >= 1 and zeta < 1 it is
- * not positive, and otherwise the determinant is below 1, so that both roots cannot exceed 1. */
-double fplt_theory_stability_margin(const fplt_theory_problem *problem,
-                                    const fplt_theory_parameters *parameters,
-                                    fplt_theory_version version)
-{
-    double local = fplt_theory_local_contraction(problem, parameters, version);
-    double zeta = fplt_theory_splitting_contraction(problem, parameters->rho);
-    double beta = coupling(problem, parameters->rho, version);
-    if (zeta >= 1 || !isfinite(local))
-        return -INFINITY;
-    double margin = (1 - zeta) * (1 - local) - 4 * local * beta;
-    return version == FPLT_THEORY_PRINTED ? -margin : margin;
-}
-
 /* With D = diag(1, w), D S D^-1 = [a, b/w; c w, d] is symmetric for w^2 = b/c, and the norm of a
  * symmetric matrix is its spectral radius. Here b/c = (1 + chi^Ne)/(2 chi^Ne (1 + rho lmin)). No
  * norm does better, since a norm of S is never below its radius. */

@@ -268,11 +268,3 @@ fplt_status fplt_theory_judge(const fplt_theory_problem *problem,
     verdict->guaranteed = verdict->weighted.holds;
     return FPLT_OK;
 }
-
-const fplt_theory_finding *fplt_theory_find(const fplt_theory_verdict *verdict, const char *name)
-{
-    for (size_t i = 0; i < verdict->count; i++)
-        if (strcmp(verdict->finding[i].name, name) == 0)
-            return &verdict->finding[i];
-    return NULL;
-}

@@ -3,6 +3,14 @@
 
 #include "fedplt/trainer.h"
 
+static const fplt_setting defaults_table[] = {
+    {"paper", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "data of one's own: the paper's defaults all the same (no intercept, columns as they are, eps "
+     "0.5, weights agents, an absolute tolerance at the mean)",
+     0, 0},
+    FPLT_SETTINGS_END,
+};
+
 static const fplt_setting checkpoint_table[] = {
     {"checkpoint", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "file that keeps the state of the run, written when it is interrupted", 0, 0},
@@ -38,17 +46,67 @@ static int may_accelerate(const struct ahead *ahead)
     return !known || !(known->traits & (FPLT_STOCHASTIC | FPLT_NOISY));
 }
 
-/* With data of one's own and nothing said about how, what converges on the most kinds of data:
- * Fed-PLT accelerated, with as many epochs as pay (docs/acceleration.md). */
-static fplt_status prefer_acceleration(const struct ahead *ahead, fplt_settings *settings,
-                                       fplt_error *error)
+static const char for_own_data[] = "the default for data of one's own";
+
+/* With data of one's own and nothing said about the method, the one that suits it; a parameter of
+ * accelerated Fed-PLT that is given speaks for that (docs/acceleration.md). */
+static const char *preferred(const struct ahead *ahead)
 {
-    static const char why[] = "the default for data of one's own";
+    static const char accelerated[] = "fed-plt-anderson";
+    const fplt_setting *row = fplt_algorithm_find(accelerated)->settings;
+    for (; row->name; row++)
+        if (look(ahead, row->name))
+            return accelerated;
+    return "auto";
+}
+
+static fplt_status prefer(const struct ahead *ahead, fplt_settings *settings, const char *algorithm,
+                          fplt_error *error)
+{
     const char *solver = look(ahead, "solver");
-    fplt_status status = fplt_settings_set(settings, "algorithm", "fed-plt-anderson", why, error);
-    if (status || look(ahead, "epochs") || (solver && strcmp(solver, "gradient") != 0))
+    fplt_status status =
+        fplt_settings_prefer(settings, "algorithm", algorithm, for_own_data, error);
+    if (status || fplt_settings_is_auto(settings, "algorithm") || look(ahead, "epochs") ||
+        (solver && strcmp(solver, "gradient") != 0))
         return status;
-    return fplt_settings_set(settings, "epochs", "auto", why, error);
+    return fplt_settings_prefer(settings, "epochs", "auto", for_own_data, error);
+}
+
+/* What a statistician would do with data of one's own; the paper's problem keeps the paper's. A
+ * tolerance that is given means what the table says: it is relative only where asked for. */
+static fplt_status prefer_statistics(const struct ahead *ahead, fplt_settings *settings,
+                                     fplt_error *error)
+{
+    static const struct {
+        const char *name, *value, *reason, *unless;
+    } rows[] = {
+        {"intercept", "yes", "labels need not be centred", NULL},
+        {"standardise", "auto", "columns of one scale converge soonest and are shrunk alike", NULL},
+        {"eps", "0.01", "a light ridge: the coefficients are hardly shrunk", NULL},
+        {"weights", "rows", "every row counts alike, as if all were in one place", NULL},
+        {"criterion-at", "model", "the model that is handed out meets the tolerance", NULL},
+        {"relative", "yes", "whatever the scale of the data and the number of agents", "tolerance"},
+        {"tolerance", "1e-16", "the gradient shrinks to 1e-8 of what it was at the start",
+         "relative"},
+    };
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; !status && i < sizeof rows / sizeof *rows; i++)
+        if (!rows[i].unless || !look(ahead, rows[i].unless))
+            status =
+                fplt_settings_prefer(settings, rows[i].name, rows[i].value, rows[i].reason, error);
+    return status;
+}
+
+static int is_private(const struct ahead *ahead)
+{
+    return look(ahead, "privacy.epsilon") || look(ahead, "privacy.tau");
+}
+
+/* A switch that stands alone is followed by another flag, or by nothing. */
+static int wants_paper(const struct ahead *ahead)
+{
+    const char *paper = look(ahead, "paper");
+    return paper && strcmp(paper, "no") != 0;
 }
 
 fplt_status fplt_trainer_declare(fplt_settings *settings, int own_data, fplt_given given,
@@ -56,11 +114,16 @@ fplt_status fplt_trainer_declare(fplt_settings *settings, int own_data, fplt_giv
 {
     struct ahead ahead = {given, context};
     const char *algorithm = look(&ahead, "algorithm");
-    int prefer = !algorithm && (own_data || look(&ahead, "data")) && may_accelerate(&ahead);
-    fplt_status status =
-        fplt_job_declare(settings, FPLT_JOB_ALL, prefer ? "fed-plt-anderson" : algorithm, error);
-    if (!status && prefer)
-        status = prefer_acceleration(&ahead, settings, error);
+    int own = own_data || look(&ahead, "data");
+    int chooses = !algorithm && own && may_accelerate(&ahead);
+    algorithm = chooses ? preferred(&ahead) : algorithm;
+    fplt_status status = fplt_job_declare(settings, FPLT_JOB_ALL, algorithm, error);
+    if (!status && chooses)
+        status = prefer(&ahead, settings, algorithm, error);
+    if (!status && own && !is_private(&ahead) && !wants_paper(&ahead))
+        status = prefer_statistics(&ahead, settings, error);
+    if (!status)
+        status = fplt_settings_add(settings, "data", defaults_table, error);
     if (!status)
         status = fplt_settings_add(settings, "privacy", fplt_promise_table, error);
     return status ? status : fplt_settings_add(settings, "checkpoints", checkpoint_table, error);

@@ -549,8 +549,8 @@ def hospitals_reach_the_known_minimiser(place):
     reference = SHARED / "data/reference/heart_disease_eps0.5_l2.txt"
     need(reference)
     expected = [float(line) for line in reference.read_text().split()]
-    place.run("train", "--data", HEART.resolve(), "--label", "b", "--tolerance", "1e-24", "--quiet",
-              "--pictures", "no")
+    place.run("train", "--data", HEART.resolve(), "--label", "b", "--paper", "--tolerance", "1e-24",
+              "--quiet", "--pictures", "no")
     model = place.json("fedplt-out/model.json")
     assert max(abs(a - b) for a, b in zip(model["weights"], expected)) < 2e-11
     text = place.run("evaluate", "fedplt-out/model.json", HEART.resolve()).stdout
@@ -610,13 +610,38 @@ def a_first_run_converges_on_unscaled_columns(place):
     for extra in ([], ["--intercept"], ["--eps", "0.01"]):
         done = json.loads(place.run("train", "--data", "unscaled.csv", "--json", *extra).stdout)
         text = json.dumps(done)
-        assert '"converged"' in text and "fed-plt-anderson" in text, (extra, text[:600])
-    # what cannot be accelerated is not
-    half = place.run("train", "--data", "rows.csv", "--participation", "fixed", "--json").stdout
-    assert "fed-plt-anderson" not in half
-    sgd = place.run("train", "--data", "rows.csv", "--solver", "sgd", "--rounds", "20",
-                    "--json").stdout
-    assert "fed-plt-anderson" not in sgd
+        assert '"converged"' in text and "fed-newton" in text, (extra, text[:600])
+
+
+@case
+def the_method_follows_the_occasion(place):
+    """With data of one's own and no algorithm given; the reason is printed."""
+    place.run("data", "generate", "rows.csv", "--generator", "planted", "--agents", "5",
+              "--features", "7", "--rows", "60")
+    for name, why, *words in (
+            ("fed-newton", "Hessians cost less"),
+            ("fed-newton", "Hessians cost less", "--participation", "all"),
+            ("fed-lbfgs", "a gradient a round", "--regulariser", "nonconvex"),
+            ("fed-plt-anderson", "h is not zero", "--h", "l1", "--h-weight", "0.1"),
+            ("fed-plt-anderson", "local training", "--epochs", "3"),
+            ("fed-plt-anderson", "local training", "--solver", "newton"),
+            ("fed-plt-anderson", None, "--rho", "1"),
+            ("fed-plt", None, "--participation", "fixed", "--active", "2"),
+            ("fed-plt", None, "--solver", "sgd", "--rounds", "5"),
+            ("fed-plt", "randomness", "--algorithm", "auto", "--solver", "sgd", "--rounds", "5"),
+            ("fed-plt", "every agent", "--algorithm", "auto", "--participation", "fixed", "--active",
+             "2")):
+        done = place.run("train", "--data", "rows.csv", "--pictures", "no", *words)
+        text = place.json("fedplt-out/model.json")["training"]
+        assert text["algorithm"] == name, (words, text["algorithm"])
+        assert done.stderr == "", done.stderr
+        assert why is None or f"{name}: " in done.stdout and why in done.stdout, (words, done.stdout)
+    place.run("data", "generate", "wide.csv", "--generator", "planted", "--agents", "5",
+              "--features", "40", "--rows", "60")
+    for name, price in (("fed-lbfgs", "1"), ("fed-newton", "10")):
+        place.run("train", "--data", "wide.csv", "--pictures", "no", "--t-communication", price)
+        assert place.json("fedplt-out/model.json")["training"]["algorithm"] == name
+    place.refuses("tune", "--data", "rows.csv", "--algorithm", "auto", says=["must be named"])
 
 
 @case

@@ -49,10 +49,13 @@ def run(folder, *words, status=0):
     return done
 
 
-def columns(path):
-    with open(path, newline="") as file:
-        rows = list(csv.DictReader(file))
+def columns_of(text):
+    rows = list(csv.DictReader(text.splitlines()))
     return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def columns(path):
+    return columns_of(pathlib.Path(path).read_text())
 
 
 def attributes(node):
@@ -235,6 +238,88 @@ def summaries_agree_with_statsmodels(folder):
             ratio = {"logistic": "odds_ratio", "poisson": "rate_ratio"}.get(loss)
             assert ratio is None or abs(found[0][ratio] - np.exp(found[0]["coefficient"])) < 1e-12
             assert ratio is not None or "odds_ratio" not in found[0]
+
+
+SURVIVAL = """columns:
+  site: {type: site, names: [s0, s1, s2]}
+  time: {type: time, bounds: 0.5..1000}
+  event: {type: event, classes: [no, yes]}
+  a: {type: number, bounds: -10..10}
+  b: {type: number, bounds: -10..10}
+  c: {type: number, bounds: -10..10}
+"""
+
+
+@case
+def cox_agrees_with_statsmodels(folder):
+    """Three sites as strata, whole days, so that many times are equal."""
+    generator = np.random.default_rng(3)
+    rows, site = generator.normal(size=(300, 3)), generator.integers(0, 3, 300)
+    until = np.ceil(generator.exponential(size=300) * 8 * np.exp(-(rows @ [0.5, -0.3, 0.1])))
+    watched = np.ceil(generator.exponential(size=300) * 12)
+    time, event = np.minimum(until, watched), until <= watched
+    with open(folder / "d.csv", "w") as file:
+        file.write("site,time,event,a,b,c\n")
+        for i in range(300):
+            file.write(f"s{site[i]},{time[i]:g},{'yes' if event[i] else 'no'}," +
+                       ",".join(map(repr, map(float, rows[i]))) + "\n")
+    (folder / "s.yaml").write_text(SURVIVAL)
+    for standardise in ("no", "schema"):
+        run(folder, "train", "--data", "d.csv", "--schema", "s.yaml", "--out", "out", "--pictures",
+            "no", "--eps", "0.01", "--weights", "rows", "--standardise", standardise, "--rounds", "5")
+        theirs = statsmodels.PHReg(time, rows, status=event.astype(int), strata=site,
+                                   ties="breslow").fit(tol=1e-14)
+        found = json.loads(run(folder, "summary", "out/model.json", "d.csv", "--refit",
+                               "--json").stdout)["coefficients"]
+        for k, line in enumerate(found):
+            assert abs(line["coefficient"] - theirs.params[k]) < 1e-8
+            assert abs(line["std_error"] - theirs.bse[k]) < 1e-8
+            assert abs(line["hazard_ratio"] - np.exp(theirs.params[k])) < 1e-7
+    measured = json.loads(run(folder, "evaluate", "out/model.json", "d.csv", "--json").stdout)
+    hazard = np.array([float(v) for v in columns_of(run(folder, "predict", "out/model.json",
+                                                        "d.csv").stdout)["value"]])
+    right = pairs = 0
+    for i in range(300):
+        for j in range(300):
+            if event[i] and site[i] == site[j] and (time[j] > time[i] or
+                                                    (time[j] == time[i] and not event[j])):
+                pairs += 1
+                right += (hazard[i] > hazard[j]) + 0.5 * (hazard[i] == hazard[j])
+    near("concordance", measured["all"]["concordance"], right / pairs)
+
+
+COUNTS = """columns:
+  site: {type: site, names: [north, south]}
+  sick: {type: label, bounds: 0..1000}
+  years: {type: offset, bounds: -5..5}
+  times: {type: weight, bounds: 0.5..10}
+  a: {type: number, bounds: -10..10}
+  b: {type: number, bounds: -10..10}
+"""
+
+
+@case
+def offsets_and_weights_agree_with_statsmodels(folder):
+    generator = np.random.default_rng(4)
+    rows, offset = generator.normal(size=(200, 2)), generator.normal(size=200) / 2
+    weight = generator.integers(1, 4, 200).astype(float)
+    count = generator.poisson(np.exp(0.4 + rows @ [0.3, -0.5] + offset))
+    with open(folder / "d.csv", "w") as file:
+        file.write("site,sick,years,times,a,b\n")
+        for i in range(200):
+            file.write(f"{'north' if i % 3 else 'south'},{count[i]},{float(offset[i])!r},{weight[i]:g},"
+                       + ",".join(map(repr, map(float, rows[i]))) + "\n")
+    (folder / "s.yaml").write_text(COUNTS)
+    run(folder, "train", "--data", "d.csv", "--schema", "s.yaml", "--loss", "poisson", "--out", "out",
+        "--pictures", "no", "--eps", "0.01", "--weights", "rows", "--intercept", "yes", "--rounds", "5")
+    theirs = statsmodels.GLM(count, statsmodels.add_constant(rows, prepend=False), offset=offset,
+                             freq_weights=weight, family=statsmodels.families.Poisson()).fit(
+                                 tol=1e-14, maxiter=200)
+    found = json.loads(run(folder, "summary", "out/model.json", "d.csv", "--refit",
+                           "--json").stdout)["coefficients"]
+    for k, line in enumerate(found):
+        assert abs(line["coefficient"] - theirs.params[k]) < 1e-8
+        assert abs(line["std_error"] - theirs.bse[k]) < 1e-8, (line["std_error"], theirs.bse[k])
 
 
 @case

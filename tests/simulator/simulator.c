@@ -328,7 +328,7 @@ static fplt_status fresh_noise(void *context, double step, double noise_tau, con
 
 static fplt_node *make_node(uint32_t i)
 {
-    static fplt_noise_source source;
+    static fplt_noise_source source = {.size = sizeof(fplt_noise_source)};
     fplt_error error;
     fplt_node *node;
     source.add = fresh_noise;
@@ -912,6 +912,15 @@ static void step(void)
         if (w.site[i].machine)
             site_crash(i);
     }
+    if (w.faults && w.lead && chance(3))
+        lead_event((fplt__lead_event){.kind = FPLT__LEAD_PAUSE});
+    if (w.lead && chance(20))
+        lead_event((fplt__lead_event){.kind = FPLT__LEAD_RESUME});
+    if (w.faults && w.lead && w.tickets && chance(5)) { /* a client that hangs up */
+        uint64_t ticket = w.tickets - below(3);
+        to_site(w.ticket[ticket % 4096].site, w.ticket[ticket % 4096].id, 0, NULL);
+        lead_event((fplt__lead_event){.kind = FPLT__LEAD_GONE, .ticket = ticket});
+    }
     for (int k = 0; k < PACKETS; k++)
         if (w.packet[k].used)
             waiting[count++] = k;
@@ -1089,7 +1098,8 @@ int main(int count, char **arguments)
     unsigned long schedules = count > 1 ? strtoul(arguments[1], NULL, 10) : 2000;
     uint64_t first = count > 2 ? strtoull(arguments[2], NULL, 10) : 1;
     fplt_error error;
-    fplt_objective_callbacks costs = {.dimension = DIMENSION,
+    fplt_objective_callbacks costs = {.size = sizeof(fplt_objective_callbacks),
+                                      .dimension = DIMENSION,
                                       .agents = N,
                                       .value = value,
                                       .gradient = gradient,

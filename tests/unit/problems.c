@@ -105,6 +105,7 @@ void quadratics_make(struct quadratics *q, uint32_t agents, size_t n, double low
 fplt_objective *quadratics_objective(struct quadratics *q)
 {
     fplt_objective_callbacks callbacks = {
+        .size = sizeof(fplt_objective_callbacks),
         .dimension = q->n,
         .agents = q->agents,
         .context = q,

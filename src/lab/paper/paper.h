@@ -81,4 +81,13 @@ typedef struct fplt__remarks {
 
 void fplt__paper_remark(const fplt_paper_table *table, fplt__remarks *remarks);
 
+/* The paper's own figures: number `index`; NULL past the last. */
+typedef struct fplt__paper_figure {
+    const char *label; /* of the table in the paper's source */
+    const char *row, *column;
+    double value;
+} fplt__paper_figure;
+
+const fplt__paper_figure *fplt__paper_figure_list(size_t index);
+
 #endif

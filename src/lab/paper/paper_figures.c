@@ -1,11 +1,11 @@
 /* The figures of the paper's tables II to IX, as printed there [section "Numerical Results"]. The
  * first field is the label of the table in the paper's LaTeX source. */
-#include "fedplt/paper.h"
+#include "lab/paper/paper.h"
 
 #include <math.h>
 #include <string.h>
 
-static const fplt_paper_figure figures[] = {
+static const fplt__paper_figure figures[] = {
     {"tab:comparison-cvx-noncvx", "FedPD", "convex", 70.5e3},
     {"tab:comparison-cvx-noncvx", "FedPD", "non-convex", 223.5e3},
     {"tab:comparison-cvx-noncvx", "FedLin", "convex", 15.6e3},
@@ -119,12 +119,9 @@ static const fplt_paper_figure figures[] = {
     {"tab:Ne", "N_e = 20", "t_C = 100", 96e3},
 };
 
-int fplt_paper_figure_get(size_t index, fplt_paper_figure *figure)
+const fplt__paper_figure *fplt__paper_figure_list(size_t index)
 {
-    if (index >= sizeof figures / sizeof *figures)
-        return 0;
-    *figure = figures[index];
-    return 1;
+    return index < sizeof figures / sizeof *figures ? &figures[index] : NULL;
 }
 
 double fplt_paper_figure_find(const char *label, const char *row, const char *column)

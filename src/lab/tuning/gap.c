@@ -10,7 +10,6 @@ enum { NEWTON_TO = 300, ROUNDS = 20000, EPOCHS = 50 };
 struct fplt_gap {
     size_t n;
     uint32_t agents;
-    double criterion;
     double *x, *z; /* owned: n; agents x n */
 };
 
@@ -57,12 +56,11 @@ static fplt_status minimise(fplt_gap *gap, const fplt_objective *objective, cons
         !(status = fplt_engine_model(engine, gap->x))) {
         fplt_measure measure;
         status = fplt_engine_measure_at(engine, gap->x, &measure, error);
-        gap->criterion = measure.criterion;
-        if (!status && !(gap->criterion <= 1e-10 * result.start.criterion))
+        if (!status && !(measure.criterion <= 1e-10 * result.start.criterion))
             status = fplt_error_set(error, FPLT_FAILED,
                                     "the minimiser was not found: the criterion only fell from "
                                     "%.3g to %.3g",
-                                    result.start.criterion, gap->criterion);
+                                    result.start.criterion, measure.criterion);
     }
     fplt_engine_destroy(engine);
     fplt_auto_clear(&choice);
@@ -116,16 +114,6 @@ void fplt_gap_destroy(fplt_gap *gap)
     fplt__free(gap->x);
     fplt__free(gap->z);
     fplt__free(gap);
-}
-
-const double *fplt_gap_minimiser(const fplt_gap *gap)
-{
-    return gap->x;
-}
-
-double fplt_gap_criterion(const fplt_gap *gap)
-{
-    return gap->criterion;
 }
 
 double fplt_gap_measure(const fplt_gap *gap, const fplt_engine *engine, double weight)

@@ -225,6 +225,19 @@ static void the_log_goes_to_the_sink(void **state)
     assert_string_equal(heard, "2 round 4");
 }
 
+static void the_version_has_one_home(void **state)
+{
+    (void)state;
+    char text[40];
+    snprintf(text, sizeof text, "%d.%d.%d", FPLT_VERSION_MAJOR, FPLT_VERSION_MINOR,
+             FPLT_VERSION_PATCH);
+    assert_string_equal(text, FPLT_VERSION); /* meson.build's */
+    assert_string_equal(fplt_version(), FPLT_VERSION);
+    assert_int_equal(FPLT_VERSION_NUMBER / 1000000, FPLT_VERSION_MAJOR);
+    assert_int_equal(FPLT_VERSION_NUMBER / 1000 % 1000, FPLT_VERSION_MINOR);
+    assert_int_equal(FPLT_VERSION_NUMBER % 1000, FPLT_VERSION_PATCH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +250,7 @@ int main(void)
         cmocka_unit_test(unknown_names),
         cmocka_unit_test(sentences),
         cmocka_unit_test(the_log_goes_to_the_sink),
+        cmocka_unit_test(the_version_has_one_home),
     };
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
 }

@@ -309,22 +309,32 @@ static void in_two_steps(void **state)
     fplt_config_destroy(NULL);
 }
 
+static fplt_status load_and_apply(fplt_settings *settings, const char *path, fplt_error *error)
+{
+    fplt_config *config;
+    fplt_status status = fplt_config_load(path, &config, error);
+    if (!status)
+        status = fplt_config_apply(config, settings, error);
+    fplt_config_destroy(config);
+    return status;
+}
+
 static void files(void **state)
 {
     (void)state;
     fplt_error error;
     fplt_settings *settings = make();
     temporary file = temporary_file("rounds: 9\nrho: x\n", 17);
-    assert_int_equal(fplt_settings_load_yaml(settings, file.path, &error), FPLT_BAD_VALUE);
+    assert_int_equal(load_and_apply(settings, file.path, &error), FPLT_BAD_VALUE);
     char start[300];
     snprintf(start, sizeof start, "%s:2: rho is 'x', but it must be", file.path);
     assert_contains(error.text, start);
     assert_int_equal(fplt_settings_integer(settings, "rounds"), 9);
     unlink(file.path);
 
-    assert_int_equal(fplt_settings_load_yaml(settings, "no/such.yaml", &error), FPLT_IO);
+    assert_int_equal(load_and_apply(settings, "no/such.yaml", &error), FPLT_IO);
     assert_contains(error.text, "no/such.yaml: cannot be opened: No such file");
-    assert_int_equal(fplt_settings_load_yaml(settings, "tests", &error), FPLT_IO);
+    assert_int_equal(load_and_apply(settings, "tests", &error), FPLT_IO);
     assert_contains(error.text, "tests: cannot be read");
 
     size_t size = (1 << 20) + 1;
@@ -334,11 +344,11 @@ static void files(void **state)
     large[9] = '\n';
     memcpy(large, "rounds: 8", 9);
     file = temporary_file(large, size);
-    assert_int_equal(fplt_settings_load_yaml(settings, file.path, &error), FPLT_BAD_DATA);
+    assert_int_equal(load_and_apply(settings, file.path, &error), FPLT_BAD_DATA);
     assert_contains(error.text, ":1: the file is larger than 1 MiB");
     unlink(file.path);
     file = temporary_file(large, size - 1);
-    assert_ok(fplt_settings_load_yaml(settings, file.path, &error), error);
+    assert_ok(load_and_apply(settings, file.path, &error), error);
     assert_int_equal(fplt_settings_integer(settings, "rounds"), 8);
     unlink(file.path);
     free(large);

@@ -53,7 +53,8 @@ static fplt_objective *troubled_make(struct troubled *t, uint32_t agents)
     t->sound = quadratics_objective(&t->quadratics);
     t->agent = agents / 2;
     atomic_store(&t->trouble, 0);
-    fplt_objective_callbacks callbacks = {.dimension = N,
+    fplt_objective_callbacks callbacks = {.size = sizeof(fplt_objective_callbacks),
+                                          .dimension = N,
                                           .agents = agents,
                                           .context = t,
                                           .value = troubled_value,
@@ -133,8 +134,11 @@ static fplt_status speechless(fplt_local *local, double *w, fplt_error *error)
     return local->identity == 1 ? FPLT_FAILED : FPLT_OK;
 }
 
-static const fplt_solver own_solver = {
-    .name = "own", .help = "fails", .traits = FPLT_PLAIN_STEPS, .run = speechless};
+static const fplt_solver own_solver = {.size = sizeof(fplt_solver),
+                                       .name = "own",
+                                       .help = "fails",
+                                       .traits = FPLT_PLAIN_STEPS,
+                                       .run = speechless};
 
 static void a_solver_may_fail_without_a_sentence(void **state)
 {
@@ -526,7 +530,8 @@ static void a_cost_may_have_no_gradient_at_zero(void **state)
     fplt_result result;
     double one = 1;
     temporary file = temporary_file("", 0);
-    fplt_objective_callbacks callbacks = {.dimension = 1,
+    fplt_objective_callbacks callbacks = {.size = sizeof(fplt_objective_callbacks),
+                                          .dimension = 1,
                                           .agents = 2,
                                           .value = half_line_value,
                                           .gradient = half_line_gradient,

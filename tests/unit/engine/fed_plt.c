@@ -437,7 +437,8 @@ static void a_solver_of_ones_own_runs_like_any_other(void **state)
 {
     (void)state;
     enum { AGENTS = 6, N = 4, SIZE = AGENTS * 2 * N + 1 + N };
-    const fplt_solver own = {.name = "own",
+    const fplt_solver own = {.size = sizeof(fplt_solver),
+                             .name = "own",
                              .help = "steps by hand",
                              .traits = FPLT_PLAIN_STEPS,
                              .work = own_work,

@@ -235,7 +235,8 @@ static void the_first_failure_is_reported(void **state)
     struct meeting meeting = {.expected = 2};
     fplt_objective *objective;
     fplt_error error;
-    fplt_objective_callbacks callbacks = {.dimension = 1,
+    fplt_objective_callbacks callbacks = {.size = sizeof(fplt_objective_callbacks),
+                                          .dimension = 1,
                                           .agents = 2,
                                           .context = &meeting,
                                           .value = no_value,

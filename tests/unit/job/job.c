@@ -159,28 +159,27 @@ static void divides_and_holds_out(void **state)
                               "s,1,11,12\nn,0,13,14\ns,0,15,16\n";
     temporary file = temporary_file(csv, sizeof csv - 1);
     fplt_error error;
-    fplt_dataset *training, *held_out;
-    fplt_transform transform;
+    fplt_job *job;
     fplt_settings *settings = settings_for(NULL);
     set(settings, "data", file.path);
-    assert_ok(fplt_job_data(settings, 0, &training, &held_out, &transform, &error), error);
+    assert_ok(fplt_job_create(settings, 0, &job, &error), error);
+    const fplt_dataset *training = fplt_job_see(job)->training;
     assert_int_equal(fplt_dataset_agents(training), 2);
     assert_string_equal(fplt_dataset_agent_name(training, 1), "s");
-    fplt_dataset_destroy(training);
-    fplt_transform_clear(&transform);
+    fplt_job_destroy(job);
 
     set(settings, "agents", "4");
-    assert_int_equal(fplt_job_data(settings, 0, &training, &held_out, &transform, &error),
-                     FPLT_BAD_VALUE);
+    assert_int_equal(fplt_job_create(settings, 0, &job, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "2 sites");
 
     set(settings, "partition", "contiguous");
     set(settings, "holdout", "0.5");
     set(settings, "standardise", "yes");
-    assert_ok(fplt_job_data(settings, 0, &training, &held_out, &transform, &error), error);
+    assert_ok(fplt_job_create(settings, 0, &job, &error), error);
+    training = fplt_job_see(job)->training;
     assert_int_equal(fplt_dataset_agents(training), 4);
     assert_int_equal(fplt_dataset_rows(training), 4);
-    assert_int_equal(fplt_dataset_rows(held_out), 4);
+    assert_int_equal(fplt_dataset_rows(fplt_job_see(job)->held_out), 4);
     fplt_rows rows = fplt_dataset_all(training);
     for (size_t j = 0; j < 2; j++) {
         double mean = 0, square = 0;
@@ -191,13 +190,10 @@ static void divides_and_holds_out(void **state)
         assert_near(mean, 0, 1e-15);
         assert_near(square, 1, 1e-15);
     }
-    fplt_dataset_destroy(training);
-    fplt_dataset_destroy(held_out);
-    fplt_transform_clear(&transform);
+    fplt_job_destroy(job);
 
     set(settings, "generator", "iid");
-    assert_int_equal(fplt_job_data(settings, 0, &training, &held_out, &transform, &error),
-                     FPLT_BAD_VALUE);
+    assert_int_equal(fplt_job_create(settings, 0, &job, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "generator is given");
     fplt_settings_destroy(settings);
     unlink(file.path);

@@ -139,7 +139,8 @@ static fplt_noise_source source(void *context, unsigned worker)
     struct plant *plant = &plants->plant[worker % WORKERS];
     plant->scale = plants->scale;
     plant->period = plants->period;
-    return (fplt_noise_source){.add = add_planted, .context = plant};
+    return (
+        fplt_noise_source){.size = sizeof(fplt_noise_source), .add = add_planted, .context = plant};
 }
 
 static void begin(void *context, unsigned worker, uint64_t run)

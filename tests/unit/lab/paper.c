@@ -78,25 +78,25 @@ static void figures_are_printed_in_the_paper(void **state)
     size_t length = fread(text, 1, sizeof text - 1, file), count = 0;
     fclose(file);
     text[length] = 0;
-    fplt_paper_figure figure;
-    for (; fplt_paper_figure_get(count, &figure); count++) {
+    const fplt__paper_figure *figure;
+    for (; (figure = fplt__paper_figure_list(count)); count++) {
         char label[64], number[2][40];
-        snprintf(label, sizeof label, "\\label{%s}", figure.label);
+        snprintf(label, sizeof label, "\\label{%s}", figure->label);
         const char *start = strstr(text, label),
                    *end = start ? strstr(start, "\\end{table}") : NULL;
         assert_non_null(end);
-        double scale = figure.value >= 2e6 ? 1e6 : figure.value >= 1e3 ? 1e3 : 1;
-        snprintf(number[0], sizeof number[0], "%.10g", figure.value / scale);
-        snprintf(number[1], sizeof number[1], "%.10g", figure.value / 1e6);
-        if (figure.value < 1) /* 2.583 x 10^-2 */
+        double scale = figure->value >= 2e6 ? 1e6 : figure->value >= 1e3 ? 1e3 : 1;
+        snprintf(number[0], sizeof number[0], "%.10g", figure->value / scale);
+        snprintf(number[1], sizeof number[1], "%.10g", figure->value / 1e6);
+        if (figure->value < 1) /* 2.583 x 10^-2 */
             snprintf(number[1], sizeof number[1], "%.10g",
-                     figure.value * pow(10, -floor(log10(figure.value))));
+                     figure->value * pow(10, -floor(log10(figure->value))));
         const char *found = strstr(start, number[0]);
         if (!found || found > end)
             found = strstr(start, number[1]);
         if (!found || found > end)
-            fail_msg("%s, %s, %s: %s is not in the paper's table", figure.label, figure.row,
-                     figure.column, number[0]);
+            fail_msg("%s, %s, %s: %s is not in the paper's table", figure->label, figure->row,
+                     figure->column, number[0]);
     }
     assert_int_equal(count, 111);
 }

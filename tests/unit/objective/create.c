@@ -219,7 +219,8 @@ static void callbacks(void **state)
 {
     (void)state;
     struct user user = {0};
-    fplt_objective_callbacks given = {.dimension = 3,
+    fplt_objective_callbacks given = {.size = sizeof(fplt_objective_callbacks),
+                                      .dimension = 3,
                                       .agents = 2,
                                       .context = &user,
                                       .value = user_value,
@@ -286,7 +287,8 @@ static void callbacks_are_checked(void **state)
 {
     (void)state;
     struct user user = {0};
-    const fplt_objective_callbacks good = {.dimension = 3,
+    const fplt_objective_callbacks good = {.size = sizeof(fplt_objective_callbacks),
+                                           .dimension = 3,
                                            .agents = 2,
                                            .context = &user,
                                            .value = user_value,

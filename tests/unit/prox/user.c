@@ -68,7 +68,8 @@ static void a_callback_is_called(void **state)
     (void)state;
     fplt_stream stream = fplt_stream_make(1, 0, FPLT_FOR_TEST, 0, 0, 0);
     struct quadratic q = a_quadratic(&stream);
-    fplt_prox_callbacks callbacks = {&q, quadratic_value, quadratic_prox};
+    fplt_prox_callbacks callbacks = {sizeof(fplt_prox_callbacks), &q, quadratic_value,
+                                     quadratic_prox};
     fplt_error error;
     fplt_prox *prox;
     assert_ok(fplt_prox_create_callback(&callbacks, COUNT, &prox, &error), error);
@@ -106,8 +107,8 @@ static void inexact_reaches_its_accuracy_on_quadratics(void **state)
     for (int trial = 0; trial < 20; trial++) {
         struct quadratic q = a_quadratic(&stream);
         for (int a = 0; a < 3; a++) {
-            fplt_prox_inexact inexact = {&q, quadratic_value, quadratic_gradient, 10,
-                                         accuracies[a]};
+            fplt_prox_inexact inexact = {sizeof(fplt_prox_inexact), &q, quadratic_value,
+                                         quadratic_gradient,        10, accuracies[a]};
             fplt_error error;
             fplt_prox *prox;
             assert_ok(fplt_prox_create_inexact(&inexact, COUNT, &prox, &error), error);
@@ -152,7 +153,8 @@ static void inexact_reaches_its_accuracy_on_huber(void **state)
     (void)state;
     fplt_stream stream = fplt_stream_make(3, 0, FPLT_FOR_TEST, 0, 0, 0);
     long calls = 0;
-    fplt_prox_inexact inexact = {&calls, huber_value, huber_gradient, 1 / width, 1e-9};
+    fplt_prox_inexact inexact = {
+        sizeof(fplt_prox_inexact), &calls, huber_value, huber_gradient, 1 / width, 1e-9};
     fplt_error error;
     fplt_prox *prox;
     assert_ok(fplt_prox_create_inexact(&inexact, COUNT, &prox, &error), error);
@@ -180,7 +182,8 @@ static void inexact_says_when_it_fails(void **state)
     (void)state;
     fplt_stream stream = fplt_stream_make(4, 0, FPLT_FOR_TEST, 0, 0, 0);
     struct quadratic q = a_quadratic(&stream);
-    fplt_prox_inexact inexact = {&q, quadratic_value, quadratic_gradient, 10, 1e-9};
+    fplt_prox_inexact inexact = {sizeof(fplt_prox_inexact), &q, quadratic_value,
+                                 quadratic_gradient,        10, 1e-9};
     fplt_error error;
     fplt_prox *prox;
     double v[COUNT], x[COUNT], value;
@@ -211,7 +214,8 @@ static void what_is_refused(void **state)
 {
     (void)state;
     struct quadratic q = {.fail = 0};
-    const fplt_prox_inexact good = {&q, quadratic_value, quadratic_gradient, 10, 1e-9};
+    const fplt_prox_inexact good = {sizeof(fplt_prox_inexact), &q, quadratic_value,
+                                    quadratic_gradient,        10, 1e-9};
     fplt_prox_inexact bad[7] = {good, good, good, good, good, good, good};
     bad[0].value = NULL;
     bad[1].gradient = NULL;
@@ -230,10 +234,10 @@ static void what_is_refused(void **state)
         assert_contains(error.text, part[i]);
         assert_null(prox);
     }
-    fplt_prox_callbacks none = {NULL, NULL, quadratic_prox};
+    fplt_prox_callbacks none = {sizeof(fplt_prox_callbacks), NULL, NULL, quadratic_prox};
     assert_int_equal(fplt_prox_create_callback(&none, COUNT, &prox, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "value is NULL");
-    none = (fplt_prox_callbacks){NULL, quadratic_value, NULL};
+    none = (fplt_prox_callbacks){sizeof(fplt_prox_callbacks), NULL, quadratic_value, NULL};
     assert_int_equal(fplt_prox_create_callback(&none, COUNT, &prox, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "apply is NULL");
 }
@@ -242,8 +246,10 @@ static void memory(void **state)
 {
     (void)state;
     struct quadratic q = {.fail = 0};
-    const fplt_prox_inexact inexact = {&q, quadratic_value, quadratic_gradient, 10, 1e-9};
-    const fplt_prox_callbacks callbacks = {&q, quadratic_value, quadratic_prox};
+    const fplt_prox_inexact inexact = {sizeof(fplt_prox_inexact), &q, quadratic_value,
+                                       quadratic_gradient,        10, 1e-9};
+    const fplt_prox_callbacks callbacks = {sizeof(fplt_prox_callbacks), &q, quadratic_value,
+                                           quadratic_prox};
     fplt_prox *prox;
     survives_failing_allocations(
         {

@@ -59,7 +59,8 @@ static fplt_objective *cost_objective(struct cost *cost, int batches)
 {
     fplt_error error;
     fplt_objective *objective;
-    fplt_objective_callbacks callbacks = {.dimension = cost->n,
+    fplt_objective_callbacks callbacks = {.size = sizeof(fplt_objective_callbacks),
+                                          .dimension = cost->n,
                                           .agents = 1,
                                           .context = cost,
                                           .value = cost_value,
@@ -112,7 +113,7 @@ static void what_cannot_be_trained_is_refused(void **state)
     training.solver = fplt_solver_find("newton");
     training.tolerance = NAN;
     refuse(&training, plain, "tolerance");
-    fplt_solver nothing = {.name = "nothing"};
+    fplt_solver nothing = {.size = sizeof(fplt_solver), .name = "nothing"};
     training = fplt_training_defaults();
     training.solver = &nothing;
     refuse(&training, plain, "run");
@@ -125,7 +126,8 @@ static void an_agent_without_records_is_refused(void **state)
     struct cost cost = {.curvature = 1, .n = 2, .records = 0};
     fplt_error error;
     fplt_objective *objective;
-    fplt_objective_callbacks callbacks = {.dimension = 2,
+    fplt_objective_callbacks callbacks = {.size = sizeof(fplt_objective_callbacks),
+                                          .dimension = 2,
                                           .agents = 1,
                                           .context = &cost,
                                           .value = cost_value,

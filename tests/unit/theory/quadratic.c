@@ -220,29 +220,19 @@ static void many_epochs_give_the_rate_of_splitting(void **state)
     }
 }
 
-static void the_choice_balances_the_curvatures(void **state)
+static void the_defaults_balance_the_curvatures(void **state)
 {
     (void)state;
     fplt_theory_problem problem = {0.5, 8, 10, 5};
-    fplt_theory_choice choice;
-    fplt_error error;
-    assert_ok(fplt_theory_choose(&problem, &choice, &error), error);
-    assert_close(choice.rho, 0.5, 1e-15);
-    assert_close(choice.step, 2 / (8.5 + 4), 1e-15);
-    assert_contains(choice.reasoning, "0.5");
-    assert_true(strlen(choice.reasoning) + 1 < sizeof choice.reasoning);
+    fplt_theory_parameters p = fplt_theory_defaults(&problem);
+    assert_close(p.rho, 0.5, 1e-15);
+    assert_close(p.step, 2 / (8.5 + 4), 1e-15);
     /* no other rho makes splitting contract more */
-    double best = fplt_theory_splitting_contraction(&problem, choice.rho);
+    double best = fplt_theory_splitting_contraction(&problem, p.rho);
     for (double factor = 0.1; factor < 10; factor *= 1.01)
-        assert_true(fplt_theory_splitting_contraction(&problem, choice.rho * factor) >=
-                    best - 1e-15);
-    problem.strong_convexity = -1;
-    assert_ok(fplt_theory_choose(&problem, &choice, &error), error);
-    assert_close(choice.strong_convexity, 8e-4, 1e-15);
-    assert_contains(choice.reasoning, "nothing is guaranteed");
-    assert_true(strlen(choice.reasoning) + 1 < sizeof choice.reasoning);
-    problem.smoothness = NAN;
-    assert_int_equal(fplt_theory_choose(&problem, &choice, &error), FPLT_BAD_VALUE);
+        assert_true(fplt_theory_splitting_contraction(&problem, p.rho * factor) >= best - 1e-15);
+    problem.strong_convexity = -1; /* reckoned with as 8/10000 */
+    assert_close(fplt_theory_defaults(&problem).rho, 1 / sqrt(8e-4 * 8), 1e-15);
 }
 
 /* Brute force over a dense grid of rho and steps. */
@@ -377,7 +367,7 @@ int main(void)
         cmocka_unit_test(the_worst_curvature_is_found),
         cmocka_unit_test(one_epoch_has_a_known_limit),
         cmocka_unit_test(many_epochs_give_the_rate_of_splitting),
-        cmocka_unit_test(the_choice_balances_the_curvatures),
+        cmocka_unit_test(the_defaults_balance_the_curvatures),
         cmocka_unit_test(tuning_finds_what_brute_force_finds),
         cmocka_unit_test(tuning_chooses_epochs_by_price),
         cmocka_unit_test(tuned_parameters_serve_curved_costs),

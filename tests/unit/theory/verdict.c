@@ -18,10 +18,12 @@ static fplt_theory_verdict judge(const fplt_theory_problem *problem,
 
 static const fplt_theory_finding *find(const fplt_theory_verdict *verdict, const char *name)
 {
-    const fplt_theory_finding *finding = fplt_theory_find(verdict, name);
-    if (!finding)
+    size_t i = 0;
+    while (i < verdict->count && strcmp(verdict->finding[i].name, name) != 0)
+        i++;
+    if (i == verdict->count)
         fail_msg("there is no finding %s", name);
-    return finding;
+    return &verdict->finding[i];
 }
 
 static int holds(const fplt_theory_problem *problem, const fplt_theory_parameters *p,
@@ -191,7 +193,6 @@ static void what_has_no_proof_is_not_promised(void **state)
         assert_near(find(&v, "quadratic")->value,
                     fplt_theory_splitting_contraction(&problem, p.rho), 1e-9);
     }
-    assert_null(fplt_theory_find(&v, "nonsense"));
 }
 
 int main(void)

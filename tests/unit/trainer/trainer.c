@@ -19,25 +19,30 @@ static const char *word_of(void *context, const char *name)
     return NULL;
 }
 
-static void default_algorithm_is_accelerated_where_it_may_be(void **state)
+static void default_algorithm_is_automatic_where_it_may_be(void **state)
 {
     (void)state;
     static const struct {
         const char *pairs[7];
-        int own_data, accelerated, automatic;
+        int own_data;
+        const char *algorithm;
+        int epochs; /* are automatic */
     } cases[] = {
-        {{NULL}, 0, 0, 0},
-        {{NULL}, 1, 1, 1},
-        {{"data", "x.csv", NULL}, 0, 1, 1},
-        {{"data", "x.csv", "epochs", "3", NULL}, 0, 1, 0},
-        {{"solver", "newton", NULL}, 1, 1, 0},
-        {{"solver", "sgd", NULL}, 1, 0, 0},
-        {{"solver", "noisy", NULL}, 1, 0, 0},
-        {{"participation", "bernoulli", NULL}, 1, 0, 0},
-        {{"participation", "all", NULL}, 1, 1, 1},
-        {{"privacy.epsilon", "2", NULL}, 1, 0, 0},
-        {{"uncoordinated", "x.csv", NULL}, 1, 0, 0},
-        {{"algorithm", "fed-plt", NULL}, 1, 0, 0},
+        {{NULL}, 0, "fed-plt", 0},
+        {{NULL}, 1, "auto", 0},
+        {{"data", "x.csv", NULL}, 0, "auto", 0},
+        {{"data", "x.csv", "epochs", "3", NULL}, 0, "auto", 0},
+        {{"data", "x.csv", "rho", "3", NULL}, 0, "fed-plt-anderson", 1},
+        {{"rho", "3", "epochs", "3", NULL}, 1, "fed-plt-anderson", 0},
+        {{"rho", "3", "solver", "newton", NULL}, 1, "fed-plt-anderson", 0},
+        {{"solver", "newton", NULL}, 1, "auto", 0},
+        {{"solver", "sgd", NULL}, 1, "fed-plt", 0},
+        {{"solver", "noisy", NULL}, 1, "fed-plt", 0},
+        {{"participation", "bernoulli", NULL}, 1, "fed-plt", 0},
+        {{"participation", "all", NULL}, 1, "auto", 0},
+        {{"privacy.epsilon", "2", NULL}, 1, "fed-plt", 0},
+        {{"uncoordinated", "x.csv", NULL}, 1, "fed-plt", 0},
+        {{"algorithm", "fed-plt", NULL}, 1, "fed-plt", 0},
     };
     fplt_error error;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -46,9 +51,8 @@ static void default_algorithm_is_accelerated_where_it_may_be(void **state)
         assert_ok(fplt_settings_create(&settings, &error), error);
         assert_ok(fplt_trainer_declare(settings, cases[i].own_data, word_of, &words, &error),
                   error);
-        assert_int_equal(strcmp(fplt_settings_text(settings, "algorithm"), "fed-plt-anderson") == 0,
-                         cases[i].accelerated);
-        assert_int_equal(fplt_settings_is_auto(settings, "epochs"), cases[i].automatic);
+        assert_string_equal(fplt_settings_text(settings, "algorithm"), cases[i].algorithm);
+        assert_int_equal(fplt_settings_is_auto(settings, "epochs"), cases[i].epochs);
         fplt_settings_destroy(settings);
     }
 }
@@ -121,8 +125,11 @@ static void own_solver_takes_the_place_of_the_setting(void **state)
 {
     (void)state;
     enum { N = 5, AGENTS = 6 };
-    static const fplt_solver solver = {
-        .name = "exact", .help = "by elimination", .traits = FPLT_MINIMISER, .run = exact_run};
+    static const fplt_solver solver = {.size = sizeof(fplt_solver),
+                                       .name = "exact",
+                                       .help = "by elimination",
+                                       .traits = FPLT_MINIMISER,
+                                       .run = exact_run};
     static const char *const pairs[] = {"rounds", "60", "tolerance", "0", "threads", "1", NULL};
     static struct quadratics quadratics;
     struct exact exact = {0};
@@ -492,7 +499,7 @@ static void survives_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(default_algorithm_is_accelerated_where_it_may_be),
+        cmocka_unit_test(default_algorithm_is_automatic_where_it_may_be),
         cmocka_unit_test(own_costs_reach_their_minimiser),
         cmocka_unit_test(own_solver_takes_the_place_of_the_setting),
         cmocka_unit_test(starts_where_it_is_told),

@@ -1,0 +1,41 @@
+/* Which method: the one rule for data of one's own. */
+#include <stdio.h>
+
+#include "fedplt/auto.h"
+
+enum { MOST_SQUARE = 400 };
+
+/* Rounds to a tight tolerance: Newton about 7 whatever the problem, L-BFGS about 25. A round is a gradient
+ * and an exchange, with Newton a Hessian of (n + 1)/4 gradients too. */
+static int newton_is_cheaper(const fplt_occasion *occasion)
+{
+    double gradient = occasion->gradient_time, talk = occasion->communication_time;
+    double hessian = ((double)occasion->dimension + 1) / 4 * gradient;
+    return occasion->dimension <= MOST_SQUARE &&
+           7 * (gradient + hessian + talk) < 25 * (gradient + talk);
+}
+
+const fplt_algorithm *fplt_method_choose(const fplt_occasion *occasion, char *reason, size_t size)
+{
+    const char *name, *why;
+    if (occasion->partial || occasion->random) {
+        name = "fed-plt";
+        why = occasion->partial ? "it does not need every agent in every round"
+                                : "it bears randomness in local training";
+    } else if (occasion->composite || occasion->trains) {
+        name = "fed-plt-anderson";
+        why = occasion->composite
+                  ? "the fewest rounds where h is not zero and every agent is active"
+                  : "the fewest rounds with local training and every agent active";
+    } else if (occasion->hessians && newton_is_cheaper(occasion)) {
+        name = "fed-newton";
+        why = "the costs are smooth and convex, every agent is active, and for a model this small "
+              "Hessians cost less than the rounds they save";
+    } else {
+        name = "fed-lbfgs";
+        why = "the costs are smooth and every agent is active, so that a gradient a round is "
+              "enough";
+    }
+    snprintf(reason, size, "%s: %s.", name, why);
+    return fplt_algorithm_find(name);
+}

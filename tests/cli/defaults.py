@@ -1,0 +1,256 @@
+#!/usr/bin/python3
+"""What a first run on data of one's own does, against pooled Newton in NumPy. Speaks TAP.
+
+usage: tests/cli/defaults.py PROGRAM
+"""
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+except ImportError:
+    print("1..0 # skip numpy is not there")
+    sys.exit(0)
+
+PROGRAM = os.path.abspath(sys.argv[1])
+HEART = pathlib.Path("../shared/data/heart_disease/heart_disease.csv").resolve()
+CASES = []
+
+
+class Skip(Exception):
+    pass
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+def run(folder, *words, status=0):
+    done = subprocess.run([PROGRAM, *map(str, words)], cwd=folder, text=True, capture_output=True,
+                          stdin=subprocess.DEVNULL, timeout=120)
+    assert done.returncode == status, f"{words}: status {done.returncode}: {done.stderr}"
+    return done
+
+
+def train(folder, *words, status=0):
+    done = run(folder, "train", *words, "--pictures", "no", "--json", status=status)
+    return json.loads(done.stdout)
+
+
+def save(folder, X, y, site, name="d.csv"):
+    with open(folder / name, "w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["site", "y", *(f"x{j}" for j in range(X.shape[1]))])
+        for i in range(len(y)):
+            out.writerow([f"s{site[i]}", f"{y[i]:.17g}", *(f"{v:.17g}" for v in X[i])])
+    return name
+
+
+def standardised(X):
+    deviation = X.std(axis=0)
+    constant = X.max(axis=0) == X.min(axis=0)
+    return (X - np.where(constant, X[0], X.mean(axis=0))) / np.where(constant, 1, deviation)
+
+
+def pooled(X, y, eps, logistic):
+    """Minimiser of the mean loss over all rows + eps/2 ||x||^2, the intercept last and free."""
+    A = np.hstack([standardised(X), np.ones((len(y), 1))])
+    ridge = np.append(np.full(X.shape[1], eps), 0)
+    w = np.zeros(A.shape[1])
+    for _ in range(60):
+        margin = A @ w
+        if logistic:
+            p = 1 / (1 + np.exp(y * margin))
+            gradient, weight = -A.T @ (y * p) / len(y) + ridge * w, p * (1 - p)
+        else:
+            gradient, weight = A.T @ (margin - y) / len(y) + ridge * w, np.ones(len(y))
+        w = w - np.linalg.solve((A.T * weight) @ A / len(y) + np.diag(ridge), gradient)
+    return w
+
+
+def nasty(seed):
+    """Rows that no first run should have to fear."""
+    r = np.random.default_rng(seed)
+    agents, n, rows = int(r.integers(2, 9)), int(r.integers(2, 9)), int(r.integers(20, 120))
+    site = np.repeat(np.arange(agents), rows)
+    X = r.normal(size=(agents * rows, n))
+    kind = seed % 6
+    if kind == 0:
+        X *= 10.0 ** r.uniform(-6, 6, n)
+    elif kind == 1:
+        X += 10.0 ** r.uniform(0, 4, n)
+    elif kind == 2:
+        X[:, -1] = X[:, 0] * (1 + 1e-3 * r.normal(size=len(site)))
+        X *= 10.0 ** r.uniform(-3, 3, n)
+    elif kind == 3:
+        X += 3 * r.normal(size=(agents, n))[site]
+    elif kind == 4:
+        X = np.exp(2 * X)
+    else:
+        X = (X > 1.5).astype(float)
+        X[:, 0] = 7
+    signal = standardised(X) @ (2 * r.normal(size=n))
+    logistic = seed % 12 < 6
+    if logistic:
+        y = np.where(r.uniform(size=len(site)) < 1 / (1 + np.exp(-signal - 0.7)), 1, -1)
+    else:
+        y = (signal + 0.5 * r.normal(size=len(site))) * 10.0 ** r.uniform(-3, 5) + 100
+    if seed % 5 == 0:  # unequal agents
+        keep = r.uniform(size=len(site)) < np.linspace(0.15, 1, agents)[site]
+        X, y, site = X[keep], y[keep], site[keep]
+    return X, y, site, logistic
+
+
+@case
+def nasty_data_converge_to_the_pooled_minimiser(folder):
+    for seed in range(120):
+        X, y, site, logistic = nasty(seed)
+        more = [] if logistic else ["--task", "regression"]
+        save(folder, X, y, site)
+        done = train(folder, "--data", "d.csv", "--label", "y", *more, "--strict")
+        assert done["outcome"] == "converged" and done["rounds"] < 200, (seed, done["sentence"])
+        found, known = np.array(done["model"]["weights"]), pooled(X, y, 0.01, logistic)
+        error = np.abs(found - known).max() / max(1, np.abs(known).max())
+        assert error < 1e-6, (seed, error)
+
+
+@case
+def coefficients_of_heart_disease_are_right(folder):
+    if not HEART.exists():
+        raise Skip(f"{HEART} is not there")
+    with open(HEART, newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    X = np.array([[float(v) for v in row[2:]] for row in rows])
+    y = np.array([float(row[1]) for row in rows])
+    done = train(folder, "--data", HEART, "--label", "b")
+    found = np.array(done["model"]["weights"])
+    assert np.abs(found - pooled(X, y, 0.01, True)).max() < 1e-6
+    for agents in 1, 20:  # the number of agents, whoever they are, changes nothing
+        done = train(folder, "--data", HEART, "--label", "b", "--partition", "shuffled", "--agents",
+                     agents)
+        assert done["outcome"] == "converged"
+        assert np.abs(done["model"]["weights"] - found).max() < 1e-6, agents
+
+
+@case
+def the_scale_of_the_data_does_not_matter(folder):
+    X, y, site, _ = nasty(3)
+    results = []
+    for scale in 1, 1e-7, 1e7:
+        save(folder, X * scale, y, site)
+        results.append(train(folder, "--data", "d.csv", "--label", "y"))
+    assert all(done["outcome"] == "converged" for done in results)
+    assert len({done["rounds"] for done in results}) == 1, [done["rounds"] for done in results]
+    assert results[0]["rounds"] > 0
+
+
+@case
+def the_delivered_model_meets_the_tolerance(folder):
+    """The mean of the x_i of a constrained problem is not feasible, the model is."""
+    run(folder, "data", "generate", "g.csv", "--generator", "planted", "--task", "regression",
+        "--agents", "16", "--features", "11", "--rows", "3", "--seed", "1")
+    words = ["--data", "g.csv", "--task", "regression", "--algorithm", "fed-plt", "--epochs", "1",
+             "--eps", "0.01", "--h", "simplex", "--h-radius", "0.2"]
+    done = train(folder, *words, "--standardise", "no", "--intercept", "no", "--strict")
+    record = done["model"]["training"]
+    assert record["criterion_at"] == "model" and record["end"] == record["model"]
+    assert record["model"]["criterion"] <= record["target"]
+    old = train(folder, *words, "--paper")["model"]["training"]
+    assert old["outcome"] == "rounds-done" and old["end"]["criterion"] > 1, old["end"]
+    for seed in range(6):  # what is claimed holds for what is delivered
+        X, y, site, _ = nasty(seed)
+        save(folder, X, y, site)
+        record = train(folder, "--data", "d.csv", "--label", "y", "--tolerance", "1e-9",
+                       "--relative", "--algorithm", "fed-plt", "--solver", "newton", "--h", "l1",
+                       "--h-weight", "0.01")["model"]["training"]
+        assert record["outcome"] != "converged" or \
+            record["model"]["criterion"] <= record["target"] == 1e-9 * record["start"]["criterion"]
+
+
+@case
+def defaults_are_told_and_can_be_switched_off(folder):
+    X, y, site, _ = nasty(3)
+    save(folder, X, y, site)
+    told = run(folder, "train", "--data", "d.csv", "--label", "y", "--pictures", "no").stdout
+    record = json.loads((folder / "fedplt-out/model.json").read_text())["training"]
+    expected = {"intercept": "yes", "standardise": "auto", "eps": "0.01", "weights": "rows",
+                "criterion-at": "model", "relative": "yes", "tolerance": "1e-16",
+                "algorithm": "fed-plt-anderson", "epochs": "auto"}
+    assert {name: row["value"] for name, row in record["defaults"].items()} == expected
+    for name, row in record["defaults"].items():
+        assert f"  {name:22} {row['value']:22} {row['why']}\n" in told, name
+    paper = train(folder, "--data", "d.csv", "--label", "y", "--paper")["model"]
+    assert not paper["intercept"] and paper["training"]["problem"]["eps"] == 0.5
+    assert paper["training"]["problem"]["weights"] == "agents"
+    assert set(paper["training"]["defaults"]) == {"algorithm", "epochs"}
+    one = ["train", "--data", "d.csv", "--label", "y", "--quiet", "--pictures", "no"]
+    run(folder, *one, "--paper", "--out", "a")
+    run(folder, *one, "--intercept", "no", "--standardise", "no", "--eps", "0.5", "--weights",
+        "agents", "--criterion-at", "mean", "--tolerance", "1e-5", "--out", "b")
+    a, b = (json.loads((folder / name / "model.json").read_text())["weights"] for name in "ab")
+    assert a == b
+    plain = train(folder, "--agents", "5")["model"]["training"]
+    assert plain["defaults"] == {} and plain["criterion_at"] == "mean"
+
+
+@case
+def sparse_data_are_scaled_only(folder):
+    r = np.random.default_rng(0)
+    with open(folder / "s.libsvm", "w") as file:
+        for i in range(120):
+            columns = sorted(r.choice(400, 5, replace=False))
+            file.write(f"{r.choice([-1, 1])} "
+                       + " ".join(f"{j + 1}:{r.normal() + 3:.6g}" for j in columns) + "\n")
+    done = train(folder, "--data", "s.libsvm", "--partition", "shuffled", "--agents", "4")
+    assert done["outcome"] == "converged"
+    assert done["model"]["transform"].get("mean") is None and done["model"]["transform"]["scale"]
+
+
+@case
+def strict_tells_by_its_status(folder):
+    words = ["train", "--agents", "5", "--pictures", "no", "--quiet"]
+    assert run(folder, *words, "--rounds", "3").stderr == ""
+    told = run(folder, *words, "--rounds", "3", "--strict", status=1).stderr
+    assert told.startswith("fedplt: not converged: ") and "asked for 1e-05" in told, told
+    assert (folder / "fedplt-out/model.json").exists()
+    run(folder, *words, "--strict")
+    run(folder, *words, "--strict", "--rounds", "3", "--tolerance", "0")
+
+
+@case
+def a_start_near_the_minimiser_asks_for_no_more(folder):
+    X, y, site, _ = nasty(3)
+    save(folder, X, y, site)
+    first = train(folder, "--data", "d.csv", "--label", "y")
+    again = train(folder, "--data", "d.csv", "--label", "y", "--start", "model", "--start-model",
+                  "fedplt-out/model.json", "--out", "again")
+    assert again["outcome"] == "converged" and again["rounds"] == 0
+    assert again["model"]["training"]["target"] == first["model"]["training"]["target"]
+
+
+def main():
+    failed = 0
+    print(f"1..{len(CASES)}")
+    for number, function in enumerate(CASES, 1):
+        name = function.__name__.replace("_", " ")
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                function(pathlib.Path(folder))
+                print(f"ok {number} - {name}", flush=True)
+            except Skip as reason:
+                print(f"ok {number} - {name} # skip {reason}", flush=True)
+            except Exception as problem:  # noqa: every failure is reported
+                failed += 1
+                print(f"not ok {number} - {name}", flush=True)
+                for line in f"{type(problem).__name__}: {problem}".splitlines():
+                    print("# " + line)
+    sys.exit(1 if failed else 0)
+
+
+main()

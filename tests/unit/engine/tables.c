@@ -1,0 +1,206 @@
+/* Tables of functions made with other headers are refused wherever they come in. */
+#include "problems.h"
+
+#include "fedplt/steps.h"
+
+enum { AGENTS = 2 };
+
+static fplt_objective *objective;
+static fplt_error error;
+
+static int create(void **state)
+{
+    (void)state;
+    static struct quadratics q;
+    quadratics_make(&q, AGENTS, 3, 0.5, 20, 3);
+    objective = quadratics_objective(&q);
+    return 0;
+}
+
+static int destroy(void **state)
+{
+    (void)state;
+    fplt_objective_destroy(objective);
+    return 0;
+}
+
+/* Every size but the right one; `call` is an expression that gives a status. */
+#define refuses(type, table, call)                                                              \
+    do {                                                                                        \
+        const size_t wrong[] = {0, 1, sizeof(type) - sizeof(void *), sizeof(type) + 8};         \
+        char sentence[80];                                                                      \
+        for (size_t i_ = 0; i_ < sizeof wrong / sizeof *wrong; i_++) {                          \
+            (table).size = wrong[i_];                                                           \
+            memset(&error, 0, sizeof error);                                                    \
+            assert_int_equal(call, FPLT_BAD_VALUE);                                             \
+            snprintf(sentence, sizeof sentence, #type ": size is %zu, but it must", wrong[i_]); \
+            assert_contains(error.text, sentence);                                              \
+        }                                                                                       \
+        (table).size = sizeof(type);                                                            \
+        assert_ok(call, error);                                                                 \
+    } while (0)
+
+static int value(void *context, uint32_t agent, const double *x, double *result)
+{
+    (void)context;
+    (void)agent;
+    *result = x[0] * x[0] / 2;
+    return 0;
+}
+
+static int gradient(void *context, uint32_t agent, const double *x, double *result)
+{
+    (void)context;
+    (void)agent;
+    *result = x[0];
+    return 0;
+}
+
+static void curvature(void *context, uint32_t agent, double *lowest, double *highest)
+{
+    (void)context;
+    (void)agent;
+    *lowest = *highest = 1;
+}
+
+static fplt_status make_cost(const fplt_objective_callbacks *callbacks)
+{
+    fplt_objective *made;
+    fplt_status status = fplt_objective_create_callback(callbacks, &made, &error);
+    fplt_objective_destroy(made);
+    return status;
+}
+
+static void costs(void **state)
+{
+    (void)state;
+    fplt_objective_callbacks callbacks = {
+        .dimension = 1, .agents = 1, .value = value, .gradient = gradient, .curvature = curvature};
+    refuses(fplt_objective_callbacks, callbacks, make_cost(&callbacks));
+}
+
+static int h_value(void *context, const double *x, double *result)
+{
+    return value(context, 0, x, result);
+}
+
+static int h_gradient(void *context, const double *x, double *result)
+{
+    return gradient(context, 0, x, result);
+}
+
+static int h_apply(void *context, double t, const double *v, double *x)
+{
+    (void)context;
+    x[0] = v[0] / (1 + t);
+    return 0;
+}
+
+static fplt_status make_prox(const fplt_prox_callbacks *exact, const fplt_prox_inexact *inexact)
+{
+    fplt_prox *prox;
+    fplt_status status = exact ? fplt_prox_create_callback(exact, 1, &prox, &error)
+                               : fplt_prox_create_inexact(inexact, 1, &prox, &error);
+    fplt_prox_destroy(prox);
+    return status;
+}
+
+static void proxes(void **state)
+{
+    (void)state;
+    fplt_prox_callbacks exact = {.value = h_value, .apply = h_apply};
+    refuses(fplt_prox_callbacks, exact, make_prox(&exact, NULL));
+    fplt_prox_inexact inexact = {
+        .value = h_value, .gradient = h_gradient, .smoothness = 1, .accuracy = 1e-9};
+    refuses(fplt_prox_inexact, inexact, make_prox(NULL, &inexact));
+}
+
+static fplt_status make_engine(const fplt_run_settings *run)
+{
+    fplt_engine *engine;
+    fplt_status status = fplt_engine_create(objective, run, &engine, &error);
+    fplt_engine_destroy(engine);
+    return status;
+}
+
+static fplt_plan plan_of(const fplt_algorithm *algorithm)
+{
+    fplt_plan plan = {
+        .algorithm = algorithm, .agents = AGENTS, .dimension = fplt_objective_dimension(objective)};
+    fplt_facts facts = {.curvature = {0.5, 20},
+                        .agents = AGENTS,
+                        .cohort = AGENTS,
+                        .epochs = 5,
+                        .dimension = plan.dimension};
+    fplt_algorithm_defaults(algorithm, plan.parameter);
+    assert_ok(fplt_algorithm_resolve(algorithm, &facts, plan.parameter, &error), error);
+    return plan;
+}
+
+static fplt_status make_hub(const fplt_plan *plan)
+{
+    fplt_hub *hub;
+    fplt_status status = fplt_hub_create(plan, NULL, NULL, &hub, &error);
+    fplt_hub_destroy(hub);
+    return status;
+}
+
+static fplt_status make_node(const fplt_plan *plan, const fplt_training *training,
+                             const fplt_noise_source *noise)
+{
+    fplt_node *node;
+    fplt_node_settings settings = {
+        .objective = objective, .training = *training, .curvature = {0.5, 20}, .noise = noise};
+    fplt_status status = fplt_node_create(plan, &settings, &node, &error);
+    fplt_node_destroy(node);
+    return status;
+}
+
+static void algorithms(void **state)
+{
+    (void)state;
+    fplt_algorithm own = *fplt_algorithm_find("fed-plt");
+    fplt_plan plan = plan_of(&own);
+    fplt_training training = fplt_training_defaults();
+    fplt_run_settings run = fplt_run_defaults();
+    fplt_facts facts = {
+        .curvature = {0.5, 20}, .agents = AGENTS, .cohort = AGENTS, .epochs = 5, .dimension = 3};
+    run.algorithm = &own;
+    refuses(fplt_algorithm, own, make_engine(&run));
+    refuses(fplt_algorithm, own, make_hub(&plan));
+    refuses(fplt_algorithm, own, make_node(&plan, &training, NULL));
+    refuses(fplt_algorithm, own, fplt_algorithm_resolve(&own, &facts, plan.parameter, &error));
+}
+
+static void solvers(void **state)
+{
+    (void)state;
+    fplt_solver own = *fplt_solver_find("gradient");
+    fplt_plan plan = plan_of(fplt_algorithm_find("fed-plt"));
+    fplt_run_settings run = fplt_run_defaults();
+    run.training.solver = &own;
+    refuses(fplt_solver, own, make_engine(&run));
+    refuses(fplt_solver, own, make_node(&plan, &run.training, NULL));
+    refuses(fplt_solver, own, fplt_training_check(&run.training, objective, &error));
+}
+
+static void noises(void **state)
+{
+    (void)state;
+    fplt_noise_source none = {.context = NULL};
+    fplt_plan plan = plan_of(fplt_algorithm_find("fed-plt"));
+    fplt_run_settings run = fplt_run_defaults();
+    run.threads = 1;
+    run.noise = &none;
+    refuses(fplt_noise_source, none, make_engine(&run));
+    refuses(fplt_noise_source, none, make_node(&plan, &run.training, &none));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(costs),   cmocka_unit_test(proxes), cmocka_unit_test(algorithms),
+        cmocka_unit_test(solvers), cmocka_unit_test(noises),
+    };
+    return cmocka_run_group_tests_name("tables", tests, create, destroy);
+}
