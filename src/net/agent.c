@@ -550,7 +550,8 @@ static void wait_until(struct agent *agent, uint64_t wake)
         uint64_t now = now_in_ms(), left = wake > now ? wake - now : 0;
         if (!left)
             return;
-        usleep((useconds_t)(1000 * (left < 100 ? left : 100)));
+        struct timespec pause = {.tv_nsec = 1000000 * (long)(left < 100 ? left : 100)};
+        nanosleep(&pause, NULL);
     }
 }
 
