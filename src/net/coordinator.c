@@ -46,7 +46,6 @@ const fplt_setting fplt_federation_lead_table[] = {
      "settings of `fedplt train`, without those about files, threads and traces", 0, 0},
     {"privacy", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
      "settings of its section privacy; none: no promise is made", 0, 0},
-    {"schema", FPLT_TEXT, 0, NULL, 0, 0, NULL, "file that says what the columns mean", 0, 0},
     {"folder", FPLT_TEXT, 0, ".", 0, 0, NULL, "what `pki init` made, and the state", 0, 0},
     {"out", FPLT_TEXT, 0, "out", 0, 0, NULL, "folder for the model", 0, 0},
     {"repair", FPLT_SWITCH, 0, "no", 0, 0, NULL,

@@ -66,6 +66,17 @@ static fplt_status set_pairs(fplt_settings *settings, const char *section, const
 static fplt_status check_terms(const fplt_settings *settings, fplt_error *error)
 {
     const char *start = fplt_settings_text(settings, "start");
+    const char *standardise = fplt_settings_text(settings, "standardise");
+    if (fplt_promise_wanted(settings))
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "privacy: a promise of privacy is not offered over a network yet; leave "
+            "the section out, or train in one process");
+    if (strcmp(standardise, "no") != 0)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "train: standardise is %s, but in a federation it can only be no so "
+                              "far; scale the columns at the sites",
+                              standardise);
     if (strcmp(start, "zero") != 0)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "train: start is %s, but a federation starts at zero, or at the last "
