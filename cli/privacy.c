@@ -1,12 +1,10 @@
-/* fedplt privacy: the accountant, calibration, verification; audit, curves and tradeoff are in files
- * of their own. */
+/* fedplt privacy: the accountant and calibration; audit, curves, tradeoff, verify and ledger are in
+ * files of their own. */
 #include "privacy.h"
 
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "fedplt/certificate.h"
 
 const fplt_setting privacy_mechanism_table[] = {
     {"sensitivity", FPLT_REAL, FPLT_ABOVE, "2", 0, HUGE_VAL, NULL,
@@ -61,11 +59,6 @@ static const fplt_setting calibrate_table[] = {
      "also find the epochs and rounds whose predicted error is least", 0, 0},
     {"most-epochs", FPLT_INTEGER, 0, "64", 1, 1e6, NULL, "best: epochs at most", 0, 0},
     {"most-rounds", FPLT_INTEGER, 0, "1000", 1, 1e6, NULL, "best: rounds at most", 0, 0},
-    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
-    FPLT_SETTINGS_END,
-};
-
-static const fplt_setting verify_table[] = {
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
     FPLT_SETTINGS_END,
 };
@@ -209,12 +202,19 @@ static fplt_status add_chances(const fplt_settings *settings, double records, fp
         fplt_table_text(table, "who takes part is independent of the data and not seen");
     }
     if (!status && fplt_settings_given(settings, "batch-rate")) {
+        uint64_t steps;
+        if (__builtin_mul_overflow(mechanism.rounds, mechanism.epochs, &steps))
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "rounds is %llu and epochs %llu, but there can be at most 2^64 "
+                                  "steps",
+                                  (unsigned long long)mechanism.rounds,
+                                  (unsigned long long)mechanism.epochs);
         fplt_privacy_minibatch minibatch = {.rate = fplt_settings_real(settings, "batch-rate"),
                                             .clip = fplt_settings_real(settings, "clip"),
                                             .records = (uint64_t)records,
                                             .step = mechanism.step,
                                             .noise_tau = mechanism.noise_tau,
-                                            .steps = mechanism.rounds * mechanism.epochs};
+                                            .steps = steps};
         if ((status = fplt_privacy_minibatch_epsilon(&minibatch, delta, &epsilon, &order, error)))
             return status;
         fplt_table_text(table, "Poisson minibatches");
@@ -366,59 +366,6 @@ static fplt_status run_calibrate(cli_call *cli, fplt_error *error)
     return status;
 }
 
-/* ---- verify ---- */
-
-struct findings {
-    cli_text text;
-    json_t *list;
-};
-
-static void keep_finding(void *context, int holds, const char *sentence)
-{
-    struct findings *findings = context;
-    cli_text_format(&findings->text, "  %s  %s\n", holds ? "ok  " : "FAIL", sentence);
-    json_array_append_new(findings->list,
-                          json_pack("{s:b, s:s}", "holds", holds, "finding", sentence));
-}
-
-static fplt_status print_findings(cli_call *cli, struct findings *findings,
-                                  const fplt_certificate_summary *summary, fplt_error *error)
-{
-    if (fplt_settings_switch(cli->settings, "json"))
-        return cli_print_json(json_pack("{s:b, s:s, s:s, s:f, s:f, s:f, s:O}", "holds",
-                                        summary->holds, "algorithm", summary->algorithm, "threat",
-                                        summary->threat, "epsilon", summary->epsilon, "delta",
-                                        summary->delta, "gdp_mu", summary->gdp_mu, "findings",
-                                        findings->list),
-                              error);
-    printf("%s: %s, epsilon %.6g at delta %g against %s: the claim %s\n\n", cli->arguments[0],
-           summary->algorithm, summary->epsilon, summary->delta, summary->threat,
-           summary->holds ? "holds" : "does not hold");
-    cli_print_text(&findings->text);
-    return FPLT_OK;
-}
-
-static fplt_status run_verify(cli_call *cli, fplt_error *error)
-{
-    struct findings findings = {.list = json_array()};
-    fplt_certificate_summary summary;
-    char *text;
-    size_t length;
-    fplt_status status = fplt_file_read(cli->arguments[0], (size_t)1 << 30, &text, &length, error);
-    if (!status) {
-        status = fplt_certificate_verify(text, length, cli->arguments[0], keep_finding, &findings,
-                                         &summary, error);
-        fplt_free(text);
-    }
-    if (!status)
-        status = print_findings(cli, &findings, &summary, error);
-    if (!status && !summary.holds)
-        cli->exit_status = 1;
-    cli_text_clear(&findings.text);
-    json_decref(findings.list);
-    return status;
-}
-
 static fplt_status declare_epsilon(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
     (void)cli;
@@ -433,12 +380,6 @@ static fplt_status declare_calibrate(const cli_call *cli, fplt_settings *setting
     fplt_status status = fplt_settings_add(settings, "budget", calibrate_table, error);
     return status ? status
                   : fplt_settings_add(settings, "mechanism", privacy_mechanism_table, error);
-}
-
-static fplt_status declare_verify(const cli_call *cli, fplt_settings *settings, fplt_error *error)
-{
-    (void)cli;
-    return fplt_settings_add(settings, "output", verify_table, error);
 }
 
 const cli_command cli_privacy[] = {
@@ -505,13 +446,26 @@ const cli_command cli_privacy[] = {
     {.name = "privacy verify",
      .summary = "compute the claim of a certificate again",
      .arguments = "privacy.json|model.json",
-     .about = "Reads a certificate, or a model with one, computes the claim from the inputs it "
-              "states and compares. Exit status 1 when it does not hold. What happened in the run "
-              "itself cannot be seen in a document.",
-     .examples = "fedplt privacy verify fedplt-out/privacy.json",
+     .about =
+         "Reads a certificate, or a model with one, writes the certificate that follows from the "
+         "inputs it states and compares every field; also the model.json beside it, and the "
+         "signature. Exit status 1 when something does not hold. What happened in the run "
+         "itself cannot be seen in a document.",
+     .examples = "fedplt privacy verify fedplt-out/privacy.json\n"
+                 "fedplt privacy verify fedplt-out/privacy.json --trust hospital.pub",
      .least = 1,
      .most = 1,
-     .declare = declare_verify,
-     .run = run_verify},
+     .declare = privacy_declare_verify,
+     .run = privacy_verify},
+    {.name = "privacy ledger",
+     .summary = "what was spent on records over all runs",
+     .arguments = "ledger.db",
+     .about = "Lists the runs that a ledger has charged, account by account, with the epsilon of "
+              "one record for the run alone and for all runs so far.",
+     .examples = "fedplt privacy ledger ledger.db --delta 1e-6",
+     .least = 1,
+     .most = 1,
+     .declare = privacy_declare_ledger,
+     .run = privacy_ledger},
     {.name = NULL},
 };

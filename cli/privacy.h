@@ -10,6 +10,10 @@ fplt_status privacy_audit(cli_call *cli, fplt_error *error);
 fplt_status privacy_declare_tradeoff(const cli_call *cli, fplt_settings *settings,
                                      fplt_error *error);
 fplt_status privacy_tradeoff(cli_call *cli, fplt_error *error);
+fplt_status privacy_declare_verify(const cli_call *cli, fplt_settings *settings, fplt_error *error);
+fplt_status privacy_verify(cli_call *cli, fplt_error *error);
+fplt_status privacy_declare_ledger(const cli_call *cli, fplt_settings *settings, fplt_error *error);
+fplt_status privacy_ledger(cli_call *cli, fplt_error *error);
 fplt_status privacy_declare_curve(const cli_call *cli, fplt_settings *settings, fplt_error *error);
 fplt_status privacy_curve(cli_call *cli, fplt_error *error);
 

@@ -22,6 +22,8 @@ static const char *why(int planned)
 void train_print_promise(const fplt_promise_view *view, cli_text *out)
 {
     const fplt_privacy_mechanism *mechanism = &view->mechanism;
+    if (*view->warning)
+        cli_warn("%s", view->warning);
     if (!view->secure)
         cli_text_add(out, "seeded: not private. The noise comes from the seed; leave "
                           "privacy.noise out for a promise.\n");

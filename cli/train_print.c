@@ -151,7 +151,10 @@ static void write_next(const cli_call *cli, const struct training *training, cli
                  10 * (unsigned long long)(training->view->run.rounds + 1));
         write_again(cli, more, out);
     }
-    if (data && !strchr(data, ',')) {
+    if (data && training->promise)
+        cli_text_add(out, "  (what evaluate or predict say of the training data is not private: "
+                          "use other data, or keep it to yourself)\n");
+    else if (data && !strchr(data, ',')) {
         cli_text_format(out, "  %s evaluate %s/model.json ", program, training->out);
         cli_quote(out, data);
         cli_text_format(out, "\n  %s predict %s/model.json ", program, training->out);
@@ -177,8 +180,9 @@ fplt_status train_print(cli_call *cli, const struct training *training, fplt_err
     fplt_status status = fplt_trainer_record(training->trainer, &record, error);
     if (status)
         return status;
-    cli_text_format(&out, "%s on %u agents, %zu rows, %zu features: %s after %llu rounds\n\n",
+    cli_text_format(&out, "%s on %u agent%s, %zu rows, %zu features: %s after %llu rounds\n\n",
                     view->run.algorithm->title, fplt_dataset_agents(view->training),
+                    fplt_dataset_agents(view->training) == 1 ? "" : "s",
                     fplt_dataset_rows(view->training), fplt_dataset_features(view->training),
                     training->view->run.blind                    ? "trained in private"
                     : training->result.outcome == FPLT_CONVERGED ? "converged"

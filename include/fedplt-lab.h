@@ -9,5 +9,6 @@
 #include "fedplt/paper.h"
 #include "fedplt/tradeoff.h"
 #include "fedplt/tune.h"
+#include "fedplt/validate.h"
 
 #endif

@@ -118,6 +118,9 @@ typedef struct fplt_job_source {
     double radius;
     int by_schema;  /* columns are scaled by their declared bounds */
     int weigh_rows; /* every row counts alike, not every agent */
+    /* The data set is part of what the settings name, read and divided already: settings about that are
+     * not refused, and nothing is divided or held out again. */
+    int part;
 } fplt_job_source;
 
 /* Everything; the settings must have all parts and outlive the job. With `start: model` the point is

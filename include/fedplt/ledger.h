@@ -1,6 +1,6 @@
 /* What was spent on records over all runs: a file that `fedplt train --ledger` and the agent of a
  * federation keep alike. Each charge is a rate of Renyi divergence (mu^2/2; rates of all runs add
- * up) and is on the disc before what it pays for leaves.
+ * up) of one record, and is on the disc before what it pays for leaves.
  *
  *     fplt_ledger_open("ledger.db", 1, &ledger, &error);
  *     fplt_ledger_reserve(ledger, FPLT_LEDGER_OWN, run, cap * rate, &budget, &error);  at consent
@@ -42,6 +42,7 @@ FPLT_API void fplt_ledger_close(fplt_ledger *ledger);
 /* What all runs together may cost; epsilon is infinite where nothing is stated. */
 typedef struct fplt_ledger_budget {
     double epsilon, delta;
+    uint64_t group; /* for so many records at once; 0 is 1 */
 } fplt_ledger_budget;
 
 /* The epsilon of charges that add up to `rate`, by the tight conversion. 0 < delta < 1. */
@@ -98,7 +99,7 @@ typedef struct fplt_ledger_entry {
     double rate;
 } fplt_ledger_entry;
 
-/* In the order of their first charge; of one account, or of all where it is NULL. Non-zero ends it.
+/* Account by account, in the order of their first charge; of one, or of all where it is NULL. Non-zero ends it.
  * The ledger must not be changed meanwhile. */
 typedef int (*fplt_ledger_visitor)(void *context, const fplt_ledger_entry *entry);
 FPLT_API fplt_status fplt_ledger_visit(fplt_ledger *ledger, const char *account,

@@ -57,6 +57,10 @@ typedef struct fplt_choice {
 FPLT_API fplt_status fplt_model_from_run(const fplt_job *job, fplt_engine *engine,
                                          const fplt_result *result, fplt_model **model,
                                          fplt_error *error);
+/* What a certificate names it by: a digest of all but the program and the training record. */
+enum { FPLT_MODEL_DIGEST = 32 };
+FPLT_API fplt_status fplt_model_digest(const fplt_model *model,
+                                       unsigned char digest[FPLT_MODEL_DIGEST], fplt_error *error);
 FPLT_API void fplt_model_destroy(fplt_model *model);
 FPLT_API const fplt_model_info *fplt_model_see(const fplt_model *model);
 /* Weight vectors: the number of classes with softmax, 1 otherwise. */

@@ -126,8 +126,8 @@ FPLT_API fplt_status fplt_objective_curvature(const fplt_objective *objective, u
                                               int bound, fplt_curvature *curvature,
                                               fplt_error *error);
 
-/* How many of the agent's records x classifies rightly (a margin of 0 is no hit; among equal
- * outputs of softmax the first counts); FPLT_UNSUPPORTED in regression and for callbacks. */
+/* How many of the agent's records x classifies rightly (a margin of 0 is of the first class;
+ * among equal outputs of softmax the first counts: as fplt_model_predict labels them); FPLT_UNSUPPORTED in regression and for callbacks. */
 FPLT_API fplt_status fplt_objective_hits(const fplt_objective *objective, uint32_t agent,
                                          const double *x, size_t *hits, double *scratch);
 

@@ -39,6 +39,8 @@ FPLT_API uint32_t fplt_participation_choose(const fplt_participation *participat
 
 /* Probability (trace, round-robin: share of rounds) with which an agent takes part. */
 FPLT_API double fplt_participation_rate(const fplt_participation *participation, uint32_t agent);
+/* The fewest agents that any round can have. */
+FPLT_API uint32_t fplt_participation_least(const fplt_participation *participation);
 /* Nonzero when everyone takes part in every round. */
 FPLT_API int fplt_participation_is_full(const fplt_participation *participation);
 FPLT_API const char *fplt_participation_name(const fplt_participation *participation);

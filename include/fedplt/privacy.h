@@ -49,6 +49,7 @@ typedef struct fplt_privacy_mechanism {
     int lattice;            /* noise of fplt_noise_add instead of a continuous Gaussian */
     size_t dimension;       /* coordinates of the model; read with `lattice` */
     uint32_t agents;        /* read with `lattice` by final-x */
+    uint64_t group;         /* records that are replaced at once; 0 is 1 */
 } fplt_privacy_mechanism;
 
 /* Contraction, full participation, continuous noise, no proximal term; one agent, one coordinate,

@@ -54,12 +54,18 @@ typedef struct fplt_promise_view {
     fplt_privacy_claim claim;         /* the promise: of that mechanism */
     double promised;                  /* its epsilon at delta */
     uint32_t agents, worst;
-    const uint64_t *records;  /* one an agent */
-    const char *const *names; /* one an agent; NULL where they have none */
-    int secure;               /* 0: seeded noise, not private */
-    int diagnosed;            /* losses are measured and shown: not private */
+    const double *parameter;   /* of the algorithm, resolved */
+    const char *participation; /* the rule */
+    int full;                  /* every agent in every round */
+    uint32_t least_cohort;     /* agents in a round at least */
+    uint64_t group;            /* records that are replaced at once: 1 */
+    const uint64_t *records;   /* one an agent */
+    const char *const *names;  /* one an agent; NULL where they have none */
+    int secure;                /* 0: seeded noise, not private */
+    int diagnosed;             /* losses are measured and shown: not private */
     int planned_epochs, planned_rounds, planned_step, planned_rho; /* chosen by predicted error */
-    double predicted; /* error of the model, squared, as the plan expects it; NaN: not planned */
+    char warning[256]; /* what is legal but unwise; empty: nothing */
+    double predicted;  /* error of the model, squared, as the plan expects it; NaN: not planned */
 } fplt_promise_view;
 
 /* Plans the run and writes it into the job: step, rho, epochs, rounds, noise, no stopping and no

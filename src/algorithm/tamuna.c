@@ -177,7 +177,7 @@ const fplt_algorithm fplt__tamuna = {
               .exchange = {{.down = 1, .up = 1}},
               .finish_down = 1,
               .local_model = -1},
-    .allows = FPLT_ALLOWS_PARTIAL | FPLT_ALLOWS_PRIVACY,
+    .allows = FPLT_ALLOWS_PARTIAL | FPLT_ALLOWS_PRIVACY | FPLT_NEEDS_MIXING,
     .no_minimiser = "its correction h_i divides by the step size gamma of a plain gradient step",
     .paper.agent = 2,
     .paper.coordinator = 1,

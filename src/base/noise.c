@@ -9,6 +9,9 @@
 #include "base/noise.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <sodium.h>
@@ -19,11 +22,43 @@ enum { BLOCK = 8192 };
 
 struct fplt_noise {
     fplt__noise_source source;
-    void *context; /* borrowed, of the source */
-    pid_t owner;
+    void *context;  /* borrowed, of the source */
+    uint64_t owner; /* of what is in the block */
     size_t used;
     unsigned char block[BLOCK];
 };
+
+/* A number that another process never shares: it lies in a page that the kernel wipes in the child of
+ * a fork, whatever process numbers both have. Where the kernel cannot, a fork handler wipes it. */
+static atomic_uint_fast64_t spare_mark, *mark = &spare_mark;
+static pthread_once_t marked = PTHREAD_ONCE_INIT;
+
+static void wipe_mark(void)
+{
+    atomic_store(mark, 0);
+}
+
+static void make_mark(void)
+{
+    size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page != MAP_FAILED && madvise(page, size, MADV_WIPEONFORK) == 0)
+        mark = page;
+    else if (page != MAP_FAILED)
+        munmap(page, size);
+    pthread_atfork(NULL, NULL, wipe_mark);
+}
+
+static uint64_t this_process(void)
+{
+    uint_fast64_t found, fresh = 0;
+    pthread_once(&marked, make_mark);
+    if ((found = atomic_load(mark)))
+        return found;
+    while (!fresh)
+        randombytes_buf(&fresh, sizeof fresh);
+    return atomic_compare_exchange_strong(mark, &found, fresh) ? fresh : found;
+}
 
 static const double farthest = 0x1p52, widest = 0x1p28;
 
@@ -45,7 +80,7 @@ fplt_status fplt__noise_create_from(fplt__noise_source source, void *context, fp
         return status;
     (*noise)->source = source ? source : system_bytes;
     (*noise)->context = context;
-    (*noise)->owner = getpid();
+    (*noise)->owner = this_process();
     (*noise)->used = BLOCK;
     return FPLT_OK;
 }
@@ -66,7 +101,7 @@ void fplt_noise_destroy(fplt_noise *noise)
 /* Bytes left over from before a fork are known to the other process as well. */
 static void forget_after_fork(fplt_noise *noise)
 {
-    pid_t now = getpid();
+    uint64_t now = this_process();
     if (noise->owner != now) {
         sodium_memzero(noise->block, BLOCK);
         noise->used = BLOCK;

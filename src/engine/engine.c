@@ -102,12 +102,27 @@ static fplt_status make_defaults(fplt_engine *engine, fplt_error *error)
     return status;
 }
 
+/* By turns of equal groups no two of which ever meet. */
+static int keeps_groups_apart(const fplt_engine *engine)
+{
+    return strcmp(fplt_participation_name(engine->participation), "round-robin") == 0 &&
+           !fplt_participation_is_full(engine->participation) &&
+           engine->plan.agents % expected_cohort(engine) == 0;
+}
+
 static fplt_status allow(const fplt_engine *engine, fplt_error *error)
 {
     const fplt_run_settings *settings = &engine->settings;
     int partial = !fplt_participation_is_full(engine->participation);
     int composite = !fplt_prox_is_zero(engine->prox);
     uint32_t distinct = settings->each ? engine->plan.agents : 1;
+    if (settings->algorithm->allows & FPLT_NEEDS_MIXING && keeps_groups_apart(engine))
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "%s does not converge with round-robin groups of %u of %u agents: "
+                              "corrections would never pass from one group to another; use fixed, "
+                              "or a number that does not divide the agents",
+                              settings->algorithm->name, expected_cohort(engine),
+                              engine->plan.agents);
     for (uint32_t i = 0; i < distinct; i++) {
         const fplt_training *training = settings->each ? &settings->each[i] : &settings->training;
         if (!training->solver)
@@ -397,26 +412,47 @@ fplt_status fplt_engine_round(fplt_engine *engine, fplt_error *error)
     return FPLT_OK;
 }
 
-/* What to change: the step is named where it is outside the range in which a gradient step on the
- * local subproblem contracts. */
+/* The first agent whose given step is outside the range in which its own local training contracts;
+ * the number of agents where there is none. */
+static uint32_t too_long_a_step(const fplt_engine *engine, double *limit)
+{
+    uint32_t i = 0;
+    for (; i < engine->plan.agents; i++) {
+        const fplt_training *own = engine->each ? &engine->each[i] : &engine->settings.training;
+        fplt_facts facts = engine->facts;
+        facts.curvature = engine->curvatures[i];
+        *limit =
+            fplt_algorithm_step(engine->plan.algorithm, own->solver, &facts, engine->plan.parameter)
+                .limit;
+        if (own->step > 0 && own->step >= *limit)
+            break;
+    }
+    return i;
+}
+
+/* What happened, and what to change. */
 static void diverged(const fplt_engine *engine, const fplt_error *error, fplt_result *result)
 {
     const fplt_algorithm *algorithm = engine->plan.algorithm;
-    double pull = fplt_algorithm_pull(algorithm, &engine->facts, engine->plan.parameter);
-    double limit = 2 / (engine->facts.curvature.highest + pull), largest = 0;
-    for (uint32_t i = 0; i < engine->plan.agents; i++)
-        largest = fmax(largest, fplt_engine_step(engine, i));
+    unsigned long long round = engine->round;
+    double limit = NAN;
+    uint32_t agent = too_long_a_step(engine, &limit);
     result->outcome = FPLT_RUN_DIVERGED;
-    if (largest >= limit)
+    if (!engine->started)
         snprintf(result->sentence, sizeof result->sentence,
-                 "diverged in round %llu (%.200s): gamma is %.4g, but a gradient step on the local "
-                 "cost contracts only below %.4g; try gamma: auto",
-                 (unsigned long long)engine->round, error->text, largest, limit);
+                 "the costs at the starting point are too large to be added up exactly, which goes "
+                 "to 9.2e18 (%.200s): give labels or rows in larger units",
+                 error->text);
+    else if (agent < engine->plan.agents)
+        snprintf(result->sentence, sizeof result->sentence,
+                 "diverged in round %llu (%.200s): gamma is %.4g, but the local steps of agent %u "
+                 "contract only below %.4g; try gamma: auto",
+                 round, error->text, fplt_engine_step(engine, agent), agent, limit);
     else
         snprintf(result->sentence, sizeof result->sentence,
-                 "diverged in round %llu (%.200s): gamma is %.4g, which is legal (below %.4g), so "
-                 "try a smaller one, other parameters of %s (auto), or more epochs",
-                 (unsigned long long)engine->round, error->text, largest, limit, algorithm->name);
+                 "diverged in round %llu (%.200s): try %s epochs, a smaller gamma or automatic "
+                 "parameters of %s",
+                 round, error->text, algorithm->inverse_rho ? "more" : "fewer", algorithm->name);
 }
 
 /* Takes the model of this round, once: a run that is taken up again goes by the move it stopped at.

@@ -370,10 +370,14 @@ static fplt_status build_data(const fplt_settings *settings, uint32_t run,
     *training = source->dataset;
     *held_out = NULL;
     *transform = (fplt_transform){0, NULL, NULL, 0};
-    fplt_status status = *training
-                             ? divide(settings, training, error)
-                             : fplt_job_dataset(settings, run, NULL, 0, NULL, training, error);
-    if (!status && !(status = hold_out(settings, training, held_out, error)))
+    fplt_status status = FPLT_OK;
+    if (!*training)
+        status = fplt_job_dataset(settings, run, NULL, 0, NULL, training, error);
+    else if (!source->part)
+        status = divide(settings, training, error);
+    if (!status && !source->part)
+        status = hold_out(settings, training, held_out, error);
+    if (!status)
         status = transform_both(settings, source, *training, *held_out, transform, error);
     if (status) {
         fplt_dataset_destroy(*training);
@@ -549,7 +553,8 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
     for (size_t i = 0; !status && source->objective && i < sizeof about_costs / sizeof *about_costs;
          i++)
         status = refuse_given(settings, about_costs[i], "", costs, error);
-    for (size_t i = 0; !status && source->dataset && i < sizeof about_data / sizeof *about_data;
+    for (size_t i = 0;
+         !status && source->dataset && !source->part && i < sizeof about_data / sizeof *about_data;
          i++)
         status = refuse_given(settings, about_data[i], "agents", data, error);
     if (!status && source->solver && !source->public_only &&

@@ -44,7 +44,7 @@ static size_t flipped_hits(const fplt__block *block, const double *u)
 {
     size_t hits = 0;
     for (size_t r = 0; r < block->count; r++)
-        hits += u[r] < 0;
+        hits += u[r] < 0 || (u[r] == 0 && block->label[r] < 0);
     return hits;
 }
 
@@ -88,7 +88,7 @@ static size_t sign_hits(const fplt__block *block, const double *m)
 {
     size_t hits = 0;
     for (size_t r = 0; r < block->count; r++)
-        hits += m[r] * block->label[r] > 0;
+        hits += m[r] * block->label[r] > 0 || (m[r] == 0 && block->label[r] < 0);
     return hits;
 }
 

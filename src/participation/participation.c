@@ -19,7 +19,7 @@ struct rule {
     uint32_t (*choose)(const fplt_participation *participation, fplt_stream *stream, uint64_t round,
                        uint32_t *active);
     double (*rate)(const fplt_participation *participation, uint32_t agent);
-    int (*is_full)(const fplt_participation *participation);
+    uint32_t (*least)(const fplt_participation *participation); /* agents in a round */
 };
 
 struct fplt_participation {
@@ -47,10 +47,9 @@ static double all_rate(const fplt_participation *participation, uint32_t agent)
     return 1;
 }
 
-static int all_is_full(const fplt_participation *participation)
+static uint32_t all_least(const fplt_participation *participation)
 {
-    (void)participation;
-    return 1;
+    return participation->agents;
 }
 
 /* bernoulli */
@@ -116,12 +115,12 @@ static double bernoulli_rate(const fplt_participation *participation, uint32_t a
                                         : participation->probability;
 }
 
-static int bernoulli_is_full(const fplt_participation *participation)
+static uint32_t bernoulli_least(const fplt_participation *participation)
 {
+    uint32_t certain = 0;
     for (uint32_t i = 0; i < participation->agents; i++)
-        if (bernoulli_rate(participation, i) < 1)
-            return 0;
-    return 1;
+        certain += bernoulli_rate(participation, i) == 1;
+    return certain;
 }
 
 /* fixed and round-robin */
@@ -184,9 +183,9 @@ static double count_rate(const fplt_participation *participation, uint32_t agent
     return (double)participation->count / participation->agents;
 }
 
-static int count_is_full(const fplt_participation *participation)
+static uint32_t count_least(const fplt_participation *participation)
 {
-    return participation->count == participation->agents;
+    return participation->count;
 }
 
 /* trace */
@@ -224,25 +223,27 @@ static double trace_rate(const fplt_participation *participation, uint32_t agent
     return (double)participation->trace.turns[agent] / (double)participation->trace.rounds;
 }
 
-static int trace_is_full(const fplt_participation *participation)
+static uint32_t trace_least(const fplt_participation *participation)
 {
     const fplt__trace *trace = &participation->trace;
-    for (uint32_t i = 0; i < participation->agents; i++)
-        if (trace->turns[i] < trace->rounds)
-            return 0;
-    return 1;
+    size_t least = participation->agents;
+    for (size_t line = 0; line < trace->rounds; line++) {
+        size_t count = trace->start[line + 1] - trace->start[line];
+        least = count < least ? count : least;
+    }
+    return (uint32_t)least;
 }
 
 static const struct rule registry[] = {
-    {"all", "everyone in every round", NULL, NULL, all_choose, all_rate, all_is_full},
+    {"all", "everyone in every round", NULL, NULL, all_choose, all_rate, all_least},
     {"bernoulli", "each with a probability of its own, independently", bernoulli_check,
-     bernoulli_prepare, bernoulli_choose, bernoulli_rate, bernoulli_is_full},
+     bernoulli_prepare, bernoulli_choose, bernoulli_rate, bernoulli_least},
     {"fixed", "a fixed number, uniformly without replacement", fixed_check, count_prepare,
-     fixed_choose, count_rate, count_is_full},
+     fixed_choose, count_rate, count_least},
     {"round-robin", "a fixed number, by turns", round_robin_check, count_prepare,
-     round_robin_choose, count_rate, count_is_full},
+     round_robin_choose, count_rate, count_least},
     {"trace", "as a file lists them, round by round", trace_check, trace_prepare, trace_choose,
-     trace_rate, trace_is_full},
+     trace_rate, trace_least},
 };
 
 enum { RULES = sizeof registry / sizeof *registry };
@@ -318,9 +319,14 @@ double fplt_participation_rate(const fplt_participation *participation, uint32_t
     return participation->rule->rate(participation, agent);
 }
 
+uint32_t fplt_participation_least(const fplt_participation *participation)
+{
+    return participation->rule->least(participation);
+}
+
 int fplt_participation_is_full(const fplt_participation *participation)
 {
-    return participation->rule->is_full(participation);
+    return fplt_participation_least(participation) == participation->agents;
 }
 
 const char *fplt_participation_name(const fplt_participation *participation)

@@ -104,13 +104,22 @@ double fplt__round_factor(struct fplt__contraction contraction)
     return tanh(contraction.epochs * a) / tanh(a);
 }
 
+/* k records replaced one after the other, of any agents: k times mu, for a bound on the Renyi
+ * divergence at every order as for a Gaussian one [Bun and Steinke 2016, Prop. 27; Dong, Roth and Su
+ * 2022, Theorem 2.14]. */
+static double group_of(const fplt_privacy_mechanism *mechanism)
+{
+    return mechanism->group ? (double)mechanism->group : 1;
+}
+
 /* mu_step: the charged shift over the deviation sqrt(2 gamma) tau, `coordinates` of them on the
  * lattice. */
 static double step_mu(const fplt_privacy_mechanism *mechanism, double coordinates)
 {
     double dl = mechanism->sensitivity / (double)mechanism->records;
     double mu = dl * sqrt(mechanism->step / 2) / mechanism->noise_tau;
-    return mechanism->lattice ? mu + 3 * sqrt(coordinates) / FPLT_NOISE_SCALE : mu;
+    double lattice = mechanism->lattice ? 3 * sqrt(coordinates) / FPLT_NOISE_SCALE : 0;
+    return group_of(mechanism) * (mu + lattice);
 }
 
 /* s -> matrix s + shift, s = (a, b). */
@@ -238,7 +247,8 @@ static fplt_status claim_paper(const fplt_privacy_mechanism *mechanism, fplt_pri
     if (status)
         return status;
     double lmin = mechanism->strong_convexity;
-    double ratio = mechanism->sensitivity / (double)mechanism->records / mechanism->noise_tau;
+    double ratio = group_of(mechanism) * mechanism->sensitivity / (double)mechanism->records /
+                   mechanism->noise_tau;
     double epochs = fplt__contraction_of(mechanism).epochs;
     double steps = mechanism->rounds ? (double)mechanism->rounds * epochs : 0;
     claim->contraction = claim->round_factor = NAN;

@@ -1,4 +1,4 @@
-/* The certificate before it is text, for the record of a model. */
+/* The certificate before it is text; shared by writing and verifying. */
 #ifndef FPLT_PROMISE_CERTIFICATE_H
 #define FPLT_PROMISE_CERTIFICATE_H
 
@@ -6,9 +6,25 @@
 
 #include "fedplt/certificate.h"
 
+#define FPLT_CERTIFICATE_KIND "fedplt privacy certificate"
+#define FPLT_CERTIFICATE_SECURE \
+    "exact discrete Gaussian from the operating system's random source (libsodium)"
+#define FPLT_CERTIFICATE_SEEDED "seeded: not private"
+
+enum { FPLT_CERTIFICATE_VERSION = 2 };
+
 /* As fplt_certificate_make; the document is a new reference. */
-fplt_status fplt__certificate_json(const fplt_promise *plan, const fplt_engine *engine,
-                                   const double *weights, size_t dimension, json_t **document,
-                                   fplt_error *error);
+fplt_status fplt__certificate_json(const fplt_promise_view *view, const fplt_certificate_run *run,
+                                   const fplt_key *key, json_t **document, fplt_error *error);
+
+/* BLAKE2b-256 of "fedplt-model-1\n" and the canonical bytes of a model's document without `program`
+ * and `training`. */
+fplt_status fplt__model_digest(const json_t *model, unsigned char digest[FPLT_CERTIFICATE_DIGEST],
+                               fplt_error *error);
+
+/* The bytes that are signed: "fedplt-certificate-1\n" and the canonical bytes of the document without
+ * `signature`. Released with fplt_free. */
+fplt_status fplt__certificate_bytes(const json_t *document, char **bytes, size_t *length,
+                                    fplt_error *error);
 
 #endif

@@ -161,7 +161,7 @@ fplt_status fplt_ledger_visit(fplt_ledger *ledger, const char *account, fplt_led
                                "SELECT name, run, min(time), sum(rounds), sum(rate) FROM charge "
                                "JOIN account ON account.id = charge.account "
                                "WHERE ?1 IS NULL OR name = ?1 "
-                               "GROUP BY account.id, run ORDER BY min(charge.id)",
+                               "GROUP BY account.id, run ORDER BY account.id, min(charge.id)",
                                &query, error);
     if (account)
         sqlite3_bind_text(query, 1, account, -1, SQLITE_STATIC);
@@ -201,9 +201,10 @@ fplt_status fplt_ledger_admit(fplt_ledger *ledger, const char *account, double r
     if ((status = check_rate(rate, error)) ||
         (status = fplt_ledger_sum(ledger, account, &total, error)) || isinf(budget->epsilon))
         return status;
-    double held = total.spent + total.reserved;
-    if ((status = fplt_ledger_epsilon(held, budget->delta, &before, error)) ||
-        (status = fplt_ledger_epsilon(held + rate, budget->delta, &after, error)))
+    double held = total.spent + total.reserved, group = budget->group ? (double)budget->group : 1;
+    double scale = group * group;
+    if ((status = fplt_ledger_epsilon(scale * held, budget->delta, &before, error)) ||
+        (status = fplt_ledger_epsilon(scale * (held + rate), budget->delta, &after, error)))
         return status;
     if (after <= budget->epsilon)
         return FPLT_OK;

@@ -21,8 +21,10 @@
 const fplt_setting fplt_promise_table[] = {
     {"privacy.epsilon", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
      "promise (epsilon, delta)-privacy of every record; the noise follows", 0, 0},
-    {"privacy.delta", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "1e-5", 0, 1, NULL,
-     "the delta of the promise", 0, 0},
+    {"privacy.delta", FPLT_REAL, FPLT_ABOVE, "1e-5", 0, 0.1, NULL,
+     "the delta of the promise; it should be below 1 over the number of records", 0, 0},
+    {"privacy.group", FPLT_INTEGER, 0, "1", 1, 9007199254740992.0, NULL,
+     "promise it for so many records at once: all those of one person, say", 0, 0},
     {"privacy.tau", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
      "noise scale instead of epsilon: each local step adds N(0, 2 gamma tau^2)", 0, 0},
     {"privacy.threat", FPLT_CHOICE, 0, "transcript", 0, 0,
@@ -398,6 +400,11 @@ static fplt_privacy_mechanism mechanism_of(const fplt_promise_view *view, uint32
     return mechanism;
 }
 
+double fplt__promise_tau(const fplt_promise_view *view, uint32_t agent)
+{
+    return mechanism_of(view, agent).noise_tau;
+}
+
 fplt_status fplt_promise_claim(const fplt_promise_view *view, uint32_t agent, uint64_t rounds,
                                fplt_privacy_claim *claim, double *epsilon, fplt_error *error)
 {
@@ -465,6 +472,11 @@ static fplt_status read_problem(fplt_promise *plan, const fplt_settings *setting
                         ? fplt_settings_real(settings, "privacy.epsilon")
                         : NAN;
     view->delta = fplt_settings_real(settings, "privacy.delta");
+    view->group = (uint64_t)fplt_settings_integer(settings, "privacy.group");
+    view->participation = fplt_participation_name(job->participation);
+    view->full = fplt_participation_is_full(job->participation);
+    view->least_cohort = fplt_participation_least(job->participation);
+    view->parameter = plan->parameter;
     view->secure = is(settings, "privacy.noise", "secure");
     view->diagnosed = fplt_settings_switch(settings, "privacy.diagnose");
     view->loss = (fplt_privacy_loss){.name = job->cost.loss,
@@ -496,22 +508,45 @@ static uint32_t expected_cohort(const fplt_job_view *job, uint32_t agents)
     return cohort < 1 ? 1 : (uint32_t)lround(cohort);
 }
 
-/* Whether the coordinator draws the number of local steps of each round. */
-static fplt_status draws_epochs(const fplt_promise *plan, int *draws, fplt_error *error)
+/* The length of a round does not depend on the dimension. */
+fplt_status fplt__promise_draws(const fplt_promise_view *view, int *draws, fplt_error *error)
 {
-    fplt_plan trial = {.algorithm = plan->view.algorithm,
-                       .agents = plan->view.agents,
-                       .dimension = plan->facts.dimension};
+    fplt_plan trial = {.algorithm = view->algorithm, .agents = view->agents, .dimension = 1};
     fplt_hub *hub;
     fplt_round round;
-    memcpy(trial.parameter, plan->parameter, sizeof trial.parameter);
+    memcpy(trial.parameter, view->parameter, sizeof trial.parameter);
     fplt_status status = fplt_hub_create(&trial, NULL, NULL, &hub, error);
     if (status)
         return status;
-    fplt_hub_plan(hub, 0, plan->view.agents, &round);
+    fplt_hub_plan(hub, 0, view->agents, &round);
     *draws = round.epochs > 0;
     fplt_hub_destroy(hub);
     return FPLT_OK;
+}
+
+enum { LEAST_SECAGG = 2 };
+
+fplt_status fplt__promise_cohort(const fplt_promise_view *view, fplt_error *error)
+{
+    if (strcmp(view->threat->name, "secagg") != 0 || view->least_cohort >= LEAST_SECAGG)
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_UNSUPPORTED,
+                          "the threat model secagg needs at least %d agents in every round, since "
+                          "the sum over one is its message; participation %s of %u agents can "
+                          "leave %u",
+                          LEAST_SECAGG, view->participation, view->agents, view->least_cohort);
+}
+
+static void warn_of_delta(fplt_promise_view *view)
+{
+    double records = 0;
+    for (uint32_t i = 0; i < view->agents; i++)
+        records += (double)view->records[i];
+    if (view->delta * records > 1)
+        snprintf(view->warning, sizeof view->warning,
+                 "privacy.delta is %g, which lets a run that shows one of the %.0f records whole "
+                 "keep the promise; take at most %.1g",
+                 view->delta, records, 1 / records);
 }
 
 static fplt_status start_mechanism(fplt_promise *plan, const fplt_settings *settings,
@@ -519,9 +554,8 @@ static fplt_status start_mechanism(fplt_promise *plan, const fplt_settings *sett
 {
     fplt_promise_view *view = &plan->view;
     fplt_privacy_mechanism *mechanism = &view->mechanism;
-    int full = fplt_participation_is_full(job->participation);
     int accelerated = (view->solver->traits & FPLT_ACCELERATED) != 0;
-    fplt_status status = fplt_algorithm_allow(view->algorithm, view->solver, !full,
+    fplt_status status = fplt_algorithm_allow(view->algorithm, view->solver, !view->full,
                                               !fplt_prox_is_zero(job->prox), 1, error);
     if (status)
         return status;
@@ -539,7 +573,8 @@ static fplt_status start_mechanism(fplt_promise *plan, const fplt_settings *sett
     mechanism->smoothness = view->curvature.highest;
     mechanism->contraction = view->constants.contraction && !accelerated;
     /* Theorem F is about Fed-PLT's own recursion */
-    mechanism->full_participation = full && view->algorithm->splits;
+    mechanism->full_participation = view->full && view->algorithm->splits;
+    mechanism->group = view->group;
     mechanism->lattice = 1;
     mechanism->dimension = plan->facts.dimension;
     mechanism->agents = view->agents;
@@ -665,7 +700,8 @@ static fplt_status decide(fplt_promise *plan, const fplt_settings *settings,
     fplt_status status;
     fplt_privacy_mechanism mechanism;
     if ((status = resolve(plan, &chosen, plan->parameter, &mechanism, error)) ||
-        (status = draws_epochs(plan, &view->drawn_epochs, error)))
+        (status = fplt__promise_draws(view, &view->drawn_epochs, error)) ||
+        (status = fplt__promise_cohort(view, error)))
         return status;
     view->planned_epochs = !is_given(settings, "epochs");
     view->planned_rounds = !tau && !is_given(settings, "rounds");
@@ -680,6 +716,7 @@ static fplt_status decide(fplt_promise *plan, const fplt_settings *settings,
     if ((status = resolve(plan, &chosen, plan->parameter, &view->mechanism, error)))
         return status;
     view->epochs = (uint32_t)chosen.epochs;
+    warn_of_delta(view);
     if (plan->rho >= 0)
         view->rho = plan->parameter[plan->rho];
     fplt_privacy_facts facts = {.algorithm = view->algorithm->name};

@@ -12,4 +12,13 @@ fplt_noise_source fplt__secure_source(fplt_noise *noise);
  * the part of a plan that anyone can compute again. */
 fplt_status fplt__promise_bounds(fplt_promise_view *view, fplt_error *error);
 
+/* The noise scale of an agent. */
+double fplt__promise_tau(const fplt_promise_view *view, uint32_t agent);
+
+/* Whether the coordinator draws the number of local steps of each round. */
+fplt_status fplt__promise_draws(const fplt_promise_view *view, int *draws, fplt_error *error);
+
+/* Refuses the threat model secagg where a round may have too few agents. */
+fplt_status fplt__promise_cohort(const fplt_promise_view *view, fplt_error *error);
+
 #endif

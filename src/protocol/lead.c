@@ -221,7 +221,12 @@ void fplt__lead_finish(fplt__lead *lead, fplt__lead_state state, const char *wor
 {
     if (lead->record.state == FPLT__DONE || lead->record.state == FPLT__ENDED)
         return;
+    /* the model that is kept is the last committed */
     fplt_hub_abandon(lead->hub);
+    if (!lead->hub_bytes)
+        lead->record.hub_changed = 1;
+    else
+        fplt_hub_decode(lead->hub, lead->hub_bytes->bytes, lead->hub_bytes->size, NULL);
     lead->record.state = state;
     lead->opened = 0;
     lead->asking = 0;
@@ -412,7 +417,7 @@ fplt_status fplt__lead_open(fplt__lead *lead, uint64_t now, const fplt__lead_rec
         memcpy(lead->cohort, record->cohort, bytes);
     fplt_status status =
         keep_bytes(&lead->document, record->document, record->document_size, error);
-    if (!status && record->state != FPLT__FORMING)
+    if (!status && plan && plan->agreement)
         status = load_run(lead, record, plan, error);
     if (status)
         return status;
@@ -649,7 +654,7 @@ static int has_news(const fplt__lead *lead, uint32_t i)
     if (state == FPLT__PLANNED || state == FPLT__HALTED)
         return 0;
     if (state == FPLT__DONE || state == FPLT__ENDED)
-        return 1;
+        return lead->hub != NULL;
     if (guest->finding == FPLT__ACCEPTED || guest->finding == FPLT__OPENED || must_refuse(lead, i))
         return 1;
     if (state == FPLT__REPAIR)
@@ -830,7 +835,7 @@ static void give(fplt__lead *lead, const fplt__request *request)
     uint8_t head[FPLT__FRAME_HEAD];
     fplt__shared *bytes = request->kind == FPLT__DOCUMENT ? lead->document : lead->start;
     if (request->kind == FPLT__MODEL) {
-        if (lead->record.state < FPLT__DONE) {
+        if (lead->record.state < FPLT__DONE || !lead->hub) {
             fplt__lead_fault(lead, request->ticket, request->identity, 409, "running", 0,
                              "the run has not ended");
             return;

@@ -132,7 +132,7 @@ fplt_status fplt__lead_create(const fplt__lead_settings *settings, fplt__lead **
 void fplt__lead_destroy(fplt__lead *lead);
 
 /* A run that is new (FORMING, with the proposal; commit that record first) or read from the store. From
- * PLANNED on `plan` must be given; its hub is set to the stored state. Actions may follow. */
+ * PLANNED on `plan` must be given (NULL where a run was refused before there was one); its hub is set to the stored state. Actions may follow. */
 fplt_status fplt__lead_open(fplt__lead *lead, uint64_t now, const fplt__lead_record *record,
                             fplt__lead_plan *plan, fplt_error *error);
 

@@ -39,10 +39,12 @@ fplt_status fplt__inference_read(const json_t *object, const char *path, size_t 
 fplt_status fplt__record_make(const fplt_job_view *view, fplt_engine *engine, const double *weights,
                               const fplt_model *model, fplt_record *record, fplt_error *error);
 
-/* As fplt_model_from_run, with the record of the run as it was used and the certificate (borrowed)
- * in it; either may be NULL. */
+/* As fplt_model_from_run, with the record of the run as it was used; it may be NULL. */
 fplt_status fplt__model_from_run(const fplt_job *job, fplt_engine *engine,
-                                 const fplt_result *result, json_t *certificate,
-                                 fplt_record *record, fplt_model **model, fplt_error *error);
+                                 const fplt_result *result, fplt_record *record, fplt_model **model,
+                                 fplt_error *error);
+
+/* Puts a certificate (borrowed) into the training record. */
+fplt_status fplt__model_certify(fplt_model *model, json_t *certificate, fplt_error *error);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "job/job.h"
+#include "promise/certificate.h"
 #include "report/model.h"
 
 /* JSON has no infinities or NaN. */
@@ -116,8 +117,7 @@ static void add_result(const fplt_job_view *view, const fplt_result *result, jso
 }
 
 static json_t *training_json(const fplt_job_view *view, const fplt_engine *engine,
-                             const fplt_result *result, json_t *certificate,
-                             const fplt_record *record)
+                             const fplt_result *result, const fplt_record *record)
 {
     json_t *document = json_pack(
         "{s:o, s:s, s:o, s:o, s:{s:o, s:o}, s:s, s:I, s:s, s:I}", "problem", problem_json(view),
@@ -134,8 +134,6 @@ static json_t *training_json(const fplt_job_view *view, const fplt_engine *engin
         add_result(view, result, document);
     if (record->measured)
         json_object_set_new(document, "model", measure_json(&record->model));
-    if (certificate)
-        json_object_set(document, "privacy", certificate);
     if (record->judged)
         json_object_set_new(document, "held_out", quality_json(&record->held_out));
     return document;
@@ -178,6 +176,7 @@ static fplt_status collect_names(const fplt_dataset *dataset, uint32_t classes, 
 static fplt_status keep_record(json_t *document, fplt_model *model, fplt_error *error)
 {
     char *text = document ? json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    fplt__free(model->training);
     model->record = document;
     model->training = text ? fplt__strdup(text) : NULL;
     model->info.training = model->training;
@@ -247,8 +246,8 @@ static fplt_status add_inference(const fplt_job_view *view, fplt_model *model, f
 }
 
 fplt_status fplt__model_from_run(const fplt_job *job, fplt_engine *engine,
-                                 const fplt_result *result, json_t *certificate,
-                                 fplt_record *record, fplt_model **model, fplt_error *error)
+                                 const fplt_result *result, fplt_record *record, fplt_model **model,
+                                 fplt_error *error)
 {
     const fplt_job_view *view = fplt_job_see(job);
     fplt_record own;
@@ -258,13 +257,12 @@ fplt_status fplt__model_from_run(const fplt_job *job, fplt_engine *engine,
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "there is no model of a caller's own costs, only its weights");
     fplt_status status = make_model(view, engine, model, error);
-    if (!status && !certificate)
+    if (!status && !view->run.blind) /* standard errors would tell of the records */
         status = add_inference(view, *model, error);
     if (!status)
         status = fplt__record_make(view, engine, (*model)->weights, *model, record, error);
     if (!status)
-        status =
-            keep_record(training_json(view, engine, result, certificate, record), *model, error);
+        status = keep_record(training_json(view, engine, result, record), *model, error);
     if (status) {
         fplt_model_destroy(*model);
         *model = NULL;
@@ -275,5 +273,22 @@ fplt_status fplt__model_from_run(const fplt_job *job, fplt_engine *engine,
 fplt_status fplt_model_from_run(const fplt_job *job, fplt_engine *engine, const fplt_result *result,
                                 fplt_model **model, fplt_error *error)
 {
-    return fplt__model_from_run(job, engine, result, NULL, NULL, model, error);
+    return fplt__model_from_run(job, engine, result, NULL, model, error);
+}
+
+fplt_status fplt__model_certify(fplt_model *model, json_t *certificate, fplt_error *error)
+{
+    json_object_set(model->record, "privacy", certificate);
+    return keep_record(model->record, model, error);
+}
+
+fplt_status fplt_model_digest(const fplt_model *model, unsigned char digest[FPLT_MODEL_DIGEST],
+                              fplt_error *error)
+{
+    json_t *document = fplt__model_json(model);
+    if (!document)
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the digest of a model");
+    fplt_status status = fplt__model_digest(document, digest, error);
+    json_decref(document);
+    return status;
 }

@@ -1,6 +1,7 @@
 /* The tables of a training, and the algorithm where none is given. */
 #include <string.h>
 
+#include "fedplt/spending.h"
 #include "fedplt/trainer.h"
 
 static const fplt_setting defaults_table[] = {
@@ -126,5 +127,7 @@ fplt_status fplt_trainer_declare(fplt_settings *settings, int own_data, fplt_giv
         status = fplt_settings_add(settings, "data", defaults_table, error);
     if (!status)
         status = fplt_settings_add(settings, "privacy", fplt_promise_table, error);
+    if (!status)
+        status = fplt_settings_add(settings, "privacy", fplt_spending_table, error);
     return status ? status : fplt_settings_add(settings, "checkpoints", checkpoint_table, error);
 }

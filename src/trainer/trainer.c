@@ -2,9 +2,13 @@
 #include "fedplt/trainer.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/machine.h"
 #include "base/memory.h"
+#include "fedplt/schema.h"
+#include "fedplt/spending.h"
 #include "job/job.h"
 #include "objective/objective.h"
 #include "promise/certificate.h"
@@ -15,6 +19,13 @@ struct fplt_trainer {
     fplt_job *job;                 /* owned, as is all below */
     const fplt_job_view *view;     /* of the job */
     fplt_promise *plan;            /* NULL: nothing is promised */
+    fplt_spending *spending;       /* NULL: no ledger is kept */
+    fplt_key key;                  /* signs the certificate */
+    int signs;
+    fplt_certificate_run about; /* of the run, for the certificate */
+    uint64_t *rounds;           /* one an agent */
+    json_t *document;           /* the certificate of the rounds so far, or NULL */
+    uint64_t certified_at;      /* round */
     fplt_engine *engine;
     fplt_history *history;
     char *certificate;
@@ -85,6 +96,8 @@ static fplt_status make_job(fplt_trainer *trainer, const fplt_job_source *given,
     fplt_job_source source = given ? *given : (fplt_job_source){.dataset = NULL};
     fplt_status status = read_checkpoint(trainer, error);
     if (!status)
+        status = fplt_spending_check(trainer->settings, error);
+    if (!status)
         status = fplt_promise_prepare(trainer->settings, &source, error);
     if (status) {
         fplt_dataset_destroy(source.dataset);
@@ -96,15 +109,45 @@ static fplt_status make_job(fplt_trainer *trainer, const fplt_job_source *given,
     return status;
 }
 
-static fplt_status build(fplt_trainer *trainer, fplt_error *error)
+static fplt_status promise(fplt_trainer *trainer, fplt_error *error)
 {
     const fplt_settings *settings = trainer->settings;
+    const char *ledger = fplt_settings_text(settings, "ledger");
+    const char *key = fplt_settings_text(settings, "sign");
+    double budget = fplt_settings_given(settings, "privacy.budget")
+                        ? fplt_settings_real(settings, "privacy.budget")
+                        : INFINITY;
+    fplt_status status;
+    if (!fplt_promise_wanted(settings))
+        return FPLT_OK;
+    if ((status = fplt_promise_create(settings, trainer->job, &trainer->plan, error)) ||
+        (status = fplt_certificate_begin(&trainer->about, error)))
+        return status;
+    const fplt_promise_view *view = fplt_promise_see(trainer->plan);
+    if ((status = fplt__alloc_into(&trainer->rounds, view->agents, sizeof *trainer->rounds,
+                                   "the rounds", error)) ||
+        (key && (status = fplt_key_read(key, &trainer->key, error))) ||
+        (ledger &&
+         (status = fplt_spending_create(ledger, view, budget, &trainer->spending, error))))
+        return status;
+    const fplt_schema *schema = fplt_dataset_schema(trainer->view->training);
+    trainer->about.schema = schema ? fplt_schema_digest(schema) : NULL;
+    trainer->about.rounds = trainer->rounds;
+    trainer->about.accounts = ledger ? fplt_spending_accounts(trainer->spending) : NULL;
+    trainer->signs = key != NULL;
+    return key && !trainer->key.can_sign
+               ? fplt_error_set(error, FPLT_BAD_VALUE,
+                                "%s: %s is a public key, which cannot sign; give the secret one",
+                                fplt_settings_origin(settings, "sign"), key)
+               : FPLT_OK;
+}
+
+static fplt_status build(fplt_trainer *trainer, fplt_error *error)
+{
     const fplt_job_view *view = trainer->view;
     size_t n = fplt_objective_dimension(view->objective);
     fplt_status status;
-    if ((status = start_from_model(trainer, error)) ||
-        (fplt_promise_wanted(settings) &&
-         (status = fplt_promise_create(settings, trainer->job, &trainer->plan, error))) ||
+    if ((status = start_from_model(trainer, error)) || (status = promise(trainer, error)) ||
         (status = fplt_engine_create(view->objective, &view->run, &trainer->engine, error)) ||
         (status = fplt_history_create(&trainer->history, error)) ||
         (status =
@@ -139,7 +182,11 @@ void fplt_trainer_destroy(fplt_trainer *trainer)
     fplt_history_destroy(trainer->history);
     fplt_engine_destroy(trainer->engine);
     fplt_job_destroy(trainer->job);
+    fplt_spending_destroy(trainer->spending);
     fplt_promise_destroy(trainer->plan);
+    fplt_key_clear(&trainer->key);
+    json_decref(trainer->document);
+    fplt__free(trainer->rounds);
     fplt__free(trainer->certificate);
     fplt__free(trainer->weights);
     fplt__free(trainer);
@@ -220,41 +267,75 @@ fplt_status fplt_trainer_recall(fplt_trainer *trainer, const char *path, fplt_er
     return fplt_history_read(trainer->history, path, trainer->resumed_at, records, error);
 }
 
-fplt_status fplt_trainer_weights(fplt_trainer *trainer, double *x, fplt_error *error)
+/* Whatever is handed out was charged before. */
+static fplt_status pay(fplt_trainer *trainer, fplt_error *error)
 {
-    return fplt__job_weights(trainer->view, trainer->engine, x, error);
+    if (!trainer->plan)
+        return FPLT_OK;
+    for (uint32_t i = 0; i < fplt_promise_see(trainer->plan)->agents; i++)
+        trainer->rounds[i] = fplt_engine_updates(trainer->engine, i);
+    return trainer->spending
+               ? fplt_spending_pay(trainer->spending, trainer->about.id, trainer->rounds, error)
+               : FPLT_OK;
 }
 
-const char *fplt_trainer_certificate(fplt_trainer *trainer, fplt_error *error)
+fplt_status fplt_trainer_weights(fplt_trainer *trainer, double *x, fplt_error *error)
 {
-    if (error)
-        error->status = FPLT_OK;
-    fplt__free(trainer->certificate);
-    trainer->certificate = NULL;
-    if (!trainer->plan || fplt_trainer_weights(trainer, trainer->weights, error))
-        return NULL;
-    fplt_certificate_make(trainer->plan, trainer->engine, trainer->weights,
-                          fplt_objective_dimension(trainer->view->objective), &trainer->certificate,
-                          error);
-    return trainer->certificate;
+    fplt_status status = pay(trainer, error);
+    return status ? status : fplt__job_weights(trainer->view, trainer->engine, x, error);
+}
+
+/* The certificate of a model; of the same rounds it stays the same to the byte. */
+static fplt_status certify(fplt_trainer *trainer, const fplt_model *model, fplt_error *error)
+{
+    uint64_t round = fplt_engine_counters(trainer->engine)->rounds;
+    fplt_status status;
+    if (!trainer->plan || (trainer->document && trainer->certified_at == round))
+        return FPLT_OK;
+    if ((status = pay(trainer, error)) ||
+        (status = fplt_model_digest(model, trainer->about.model, error)))
+        return status;
+    json_decref(trainer->document);
+    trainer->certified_at = round;
+    fplt__time_text(trainer->about.time);
+    return fplt__certificate_json(fplt_promise_see(trainer->plan), &trainer->about,
+                                  trainer->signs ? &trainer->key : NULL, &trainer->document, error);
 }
 
 /* The model and the record of its run. */
 static fplt_status finish(fplt_trainer *trainer, fplt_record *record, fplt_model **model,
                           fplt_error *error)
 {
-    json_t *certificate = NULL;
-    fplt_status status = fplt_trainer_weights(trainer, trainer->weights, error);
-    if (!status && trainer->plan)
-        status = fplt__certificate_json(trainer->plan, trainer->engine, trainer->weights,
-                                        fplt_objective_dimension(trainer->view->objective),
-                                        &certificate, error);
+    fplt_status status = pay(trainer, error);
     if (!status)
         status = fplt__model_from_run(trainer->job, trainer->engine,
-                                      trainer->ran ? &trainer->result : NULL, certificate, record,
-                                      model, error);
-    json_decref(certificate);
+                                      trainer->ran ? &trainer->result : NULL, record, model, error);
+    if (status || !trainer->plan)
+        return status;
+    if ((status = certify(trainer, *model, error)) ||
+        (status = fplt__model_certify(*model, trainer->document, error))) {
+        fplt_model_destroy(*model);
+        *model = NULL;
+    }
     return status;
+}
+
+const char *fplt_trainer_certificate(fplt_trainer *trainer, fplt_error *error)
+{
+    fplt_model *model;
+    if (error)
+        error->status = FPLT_OK;
+    fplt__free(trainer->certificate);
+    trainer->certificate = NULL;
+    if (!trainer->plan || finish(trainer, NULL, &model, error))
+        return NULL;
+    fplt_model_destroy(model);
+    char *text = json_dumps(trainer->document, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    trainer->certificate = text ? fplt__strdup(text) : NULL;
+    free(text);
+    if (!trainer->certificate)
+        fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the certificate");
+    return trainer->certificate;
 }
 
 fplt_status fplt_trainer_model(fplt_trainer *trainer, fplt_model **model, fplt_error *error)

@@ -234,6 +234,43 @@ def a_start_near_the_minimiser_asks_for_no_more(folder):
     assert again["model"]["training"]["target"] == first["model"]["training"]["target"]
 
 
+@case
+def a_margin_of_zero_is_one_class_everywhere(folder):
+    """A model of zeros: every margin is 0, and what predict says is what evaluate counts."""
+    X, y, site, _ = nasty(3)
+    save(folder, X, y, site)
+    for loss in "logistic", "squared-hinge", "least-squares":
+        run(folder, "train", "--data", "d.csv", "--label", "y", "--loss", loss, "--rounds", "0",
+            "--quiet", "--pictures", "no")
+        run(folder, "predict", "fedplt-out/model.json", "d.csv", "--out", "p.csv")
+        with open(folder / "p.csv", newline="") as file:
+            said = [row["label"] for row in csv.DictReader(file)]
+        told = json.loads(run(folder, "evaluate", "fedplt-out/model.json", "d.csv",
+                              "--json").stdout)
+        hits = sum(float(a) == b for a, b in zip(said, y)) / len(y)
+        assert 0 < hits < 1 and abs(told["all"]["accuracy"] - hits) < 1e-12, (loss, hits, told)
+
+
+@case
+def failures_say_what_would_help(folder):
+    X, _, site, _ = nasty(3)
+    save(folder, X, 1e10 * (1 + X[:, 0]), site)
+    told = run(folder, "train", "--data", "d.csv", "--label", "y", "--task", "regression",
+               status=1).stderr
+    assert "too large to be added up exactly" in told and "larger units" in told, told
+    job = ["train", "--agents", "5", "--rounds", "5000"]
+    told = run(folder, *job, "--gamma", "50", status=1).stderr
+    assert "gamma is 50" in told and "try gamma: auto" in told, told
+    told = run(folder, "train", "--generator", "planted", "--task", "regression", "--agents", "8",
+               "--rows", "5", "--features", "6", "--eps", "0.001", "--algorithm", "fedlin",
+               "--gamma", "0.3", "--epochs", "100", "--rounds", "3000", status=1).stderr
+    assert "try fewer epochs" in told and "gamma: auto" not in told, told
+    words = ["train", "--agents", "6", "--algorithm", "tamuna", "--participation", "round-robin"]
+    told = run(folder, *words, "--active", "3", status=2).stderr
+    assert "round-robin groups of 3 of 6 agents" in told, told
+    run(folder, *words, "--active", "4", "--quiet", "--pictures", "no")
+
+
 def main():
     failed = 0
     print(f"1..{len(CASES)}")

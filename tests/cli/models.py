@@ -29,9 +29,10 @@ except ImportError:
     statsmodels = None
 
 try:
+    import sklearn.linear_model as linear_model
     import sklearn.metrics as metrics
 except ImportError:
-    metrics = None
+    linear_model = metrics = None
 
 PROGRAM = os.path.abspath(sys.argv[1])
 CASES = []
@@ -439,6 +440,72 @@ def numbers_are_measured(folder):
     near("rmse", found["all"]["rmse"], metrics.mean_squared_error(actual, value) ** 0.5)
     near("r2", found["all"]["r2"], metrics.r2_score(actual, value))
     near("deviance", found["all"]["deviance"], metrics.mean_poisson_deviance(actual, value))
+
+
+@case
+def validation_agrees_with_scikit_learn(folder):
+    """The same folds, the same cost: rows count alike and the ridge is eps times the rows."""
+    run(folder, "data", "generate", "d.csv", "--agents", "3", "--features", "4", "--rows", "60",
+        "--spread", "0.5")
+    for by in ("rows", "sites"):
+        found = json.loads(run(
+            folder, "validate", "--data", "d.csv", "--grid", "0.003,0.03,0.3", "--by", by, "--folds",
+            "4", "--intercept", "yes", "--standardise", "no", "--weights", "rows", "--tolerance",
+            "1e-20", "--relative", "no", "--rounds", "300", "--json", "--out", by).stdout)
+        table, folds = columns(folder / "d.csv"), columns(folder / by / "folds.csv")
+        assert folds["site"] == table["site"]
+        fold = np.array([int(f) for f in folds["fold"]])
+        assert len(set(fold)) == (4 if by == "rows" else 3)
+        rows = np.array([[float(v) for v in table[name]] for name in table
+                         if name not in ("site", "label")]).T
+        labels = np.array([float(v) > 0 for v in table["label"]])
+        theirs = []
+        for line in found:
+            losses, areas = [], []
+            for f in sorted(set(fold)):
+                inside = fold != f
+                model = linear_model.LogisticRegression(C=1 / (line["eps"] * inside.sum()), tol=1e-12,
+                                                        solver="newton-cholesky", max_iter=10000)
+                model.fit(rows[inside], labels[inside])
+                p = model.predict_proba(rows[~inside])[:, 1]
+                losses.append(metrics.log_loss(labels[~inside], p))
+                areas.append(metrics.roc_auc_score(labels[~inside], p))
+            assert abs(line["loss"] - np.mean(losses)) < 1e-6, (by, line, np.mean(losses))
+            assert abs(line["std_error"] - np.std(losses, ddof=1) / len(losses) ** 0.5) < 1e-6
+            assert abs(line["auc"] - np.mean(areas)) < 1e-3
+            theirs.append((np.mean(losses), np.std(losses, ddof=1) / len(losses) ** 0.5))
+        best = min(range(3), key=lambda k: theirs[k][0])
+        chosen = max(k for k in range(3) if theirs[k][0] <= sum(theirs[best]))
+        assert "chosen" in found[chosen]["remark"] and "least loss" in found[best]["remark"]
+        model = json.loads((folder / by / "model.json").read_text())
+        assert model["training"]["problem"]["eps"] == found[chosen]["eps"]
+
+
+@case
+def a_baseline_shows_what_a_federation_is_worth(folder):
+    run(folder, "data", "generate", "d.csv", "--agents", "3", "--features", "4", "--rows", "80")
+    found = json.loads(run(folder, "baseline", "--data", "d.csv", "--algorithms", "fed-plt,fedavg",
+                           "--weights", "rows", "--tolerance", "1e-20", "--relative", "no", "--eps",
+                           "0.1", "--rounds", "200", "--json", "--out", "b").stdout)
+    by = {(line["method"], line["site"]): line for line in found}
+    methods = list(dict.fromkeys(line["method"] for line in found))
+    assert methods[-3:] == ["pooled", "federation: fed-plt", "federation: fedavg"] and len(methods) == 6
+    for site in ("all", found[0]["site"]):
+        # Fed-PLT is exact: no row left its site, and the model is that of the pooled rows
+        near("fed-plt", by["federation: fed-plt", site]["auc"], by["pooled", site]["auc"])
+    for line in found:
+        assert line["low"] <= line["auc"] <= line["high"] or line["rows"] < 30
+    alone = [by[m, found[0]["site"]]["auc"] for m in methods[:3]]
+    assert alone[0] == max(alone), "a site's own model should be the best at home on such data"
+    assert (folder / "b/baseline.csv").read_text().count("\n") == len(found) + 1
+
+
+@case
+def private_settings_are_refused(folder):
+    run(folder, "data", "generate", "d.csv", "--agents", "2")
+    for command in ("validate", "baseline"):
+        stderr = run(folder, command, "--data", "d.csv", "--privacy.epsilon", "1", status=2).stderr
+        assert "privacy" in stderr
 
 
 @case

@@ -159,7 +159,10 @@ typedef struct world {
     } body[BODIES];
     size_t bodies;
     unsigned steps;
-    int repairing; /* the operator said --repair */
+    int repairing;   /* the operator said --repair */
+    unsigned people; /* 1: they revoke, 2: they end */
+    int revoked;     /* the last member is */
+    int stopped;     /* a person ended the run */
     const char *violated;
 } world;
 
@@ -896,6 +899,26 @@ static void operate(void)
         w.repairing = 0;
 }
 
+/* Now and then a person revokes a member or ends the run; the store tells a new process. */
+static void people(void)
+{
+    if (w.people && w.lead && w.disk.there && w.disk.record.state == FPLT__ROUND && w.people == 1 &&
+        chance(5))
+        w.revoked = 1;
+    if (w.revoked) {
+        fplt__site_destroy(w.site[N - 1].machine);
+        w.site[N - 1].machine = NULL;
+        w.site[N - 1].id = 0;
+        w.site[N - 1].ended = 1;
+    }
+    if (w.revoked && w.lead && fplt__lead_member(w.lead, N - 1).standing != FPLT__REVOKED)
+        lead_event((fplt__lead_event){.kind = FPLT__LEAD_REVOKE, .identity = N - 1});
+    if (w.people == 2 && w.lead && fplt__lead_hub(w.lead) && !w.stopped && chance(5)) {
+        lead_event((fplt__lead_event){.kind = FPLT__LEAD_END});
+        w.stopped = w.disk.record.state == FPLT__ENDED;
+    }
+}
+
 static void step(void)
 {
     int waiting[PACKETS], count = 0;
@@ -903,8 +926,9 @@ static void step(void)
     if (!w.lead && chance(500))
         lead_start();
     for (unsigned i = 0; i < N; i++)
-        if (!w.site[i].machine && chance(300))
+        if (!w.site[i].machine && chance(300) && !(w.revoked && i == N - 1))
             site_start(i);
+    people();
     if (w.faults && w.lead && chance(2))
         lead_crash();
     if (w.faults && chance(5)) {
@@ -1053,6 +1077,7 @@ static const char *schedule(uint64_t seed, int restores)
     w.faults = 1;
     w.now = 1000;
     make_plan();
+    w.people = kind == 1 ? 1 + below(2) : 0;
     int undisturbed = kind == 0;
     if (undisturbed)
         w.faults = 0;

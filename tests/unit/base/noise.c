@@ -4,6 +4,9 @@
  * of 20 bits are not repeated, which fails with a probability below 2^-1200. */
 #include "testing.h"
 
+#include <signal.h>
+#include <sys/syscall.h>
+
 #include <sys/wait.h>
 
 #include "base/noise.h"
@@ -267,22 +270,24 @@ static void the_system_source_differs_between_samplers_and_after_a_fork(void **s
     fplt_noise_draw(one, a, COUNT);
     fplt_noise_draw(two, b, COUNT);
     assert_memory_not_equal(a, b, sizeof a);
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    pid_t process = fork();
-    assert_true(process >= 0);
-    if (process == 0) {
-        fplt_noise_draw(one, child, COUNT);
-        _exit(write(ends[1], child, sizeof child) != (ssize_t)sizeof child);
+    for (int raw = 0; raw < 2; raw++) { /* raw: no fork handler is called */
+        int ends[2];
+        assert_int_equal(pipe(ends), 0);
+        pid_t process = raw ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
+        assert_true(process >= 0);
+        if (process == 0) {
+            fplt_noise_draw(one, child, COUNT);
+            _exit(write(ends[1], child, sizeof child) != (ssize_t)sizeof child);
+        }
+        fplt_noise_draw(one, a, COUNT);
+        assert_int_equal(read(ends[0], child, sizeof child), sizeof child);
+        int status;
+        assert_int_equal(waitpid(process, &status, 0), process);
+        assert_int_equal(status, 0);
+        assert_memory_not_equal(a, child, sizeof a);
+        close(ends[0]);
+        close(ends[1]);
     }
-    fplt_noise_draw(one, a, COUNT);
-    assert_int_equal(read(ends[0], child, sizeof child), sizeof child);
-    int status;
-    assert_int_equal(waitpid(process, &status, 0), process);
-    assert_int_equal(status, 0);
-    assert_memory_not_equal(a, child, sizeof a);
-    close(ends[0]);
-    close(ends[1]);
     fplt_noise_destroy(one);
     fplt_noise_destroy(two);
 }

@@ -11,7 +11,7 @@
 #include "fedplt/ledger.h"
 #include "temporary.h"
 
-static const fplt_ledger_budget unlimited = {INFINITY, 1e-5};
+static const fplt_ledger_budget unlimited = {INFINITY, 1e-5, 1};
 
 static temporary empty_path(void)
 {
@@ -119,8 +119,8 @@ static void charges_add_up_over_runs(void **state)
     assert_int_equal(sum_of(ledger, "basel").runs, 2);
     assert_ok(fplt_ledger_visit(ledger, NULL, take, &list, &error), error);
     assert_int_equal(list.count, 3);
-    assert_string_equal(list.account[1], "bern");
-    assert_int_equal((uintptr_t)list.entry[2].run, 9);
+    assert_string_equal(list.account[2], "bern");
+    assert_int_equal((uintptr_t)list.entry[1].run, 9);
     assert_int_equal(list.entry[0].rounds, 5);
     assert_close(list.entry[0].rate, 0.15, 1e-15);
     assert_int_equal(strlen(list.time[0]), 20);
@@ -153,13 +153,16 @@ static void a_budget_is_kept(void **state)
     fplt_ledger *ledger = opened(&file);
     fplt_error error;
     double epsilon;
-    fplt_ledger_budget budget = {epsilon_of(0.1, 1e-6) * (1 + 1e-9), 1e-6};
+    fplt_ledger_budget budget = {epsilon_of(0.1, 1e-6) * (1 + 1e-9), 1e-6, 1};
     unsigned char run[FPLT_RUN_BYTES] = {1}, other[FPLT_RUN_BYTES] = {2};
     assert_ok(fplt_ledger_epsilon(0.1, 1e-6, &epsilon, &error), error);
     assert_close(epsilon, epsilon_of(0.1, 1e-6), 1e-9);
     assert_ok(fplt_ledger_epsilon(0, 1e-6, &epsilon, &error), error);
     assert_true(epsilon == 0);
     pay(ledger, "a", 8, 1, 0.04);
+    fplt_ledger_budget three = {epsilon_of(9 * 0.1, 1e-6) * (1 + 1e-9), 1e-6, 3};
+    assert_ok(fplt_ledger_admit(ledger, "a", 0.06, &three, &error), error);
+    assert_int_equal(fplt_ledger_admit(ledger, "a", 0.0601, &three, &error), FPLT_UNREACHABLE);
     assert_ok(fplt_ledger_admit(ledger, "a", 0.06, &budget, &error), error);
     assert_int_equal(fplt_ledger_admit(ledger, "a", 0.0601, &budget, &error), FPLT_UNREACHABLE);
     assert_contains(error.text, "its budget is");

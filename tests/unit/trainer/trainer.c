@@ -411,14 +411,13 @@ static void a_promise_on_data_in_memory_verifies(void **state)
     assert_int_equal(result.counters.rounds, promise->mechanism.rounds);
     const char *certificate = fplt_trainer_certificate(trainer, &error);
     assert_non_null(certificate);
-    assert_ok(fplt_certificate_verify(certificate, strlen(certificate), "c", NULL, NULL, &summary,
+    assert_ok(fplt_certificate_verify(certificate, strlen(certificate), "c", NULL, &summary,
                                       &error),
               error);
     assert_true(summary.holds);
     assert_ok(fplt_trainer_model(trainer, &model, &error), error);
     assert_ok(fplt_model_text(model, &text, &error), error);
-    assert_ok(fplt_certificate_verify(text, strlen(text), "m", NULL, NULL, &summary, &error),
-              error);
+    assert_ok(fplt_certificate_verify(text, strlen(text), "m", NULL, &summary, &error), error);
     assert_true(summary.holds);
     assert_contains(text, "the private plan");
     fplt_free(text);

@@ -1,0 +1,23 @@
+/* One model trained on some rows and measured on others. */
+#ifndef FPLT_LAB_VALIDATE_FIT_H
+#define FPLT_LAB_VALIDATE_FIT_H
+
+#include "fedplt/validate.h"
+
+/* Rows that are in, in their order, agents without any left out; FPLT_BAD_DATA where none is. */
+fplt_status fplt__rows_where(const fplt_dataset *dataset, const unsigned char *is_in,
+                             fplt_dataset **chosen, fplt_error *error);
+
+/* Trains; `training` is taken over, also on failure. */
+fplt_status fplt__fit(const fplt_settings *settings, fplt_dataset *training, fplt_model **model,
+                      fplt_error *error);
+
+/* The measure that speaks for a task, by name and from a quality. */
+const char *fplt__quality_name(fplt_task task);
+double fplt__quality_of(fplt_task task, const fplt_quality *quality);
+
+/* FPLT_UNSUPPORTED where the settings ask for a promise. */
+fplt_status fplt__refuse_private(const fplt_settings *settings, const char *what,
+                                 fplt_error *error);
+
+#endif

@@ -1,0 +1,186 @@
+/* Cross-validation over a grid of one setting, with the rule of one standard error
+ * [Breiman, Friedman, Olshen and Stone 1984]. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "fedplt/random.h"
+#include "lab/validate/fit.h"
+
+struct run {
+    const fplt_validate_settings *settings;
+    fplt_validation *made;
+    fplt_task task;
+    unsigned char *is_in;   /* owned: one a row */
+    double *loss, *quality; /* owned: values x folds */
+    size_t done;
+};
+
+/* Every site's rows are shuffled and dealt out one after the other. */
+static fplt_status deal(const fplt_validate_settings *settings, uint32_t *fold, fplt_error *error)
+{
+    size_t first = 0;
+    for (uint32_t i = 0; i < fplt_dataset_agents(settings->dataset); i++) {
+        size_t rows = fplt_dataset_shard(settings->dataset, i).count;
+        fplt_stream stream =
+            fplt_stream_make(settings->seed, 0, FPLT_FOR_PARTITION, settings->folds, i, 1);
+        if (rows < settings->folds)
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "agent %u has %zu rows, but %u folds need at least one each", i,
+                                  rows, settings->folds);
+        for (size_t r = 0; r < rows; r++)
+            fold[first + r] = (uint32_t)(r % settings->folds);
+        for (size_t r = rows; r > 1; r--) {
+            size_t other = (size_t)fplt_stream_below(&stream, r);
+            uint32_t kept = fold[first + r - 1];
+            fold[first + r - 1] = fold[first + other];
+            fold[first + other] = kept;
+        }
+        first += rows;
+    }
+    return FPLT_OK;
+}
+
+static void by_site(const fplt_dataset *dataset, uint32_t *fold)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; i < fplt_dataset_agents(dataset); i++)
+        for (size_t r = fplt_dataset_shard(dataset, i).count; r > 0; r--)
+            fold[at++] = i;
+}
+
+static fplt_status side(struct run *run, uint32_t fold, int test, fplt_dataset **rows,
+                        fplt_error *error)
+{
+    for (size_t r = 0; r < fplt_dataset_rows(run->settings->dataset); r++)
+        run->is_in[r] = (run->made->fold[r] == fold) == test;
+    return fplt__rows_where(run->settings->dataset, run->is_in, rows, error);
+}
+
+static fplt_status measure(struct run *run, uint32_t fold, size_t place, fplt_error *error)
+{
+    fplt_dataset *training, *test = NULL;
+    fplt_model *model = NULL;
+    fplt_quality quality;
+    fplt_status status = side(run, fold, 0, &training, error);
+    if (status)
+        return status;
+    if (!(status = fplt__fit(run->settings->settings, training, &model, error)) &&
+        !(status = side(run, fold, 1, &test, error)) &&
+        !(status = fplt_transform_apply(fplt_model_see(model)->transform, test, error)) &&
+        !(status = fplt_model_evaluate(model, test, NULL, &quality, error))) {
+        run->loss[place] = quality.loss;
+        run->quality[place] = fplt__quality_of(run->task, &quality);
+    }
+    fplt_dataset_destroy(test);
+    fplt_model_destroy(model);
+    return status;
+}
+
+static fplt_status measure_all(struct run *run, fplt_error *error)
+{
+    const fplt_validate_settings *settings = run->settings;
+    uint32_t folds = run->made->folds;
+    for (size_t v = 0; v < settings->count; v++) {
+        char text[64];
+        snprintf(text, sizeof text, "%.17g", settings->values[v]);
+        fplt_status status =
+            fplt_settings_set(settings->settings, settings->name, text, "the grid", error);
+        for (uint32_t f = 0; !status && f < folds; f++) {
+            status = measure(run, f, v * folds + f, error);
+            if (!status && settings->watch &&
+                settings->watch(settings->context, ++run->done, settings->count * folds)) {
+                run->made->stopped = 1;
+                return FPLT_OK;
+            }
+        }
+        if (status) {
+            if (error)
+                fplt_error_prefix(error, "%s %s", settings->name, text);
+            return status;
+        }
+    }
+    return FPLT_OK;
+}
+
+static void judge(struct run *run)
+{
+    fplt_validation *made = run->made;
+    uint32_t folds = made->folds;
+    for (size_t v = 0; v < made->count; v++) {
+        fplt_validate_point *point = &made->point[v];
+        double square = 0;
+        point->value = run->settings->values[v];
+        for (uint32_t f = 0; f < folds; f++) {
+            point->loss += run->loss[v * folds + f] / folds;
+            point->quality += run->quality[v * folds + f] / folds;
+        }
+        for (uint32_t f = 0; f < folds; f++)
+            square += pow(run->loss[v * folds + f] - point->loss, 2);
+        point->error = sqrt(square / (folds - 1.0) / folds);
+        if (point->loss < made->point[made->best].loss)
+            made->best = v;
+    }
+    const fplt_validate_point *best = &made->point[made->best];
+    made->chosen = made->best;
+    for (size_t v = 0; v < made->count; v++)
+        if (made->point[v].loss <= best->loss + best->error &&
+            made->point[v].value > made->point[made->chosen].value)
+            made->chosen = v;
+}
+
+static fplt_status prepare(struct run *run, fplt_error *error)
+{
+    const fplt_validate_settings *settings = run->settings;
+    fplt_validation *made = run->made;
+    size_t rows = fplt_dataset_rows(settings->dataset);
+    fplt_status status = fplt__refuse_private(settings->settings, "validation", error);
+    if (status)
+        return status;
+    made->folds = settings->folds ? settings->folds : fplt_dataset_agents(settings->dataset);
+    made->count = settings->count;
+    made->quality = fplt__quality_name(run->task);
+    if (made->folds < 2 || !settings->count)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "there are %u folds and %zu values, but 2 and 1 are the least",
+                              made->folds, settings->count);
+    if ((status = fplt__alloc_into(&made->fold, rows, sizeof *made->fold, "folds", error)) ||
+        (status =
+             fplt__alloc_into(&made->point, made->count, sizeof *made->point, "the grid", error)) ||
+        (status = fplt__alloc_into(&run->is_in, rows, 1, "folds", error)) ||
+        (status = fplt__alloc_into(&run->loss, made->count * made->folds, sizeof(double),
+                                   "the grid", error)) ||
+        (status = fplt__alloc_into(&run->quality, made->count * made->folds, sizeof(double),
+                                   "the grid", error)))
+        return status;
+    if (settings->folds)
+        return deal(settings, made->fold, error);
+    by_site(settings->dataset, made->fold);
+    return FPLT_OK;
+}
+
+fplt_status fplt_validate_run(const fplt_validate_settings *settings, fplt_validation *made,
+                              fplt_error *error)
+{
+    struct run run = {
+        .settings = settings, .made = made, .task = fplt_dataset_task(settings->dataset)};
+    *made = (fplt_validation){.point = NULL};
+    fplt_status status = prepare(&run, error);
+    if (!status)
+        status = measure_all(&run, error);
+    if (!status && !made->stopped)
+        judge(&run);
+    fplt__free(run.is_in);
+    fplt__free(run.loss);
+    fplt__free(run.quality);
+    if (status)
+        fplt_validation_clear(made);
+    return status;
+}
+
+void fplt_validation_clear(fplt_validation *validation)
+{
+    fplt__free(validation->point);
+    fplt__free(validation->fold);
+    *validation = (fplt_validation){.point = NULL};
+}
