@@ -1,8 +1,7 @@
 /* fedplt agent: a site of a federation. */
 #include <string.h>
 
-#include "cli.h"
-#include "fedplt/federation.h"
+#include "federating.h"
 
 static const fplt_setting join_table[] = {
     {"folder", FPLT_TEXT, 0, ".", 0, 0, NULL, "where key and certificate go", 0, 0},
@@ -45,7 +44,37 @@ static fplt_status join(cli_call *cli, fplt_error *error)
     return status;
 }
 
+static fplt_status declare_agent(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    (void)cli;
+    fplt_status status = fplt_federation_site_declare(settings, error);
+    return status ? status : fplt_settings_add(settings, "output", cli_log_table, error);
+}
+
+static fplt_status take_part(cli_call *cli, fplt_error *error)
+{
+    fplt_federation_watch watch = cli_federation_watch(cli->settings);
+    fplt_federation_outcome outcome;
+    fplt_status status = fplt_federation_take_part(cli->settings, &watch, &outcome, error);
+    if (!status)
+        cli_federation_outcome(&outcome);
+    return status;
+}
+
 const cli_command cli_agent[] = {
+    {.name = "agent",
+     .summary = "take part in a federation with the data of this site",
+     .arguments = "site.yaml",
+     .about =
+         "Dials out to the coordinator and takes part in its runs. What is agreed to is decided "
+         "by `policy`, by --plan, or by a person at the terminal. The state is on disk before "
+         "anything is sent: stopped or killed, it goes on where it was.",
+     .examples = "fedplt agent site.yaml\nfedplt agent site.yaml --once",
+     .least = 1,
+     .most = 1,
+     .config = 1,
+     .declare = declare_agent,
+     .run = take_part},
     {.name = "agent join",
      .summary = "join a federation with an invitation",
      .arguments = "CODE",

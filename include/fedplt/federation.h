@@ -4,14 +4,17 @@
  *     at the coordinator                              at each site
  *     fplt_federation_found("heart", ...)
  *     fplt_federation_invite("heart", "basel", ...)   fplt_federation_join(code, "heart", ...)
+ *     fplt_federation_lead(settings, ...)             fplt_federation_take_part(settings, ...)
  *
- * Part of libfedplt-net. */
+ * Both keep their state in their folder and go on by themselves after any interruption: an update
+ * counts exactly once. Part of libfedplt-net; docs/federation.md is the manual. */
 #ifndef FEDPLT_FEDERATION_H
 #define FEDPLT_FEDERATION_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fedplt/settings.h"
 #include "fedplt/status.h"
 
 #ifdef __cplusplus
@@ -55,6 +58,59 @@ typedef struct fplt_federation_member {
 typedef void (*fplt_federation_visitor)(void *context, const fplt_federation_member *member);
 FPLT_API fplt_status fplt_federation_members(const char *folder, fplt_federation_visitor visitor,
                                              void *context, fplt_error *error);
+
+/* ---- running ---- */
+
+/* Something that happened. */
+typedef struct fplt_federation_event {
+    const char *word; /* started, joined, consent, opened, closed, late, lost, done ... */
+    const char *sentence;
+    const char *who; /* the member it is about, or NULL */
+    uint64_t round;
+    double criterion; /* NaN: not measured */
+} fplt_federation_event;
+
+typedef struct fplt_federation_watch {
+    void *context;
+    void (*tell)(void *context, const fplt_federation_event *event); /* or NULL */
+    /* Asked several times a second; non-zero ends the process in order: a run goes on another
+     * time. NULL: never. */
+    int (*stop)(void *context);
+    /* Asked by an agent without a policy: shows a person what is proposed (a text of many lines);
+     * non-zero is consent. NULL: refused. */
+    int (*agree)(void *context, const char *proposal, const char *hash);
+    /* Asked by the coordinator: whether its settings are to be read again (once each). */
+    int (*reload)(void *context);
+} fplt_federation_watch;
+
+/* What came of it. */
+typedef struct fplt_federation_outcome {
+    int finished; /* a run ended by its own rules, or was ended */
+    uint64_t rounds;
+    char outcome[32];
+    char sentence[512];
+    char model[512]; /* path of the model file; empty: none */
+} fplt_federation_outcome;
+
+/* Keys of federation.yaml and of site.yaml. Paths in them are relative to `folder`. */
+FPLT_API extern const fplt_setting fplt_federation_lead_table[];
+FPLT_API fplt_status fplt_federation_site_declare(fplt_settings *settings, fplt_error *error);
+
+/* Leads the run that the settings describe until it is over and served, or `stop` says so. */
+FPLT_API fplt_status fplt_federation_lead(const fplt_settings *settings,
+                                          const fplt_federation_watch *watch,
+                                          fplt_federation_outcome *outcome, fplt_error *error);
+/* Takes part in the runs of the coordinator, one after another, or in one with `once`. */
+FPLT_API fplt_status fplt_federation_take_part(const fplt_settings *settings,
+                                               const fplt_federation_watch *watch,
+                                               fplt_federation_outcome *outcome, fplt_error *error);
+
+/* ---- from beside ---- */
+
+/* Tells a coordinator that runs on this machine: status, pause, resume, end. The answer is a JSON
+ * document, released with fplt_free. */
+FPLT_API fplt_status fplt_federation_tell(const char *folder, const char *word, char **answer,
+                                          fplt_error *error);
 
 #ifdef __cplusplus
 }

@@ -72,6 +72,7 @@ struct fplt__server {
     fplt__exchange *waiting, *waiting_last;
     uint64_t received, sent;
     double swept, patience;
+    int stirred; /* a connection was resumed, which the daemon looks at in its next run only */
 };
 
 /* TLS */
@@ -300,6 +301,7 @@ static void resume(fplt__exchange *exchange)
     if (!exchange->suspended)
         return;
     exchange->suspended = 0;
+    exchange->server->stirred = 1;
     MHD_resume_connection(exchange->connection);
 }
 
@@ -801,6 +803,8 @@ uint64_t fplt__server_sent(const fplt__server *server)
 static double patience(const fplt__server *server, double now)
 {
     MHD_UNSIGNED_LONG_LONG milliseconds;
+    if (server->stirred)
+        return 0;
     double seconds = server->peers ? server->patience / 20 : 1e9;
     if (MHD_get_timeout(server->daemon, &milliseconds) == MHD_YES)
         seconds = fmin(seconds, (double)milliseconds / 1000);
@@ -825,6 +829,7 @@ void fplt__servers_turn(fplt__server *const *servers, size_t count, int descript
         wanted[used++] = (struct pollfd){descriptor, POLLIN, 0};
     poll(wanted, used, (int)fmin(ceil(fmax(0, seconds) * 1000), 60000));
     for (size_t i = 0; i < count; i++) {
+        servers[i]->stirred = 0;
         MHD_run(servers[i]->daemon);
         sweep(servers[i], fplt__now());
         serve_waiting(servers[i], fplt__now());

@@ -916,7 +916,12 @@ static void judge_reports(fplt__lead *lead)
             (guest->finding != FPLT__UNHEARD && guest->judged == lead->commits))
             continue;
         guest->judged = lead->commits;
-        fplt__report_act(lead, i);
+        if (fplt__same(&guest->report.plan, &lead->record.hash)) {
+            fplt__report_act(lead, i);
+        } else { /* held since before there was a plan */
+            fplt__lead_fault(lead, guest->ticket, i, 409, "plan", 0, "another plan is in force");
+            guest->ticket = 0;
+        }
     }
 }
 

@@ -388,7 +388,8 @@ static void steep_curvature(void *context, uint32_t agent, double *lowest, doubl
 static void a_step_out_of_range_is_shortened(void **state)
 {
     (void)state;
-    fplt_objective_callbacks steep = {.dimension = 1,
+    fplt_objective_callbacks steep = {.size = sizeof steep,
+                                      .dimension = 1,
                                       .agents = 3,
                                       .value = steep_value,
                                       .gradient = steep_gradient,

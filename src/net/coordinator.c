@@ -1,0 +1,572 @@
+/* The coordinator: its life and its loop. */
+#include "net/coordinator.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "fedplt/file.h"
+#include "base/machine.h"
+#include "base/memory.h"
+
+enum { SPARE_CONNECTIONS = 64, LAST_SECONDS = 30 };
+
+const fplt_setting fplt_federation_lead_table[] = {
+    {"federation", FPLT_TEXT, FPLT_REQUIRED, NULL, 0, 0, NULL, "its name, as `pki init` had it", 0,
+     0},
+    {"run", FPLT_INTEGER, 0, "1", 1, 4294967295.0, NULL,
+     "number of the run; raise it to start the next", 0, 0},
+    {"roster", FPLT_TEXT, FPLT_LIST | FPLT_REQUIRED, NULL, 0, 0, NULL,
+     "names of the agents, in their order", 0, 0},
+    {"listen", FPLT_TEXT, 0, "127.0.0.1:7443", 0, 0, NULL,
+     "where to listen; port 0: chosen by the system", 0, 0},
+    {"status", FPLT_TEXT, 0, "127.0.0.1:0", 0, 0, NULL,
+     "where the live page is, without secrets; off: nowhere", 0, 0},
+    {"quorum", FPLT_INTEGER, FPLT_AUTO, "auto", 1, 4294967295.0, NULL,
+     "updates without which no round closes; auto: more than half, or all where the algorithm "
+     "needs all",
+     0, 0},
+    {"deadline", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, 86400, NULL,
+     "seconds after which a round closes with its quorum; auto: 5 times the slowest of the last 10 "
+     "rounds",
+     0, 0},
+    {"window", FPLT_INTEGER, 0, "4", 1, 1000, NULL, "large updates received at the same time", 0,
+     0},
+    {"train", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
+     "settings of `fedplt train`, without those about files, threads and traces", 0, 0},
+    {"privacy", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
+     "settings of its section privacy; none: no promise is made", 0, 0},
+    {"folder", FPLT_TEXT, 0, ".", 0, 0, NULL, "what `pki init` made, and the state", 0, 0},
+    {"out", FPLT_TEXT, 0, "out", 0, 0, NULL, "folder for the model", 0, 0},
+    {"repair", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "begin a new leg of a run that was halted because its state is an old copy", 0, 0},
+    {"once", FPLT_SWITCH, 0, "no", 0, 0, NULL, "end when the run is over and all have the model", 0,
+     0},
+    FPLT_SETTINGS_END,
+};
+
+uint64_t fplt__coordinator_now(void)
+{
+    return (uint64_t)(fplt__now() * 1000);
+}
+
+/* Telling */
+
+static void tell(fplt__coordinator *c, int64_t identity, const char *word, const char *sentence,
+                 double criterion)
+{
+    fplt__lead_view view = c->lead ? fplt__lead_see(c->lead) : (fplt__lead_view){.round = 0};
+    fplt_federation_event event = {word, sentence, identity >= 0 ? c->roster[identity] : NULL,
+                                   view.round, criterion};
+    if (c->watch->tell)
+        c->watch->tell(c->watch->context, &event);
+}
+
+void fplt__coordinator_say(fplt__coordinator *c, int64_t identity, const char *word,
+                           const char *format, ...)
+{
+    char sentence[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    tell(c, identity, word, sentence, NAN);
+}
+
+/* Actions */
+
+static void save(fplt__coordinator *c, const fplt__lead_record *record)
+{
+    double before = fplt__now();
+    fplt_error error = {FPLT_OK, ""};
+    fplt_status status = fplt__lead_store_save(c->store, c->run, record, &error);
+    c->next = (fplt__lead_event){.kind = status ? FPLT__LEAD_FAILED : FPLT__LEAD_COMMITTED};
+    c->has_next = 1;
+    c->commit_seconds = fplt__now() - before;
+    c->commits++;
+    if (status)
+        fplt__coordinator_say(c, -1, "disk", "%s; trying again", error.text);
+}
+
+static void measured(fplt__coordinator *c, const fplt__lead_action *action)
+{
+    char sentence[200];
+    double criterion = action->measure.criterion;
+    if (c->points < FPLT__POINTS)
+        c->point[c->points++] = (struct fplt__point){action->round, criterion};
+    snprintf(sentence, sizeof sentence, "round %llu: criterion %.6g, objective %.8g",
+             (unsigned long long)action->round, criterion, action->measure.objective);
+    tell(c, -1, "measured", sentence, criterion);
+}
+
+static void path_in(const fplt__coordinator *c, const char *folder, const char *file, char *path,
+                    size_t size)
+{
+    if (*folder == '/')
+        snprintf(path, size, "%s/%s", folder, file);
+    else
+        snprintf(path, size, "%s/%s/%s", c->folder, folder, file);
+}
+
+static char *record_of(const fplt__coordinator *c)
+{
+    fplt__lead_view view = fplt__lead_see(c->lead);
+    const fplt__agreement *agreement = fplt__lead_agreement(c->lead);
+    char hash[FPLT__HEX];
+    fplt__hex(&c->hash, sizeof c->hash, hash);
+    json_t *record = json_pack("{s:{s:s, s:i, s:s}, s:s, s:I, s:s, s:s, s:I}", "federation", "name",
+                               c->authority.federation, "run", (int)c->run, "plan", hash,
+                               "algorithm", agreement->plan.algorithm->name, "rounds",
+                               (json_int_t)view.round, "outcome", view.outcome, "sentence",
+                               view.sentence, "seed", (json_int_t)agreement->plan.seed);
+    if (record && view.has_measure && isfinite(view.measure.criterion))
+        json_object_set_new(record, "criterion", json_real(view.measure.criterion));
+    char *text = record ? json_dumps(record, JSON_COMPACT) : NULL;
+    json_decref(record);
+    return text;
+}
+
+static fplt_status write_model(fplt__coordinator *c, fplt_error *error)
+{
+    const fplt__agreement *agreement = fplt__lead_agreement(c->lead);
+    fplt_hub *hub = fplt__lead_hub(c->lead);
+    const char *out = fplt_settings_text(c->settings, "out");
+    char path[4200];
+    double *x;
+    fplt_model *model = NULL;
+    if (!agreement || !hub)
+        return FPLT_OK;
+    fplt_status status =
+        fplt__alloc_into(&x, agreement->plan.dimension, sizeof *x, "the model", error);
+    if (status)
+        return status;
+    char *record = record_of(c);
+    path_in(c, out, "", path, sizeof path);
+    mkdir(path, 0777);
+    path_in(c, out, "model.json", path, sizeof path);
+    if (!(status = fplt_hub_model(hub, x)) &&
+        !(status = fplt__terms_model(agreement, x, record, &model, error)) &&
+        !(status = fplt_model_write(model, path, error)))
+        snprintf(c->outcome.model, sizeof c->outcome.model, "%.500s", path);
+    fplt_model_destroy(model);
+    free(record);
+    fplt__free(x);
+    return status;
+}
+
+static void finish(fplt__coordinator *c)
+{
+    fplt__lead_view view = fplt__lead_see(c->lead);
+    fplt_error error = {FPLT_OK, ""};
+    if (write_model(c, &error))
+        fplt__coordinator_say(c, -1, "disk", "%s", error.text);
+    c->finished = 1;
+    c->finished_at = fplt__now();
+    c->outcome.finished = 1;
+    c->outcome.rounds = view.round;
+    snprintf(c->outcome.outcome, sizeof c->outcome.outcome, "%s", view.outcome);
+    snprintf(c->outcome.sentence, sizeof c->outcome.sentence, "%s", view.sentence);
+    tell(c, -1, "finished", view.sentence, view.has_measure ? view.measure.criterion : NAN);
+}
+
+static void note(fplt__coordinator *c, const fplt__lead_action *action)
+{
+    fplt_error error;
+    int64_t who = action->identity < c->members ? (int64_t)action->identity : -1;
+    fplt__lead_view view = fplt__lead_see(c->lead);
+    int routine = strcmp(action->word, "opened") == 0 || strcmp(action->word, "closed") == 0;
+    tell(c, who, action->word, action->sentence, NAN);
+    if (!routine)
+        fplt__lead_store_note(c->store, c->run, view.round, who, action->word, action->sentence,
+                              &error);
+}
+
+static void perform(fplt__coordinator *c, const fplt__lead_action *action)
+{
+    switch (action->kind) {
+    case FPLT__LEAD_REPLY: fplt__coordinator_reply(c, &action->reply); break;
+    case FPLT__LEAD_COMMIT: save(c, action->record); break;
+    case FPLT__LEAD_FACTS: fplt__coordinator_remember(c, action); break;
+    case FPLT__LEAD_RESOLVE:
+        c->step = action->step;
+        c->resolves = 1;
+        break;
+    case FPLT__LEAD_MEASURED: measured(c, action); break;
+    case FPLT__LEAD_SAY: note(c, action); break;
+    case FPLT__LEAD_FINISHED: finish(c); break;
+    }
+}
+
+/* What an action answers with is told when all actions before it are done. */
+static void act(fplt__coordinator *c)
+{
+    const fplt__lead_action *action;
+    if (c->acting)
+        return;
+    c->acting = 1;
+    do {
+        while ((action = fplt__lead_action_take(c->lead)))
+            perform(c, action);
+        int resolves = c->resolves, has_next = c->has_next;
+        c->resolves = c->has_next = 0;
+        if (resolves)
+            fplt__coordinator_resolve(c, c->step);
+        if (has_next)
+            fplt__coordinator_handle(c, &c->next);
+        if (!resolves && !has_next)
+            break;
+    } while (!c->failure);
+    c->acting = 0;
+}
+
+void fplt__coordinator_handle(fplt__coordinator *c, fplt__lead_event *event)
+{
+    event->now = fplt__coordinator_now();
+    fplt_status status = fplt__lead_handle(c->lead, event, &c->error);
+    if (status)
+        c->failure = status;
+    act(c);
+}
+
+/* Opening */
+
+static fplt_status allocate(fplt__coordinator *c, fplt_error *error)
+{
+    fplt_status status;
+    const char *what = "the members";
+    if ((status = fplt__alloc_into(&c->revoked, c->members, 1, what, error)) ||
+        (status = fplt__alloc_into(&c->fetched, c->members, 1, what, error)) ||
+        (status = fplt__alloc_into(&c->records, c->members, sizeof *c->records, what, error)) ||
+        (status = fplt__alloc_into(&c->bend, c->members, sizeof *c->bend, what, error)))
+        return status;
+    return fplt__alloc_into(&c->scalars, c->members, FPLT__FORM_SCALARS * sizeof(double), what,
+                            error);
+}
+
+static fplt__lead_settings lead_settings(const fplt__coordinator *c)
+{
+    const fplt_settings *settings = c->settings;
+    fplt__lead_settings lead = {.members = c->members,
+                                .repair = fplt_settings_switch(settings, "repair")};
+    memcpy(lead.receipt_key, c->authority.receipt, sizeof lead.receipt_key);
+    if (!fplt_settings_is_auto(settings, "deadline"))
+        lead.deadline = (uint64_t)ceil(fplt_settings_real(settings, "deadline") * 1000);
+    return lead;
+}
+
+/* A run that is new: the proposal is stored before anybody sees it. */
+static fplt_status open_new(fplt__coordinator *c, fplt_error *error)
+{
+    char *text;
+    fplt__member_row *rows = NULL;
+    fplt_status status = fplt__proposal_text(&c->proposal, &text, error);
+    if (status)
+        return status;
+    status = fplt__alloc_into(&rows, c->members, sizeof *rows, "the members", error);
+    c->hash = fplt__document_hash(text, strlen(text));
+    fplt__lead_record record = {.state = FPLT__FORMING,
+                                .hash = c->hash,
+                                .document = text,
+                                .document_size = strlen(text),
+                                .document_changed = 1,
+                                .members = c->members,
+                                .member = rows};
+    if (!status && !(status = fplt__lead_store_save(c->store, c->run, &record, error)))
+        status = fplt__lead_open(c->lead, fplt__coordinator_now(), &record, NULL, error);
+    fplt__free(rows);
+    fplt__free(text);
+    return status;
+}
+
+static fplt_status open_forming(fplt__coordinator *c, const fplt__lead_record *record,
+                                fplt_error *error)
+{
+    fplt__proposal stored;
+    fplt_status status =
+        fplt__proposal_read(record->document, record->document_size, &stored, error);
+    if (status)
+        return status;
+    int same = fplt__coordinator_compare(c, &stored, NULL) == FPLT_OK;
+    if (same) { /* agents may have consented to it already */
+        fplt__proposal_clear(&c->proposal);
+        c->proposal = stored;
+        c->roster = c->proposal.roster;
+        c->hash = record->hash;
+        return fplt__lead_open(c->lead, fplt__coordinator_now(), record, NULL, error);
+    }
+    fplt__proposal_clear(&stored);
+    return open_new(c, error);
+}
+
+static fplt_status open_planned(fplt__coordinator *c, const fplt__lead_record *record,
+                                fplt_error *error)
+{
+    fplt__agreement *agreement;
+    fplt__lead_plan plan;
+    fplt_status status = fplt__alloc_into(&agreement, 1, sizeof *agreement, "a plan", error);
+    if (status)
+        return status;
+    status = fplt__agreement_read(record->document, record->document_size, agreement, error);
+    if (!status && (status = fplt__coordinator_compare(c, &agreement->proposal, error)))
+        fplt__agreement_clear(agreement);
+    if (status) {
+        fplt__free(agreement);
+        return status;
+    }
+    c->hash = record->hash;
+    if ((status = fplt__terms_lead(agreement, &plan, error)))
+        return status;
+    fplt__coordinator_set_closing(c, plan.agreement);
+    return fplt__lead_open(c->lead, fplt__coordinator_now(), record, &plan, error);
+}
+
+static fplt_status open_run(fplt__coordinator *c, fplt_error *error)
+{
+    uint32_t newest;
+    fplt__lead_loaded loaded;
+    fplt_status status = fplt__lead_store_newest(c->store, &newest, error);
+    if (status)
+        return status;
+    if (newest > c->run)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "run: is %u, but run %u has been held already; runs are numbered "
+                              "upwards",
+                              c->run, newest);
+    if (newest < c->run)
+        return open_new(c, error);
+    if ((status = fplt__lead_store_load(c->store, c->run, c->members, &loaded, error)))
+        return status;
+    int forming = loaded.record.state == FPLT__FORMING;
+    status =
+        forming ? open_forming(c, &loaded.record, error) : open_planned(c, &loaded.record, error);
+    fplt__lead_loaded_clear(&loaded);
+    if (!status) {
+        fplt__lead_view view = fplt__lead_see(c->lead);
+        c->finished = view.state == FPLT__DONE || view.state == FPLT__ENDED;
+        c->finished_at = fplt__now();
+    }
+    return status;
+}
+
+void fplt__coordinator_set_closing(fplt__coordinator *c, const fplt__agreement *agreement)
+{
+    const fplt_plan *plan = &agreement->plan;
+    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
+    fplt__lead_store_set_closing(c->store, fplt_plan_down(plan, shape.exchanges));
+}
+
+static fplt_status open_store(fplt__coordinator *c, fplt_error *error)
+{
+    char path[4200];
+    fplt__lead_settings settings;
+    fplt_status status;
+    snprintf(path, sizeof path, "%s/federation.db", c->folder);
+    if ((status = fplt__lead_store_open(path, &c->store, error)))
+        return status;
+    settings = lead_settings(c);
+    randombytes_buf(&settings.process, sizeof settings.process);
+    if ((status = fplt__lead_create(&settings, &c->lead, error)))
+        return status;
+    return open_run(c, error);
+}
+
+static fplt_status open_servers(fplt__coordinator *c, fplt_error *error)
+{
+    fplt__service service = fplt__coordinator_service(c), page = fplt__coordinator_page(c);
+    const char *status_at = fplt_settings_text(c->settings, "status");
+    fplt__server_settings settings = {.listen = fplt_settings_text(c->settings, "listen"),
+                                      .certificate = c->authority.server,
+                                      .key = c->authority.server_key,
+                                      .authority = c->authority.certificate,
+                                      .connections = c->members + SPARE_CONNECTIONS,
+                                      .window =
+                                          (unsigned)fplt_settings_integer(c->settings, "window")};
+    fplt__server_settings shown = {.listen = status_at, .connections = 16, .window = 1};
+    fplt_status status = fplt__server_create(&settings, &service, &c->server, error);
+    if (!status && strcmp(status_at, "off") != 0)
+        status = fplt__server_create(&shown, &page, &c->page, error);
+    return status ? status : fplt__control_open(c->folder, &c->control, error);
+}
+
+static fplt_status open_all(fplt__coordinator *c, fplt_error *error)
+{
+    fplt_status status;
+    if ((status = fplt_settings_complete(c->settings, error)) ||
+        (status = fplt__authority_open(c->folder, &c->authority, error)) ||
+        (status = fplt__coordinator_propose(c, error)))
+        return status;
+    c->run = c->proposal.run;
+    c->members = c->proposal.members;
+    c->roster = c->proposal.roster;
+    if ((status = allocate(c, error)) || (status = open_store(c, error)) ||
+        (status = open_servers(c, error)))
+        return status;
+    return FPLT_OK;
+}
+
+static void close_all(fplt__coordinator *c)
+{
+    fplt__lead *lead = c->lead;
+    c->lead = NULL; /* nobody is told that the connections go */
+    fplt__server_destroy(c->server);
+    fplt__server_destroy(c->door);
+    fplt__server_destroy(c->page);
+    if (c->control >= 0) {
+        char path[4200];
+        snprintf(path, sizeof path, "%s/control.socket", c->folder);
+        close(c->control);
+        unlink(path);
+    }
+    fplt__lead_destroy(lead);
+    fplt__lead_store_close(c->store);
+    fplt__authority_close(&c->authority);
+    fplt__proposal_clear(&c->proposal);
+    fplt__free(c->revoked);
+    fplt__free(c->fetched);
+    fplt__free(c->records);
+    fplt__free(c->bend);
+    fplt__free(c->scalars);
+    fplt__free(c);
+}
+
+/* The loop */
+
+static void answer_door(void *context, const char *word, const char *sentence)
+{
+    fplt__coordinator *c = context;
+    c->refusals += strcmp(word, "refused") == 0;
+    fplt__coordinator_say(c, -1, word, "%s", sentence);
+}
+
+/* Invitations are answered one port above, and only while there are any. */
+static void tend_door(fplt__coordinator *c)
+{
+    int expects = 0;
+    double now = fplt__now();
+    char host[256], address[300];
+    unsigned port = 0;
+    fplt_error error;
+    if (now - c->door_checked < 1)
+        return;
+    c->door_checked = now;
+    if (fplt__authority_expects(&c->authority, &expects, &error) || expects == (c->door != NULL))
+        return;
+    if (!expects) {
+        fplt__server_destroy(c->door);
+        c->door = NULL;
+        return;
+    }
+    if (fplt__address_split(fplt_settings_text(c->settings, "listen"), host, sizeof host, &port,
+                            NULL))
+        return;
+    snprintf(address, sizeof address, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host,
+             fplt__server_port(c->server) + 1);
+    c->doorkeeper = (fplt__door){&c->authority, answer_door, c};
+    if (fplt__door_open(&c->doorkeeper, address, &c->door, &error)) {
+        fplt__coordinator_say(c, -1, "door", "invitations cannot be answered: %s", error.text);
+        c->door_checked = now + 60;
+    }
+}
+
+static int all_served(const fplt__coordinator *c)
+{
+    int waits = fplt__now() - c->finished_at < LAST_SECONDS;
+    for (uint32_t i = 0; i < c->members; i++)
+        if (waits && !c->fetched[i] && !c->revoked[i])
+            return 0;
+    /* an answer that is on its way has not arrived: who has the model hangs up */
+    return !waits || fplt__server_connections(c->server) == 0;
+}
+
+static int is_over(fplt__coordinator *c)
+{
+    if (c->failure || (c->watch->stop && c->watch->stop(c->watch->context)))
+        return 1;
+    return c->finished && fplt_settings_switch(c->settings, "once") && all_served(c);
+}
+
+static void reload(fplt__coordinator *c)
+{
+    fplt__authority again;
+    fplt_error error;
+    if (fplt__authority_open(c->folder, &again, &error)) {
+        fplt__coordinator_say(c, -1, "reload", "%s", error.text);
+        return;
+    }
+    if (fplt__server_certify(c->server, again.server, again.server_key, &error))
+        fplt__coordinator_say(c, -1, "reload", "%s", error.text);
+    fplt__authority_close(&again);
+    fplt__lead_settings settings = lead_settings(c);
+    fplt__lead_reload(c->lead, &settings);
+    fplt__server_set_window(c->server, (unsigned)fplt_settings_integer(c->settings, "window"));
+    fplt__coordinator_say(c, -1, "reload", "certificate, deadline and window were read again");
+}
+
+static void run_loop(fplt__coordinator *c)
+{
+    act(c);
+    while (!is_over(c)) {
+        fplt__server *servers[3] = {c->server};
+        size_t count = 1;
+        if (c->door)
+            servers[count++] = c->door;
+        if (c->page)
+            servers[count++] = c->page;
+        uint64_t now = fplt__coordinator_now(), wake = fplt__lead_wake(c->lead);
+        double seconds = wake <= now ? 0 : (double)(wake - now) / 1000;
+        fplt__servers_turn(servers, count, c->control, fmin(seconds, 0.25));
+        fplt__control_serve(c);
+        if (fplt__lead_wake(c->lead) <= fplt__coordinator_now()) {
+            fplt__lead_event event = {.kind = FPLT__LEAD_TIME};
+            fplt__coordinator_handle(c, &event);
+        }
+        tend_door(c);
+        if (c->watch->reload && c->watch->reload(c->watch->context))
+            reload(c);
+    }
+}
+
+static void announce(fplt__coordinator *c)
+{
+    char page[64] = "";
+    if (c->page)
+        snprintf(page, sizeof page, "; live page http://127.0.0.1:%u/", fplt__server_port(c->page));
+    fplt__coordinator_say(c, -1, "started", "%s run %u: listening on port %u%s",
+                          c->authority.federation, c->run, fplt__server_port(c->server), page);
+}
+
+fplt_status fplt_federation_lead(const fplt_settings *settings, const fplt_federation_watch *watch,
+                                 fplt_federation_outcome *outcome, fplt_error *error)
+{
+    static const fplt_federation_watch nobody = {NULL, NULL, NULL, NULL, NULL};
+    fplt__coordinator *c;
+    memset(outcome, 0, sizeof *outcome);
+    fplt_status status = fplt__alloc_into(&c, 1, sizeof *c, "the coordinator", error);
+    if (status)
+        return status;
+    signal(SIGPIPE, SIG_IGN);
+    c->settings = settings;
+    c->watch = watch ? watch : &nobody;
+    c->control = -1;
+    c->started = fplt__now();
+    snprintf(c->folder, sizeof c->folder, "%s", fplt_settings_text(settings, "folder"));
+    if (!(status = open_all(c, error))) {
+        announce(c);
+        run_loop(c);
+        if ((status = c->failure) && error)
+            *error = c->error;
+        *outcome = c->outcome;
+    }
+    close_all(c);
+    return status;
+}

@@ -1,0 +1,92 @@
+/* The coordinator's process: servers, state on disk and the protocol's machine in one loop, without
+ * threads. coordinator.c has its life, requests.c what comes over HTTP, forming.c the way from
+ * settings to a plan, status.c what can be seen from outside. */
+#ifndef FPLT_NET_COORDINATOR_H
+#define FPLT_NET_COORDINATOR_H
+
+#include "fedplt/federation.h"
+#include "net/authority.h"
+#include "net/door.h"
+#include "net/server.h"
+#include "net/terms.h"
+#include "protocol/lead.h"
+#include "store/lead.h"
+
+enum { FPLT__POINTS = 2000 }; /* of the criterion's curve that are kept for the page */
+
+/* One measurement. */
+struct fplt__point {
+    uint64_t round;
+    double criterion;
+};
+
+typedef struct fplt__coordinator {
+    const fplt_settings *settings; /* borrowed */
+    const fplt_federation_watch *watch;
+    char folder[2048];
+    fplt__authority authority;
+    fplt__lead_store *store;
+    fplt__lead *lead;
+    fplt__server *server, *door, *page; /* door: open while there are invitations */
+    fplt__door doorkeeper;
+    int control; /* the socket of `federation status`, or -1 */
+    double door_checked;
+    uint32_t run, members;
+    char (*roster)[FPLT__NAME];
+    uint8_t *revoked, *fetched; /* one a member: told the machine; has the last model */
+    fplt__proposal proposal;
+    fplt__digest hash; /* of the proposal */
+    /* facts, one entry a member */
+    fplt__form form;
+    uint64_t *records;
+    fplt_bend *bend;
+    double *scalars;
+    /* what was seen */
+    struct fplt__point point[FPLT__POINTS];
+    size_t points;
+    uint64_t requests, refusals, commits;
+    double commit_seconds, started;
+    int acting, finished;
+    int has_next, resolves, step; /* answers that are due to the machine */
+    fplt__lead_event next;
+    double finished_at;
+    fplt_status failure; /* of the loop */
+    fplt_error error;
+    fplt_federation_outcome outcome;
+} fplt__coordinator;
+
+/* Milliseconds of the clock that the machine is told. */
+uint64_t fplt__coordinator_now(void);
+/* Gives the event to the machine and does all that follows. */
+void fplt__coordinator_handle(fplt__coordinator *coordinator, fplt__lead_event *event);
+/* Logs. `identity` -1: nobody's. */
+void fplt__coordinator_say(fplt__coordinator *coordinator, int64_t identity, const char *word,
+                           const char *format, ...) FPLT_PRINTF(4, 5);
+
+/* How much a closing vector is, for the store. */
+void fplt__coordinator_set_closing(fplt__coordinator *coordinator,
+                                   const fplt__agreement *agreement);
+
+/* requests.c */
+fplt__service fplt__coordinator_service(fplt__coordinator *coordinator);
+void fplt__coordinator_reply(fplt__coordinator *coordinator, const fplt__reply *reply);
+
+/* forming.c */
+/* The proposal of the settings, with a new nonce. */
+fplt_status fplt__coordinator_propose(fplt__coordinator *coordinator, fplt_error *error);
+void fplt__coordinator_remember(fplt__coordinator *coordinator, const fplt__lead_action *action);
+/* Answers RESOLVE. */
+void fplt__coordinator_resolve(fplt__coordinator *coordinator, int step);
+/* The stored document against the settings: what cannot change is refused. */
+fplt_status fplt__coordinator_compare(const fplt__coordinator *coordinator,
+                                      const fplt__proposal *stored, fplt_error *error);
+
+/* status.c */
+char *fplt__coordinator_status(const fplt__coordinator *coordinator);  /* JSON; free */
+char *fplt__coordinator_metrics(const fplt__coordinator *coordinator); /* free */
+fplt__service fplt__coordinator_page(fplt__coordinator *coordinator);
+fplt_status fplt__control_open(const char *folder, int *descriptor, fplt_error *error);
+/* Answers one caller of the control socket, if there is one. */
+void fplt__control_serve(fplt__coordinator *coordinator);
+
+#endif

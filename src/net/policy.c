@@ -1,0 +1,154 @@
+#include "net/policy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "net/terms.h"
+
+const fplt_setting fplt__policy_table[] = {
+    {"policy.federations", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
+     "federations whose proposals are agreed to", 0, 0},
+    {"policy.algorithms", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
+     "algorithms that are agreed to; none given: any", 0, 0},
+    {"policy.rounds", FPLT_INTEGER, 0, NULL, 1, 9007199254740992.0, NULL, "most rounds of a run", 0,
+     0},
+    {"policy.participants", FPLT_INTEGER, 0, "2", 1, 4294967295.0, NULL,
+     "least agents on the roster and in a round", 0, 0},
+    {"policy.epsilon", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "budget of privacy for all runs; off: to train without privacy", 0, 0},
+    {"policy.delta", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "1e-5", 0, 1, NULL,
+     "delta that belongs to the budget", 0, 0},
+    {"policy.allow", FPLT_TEXT, FPLT_LIST, "facts,measure,score", 0, 0, NULL,
+     "what may leave besides updates while privacy is off: facts, measure, score, information", 0,
+     0},
+    FPLT_SETTINGS_END,
+};
+
+static int lists(const fplt_settings *settings, const char *name, const char *word)
+{
+    const char *list = fplt_settings_text(settings, name);
+    char item[128];
+    while (list && *list) {
+        list = fplt_list_next(list, item, sizeof item);
+        if (strcmp(item, word) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static int has_policy(const fplt_settings *settings)
+{
+    for (const fplt_setting *row = fplt__policy_table; row->name; row++)
+        if (fplt_settings_given(settings, row->name))
+            return 1;
+    return 0;
+}
+
+static fplt_status against(const fplt_settings *settings, const char *name, fplt_error *error,
+                           const char *format, const char *value)
+{
+    char sentence[300];
+    const char *origin = fplt_settings_origin(settings, name);
+    snprintf(sentence, sizeof sentence,
+             "%s: the policy speaks against it: ", origin ? origin : name);
+    size_t used = strlen(sentence);
+    snprintf(sentence + used, sizeof sentence - used, "%s: %s", name, format);
+    return fplt_error_set(error, FPLT_FAILED, "%s %s", sentence, value);
+}
+
+static fplt_status judge_privacy(const fplt_settings *settings, const fplt__proposal *proposal,
+                                 fplt_error *error)
+{
+    const char *epsilon = fplt_settings_text(settings, "policy.epsilon");
+    int off = epsilon && strcmp(epsilon, "off") == 0;
+    if (!proposal->privacies && !off)
+        return against(settings, "policy.epsilon", error,
+                       "the proposal trains without privacy; `epsilon: off` would agree to that",
+                       "");
+    if (proposal->privacies || lists(settings, "policy.allow", "facts"))
+        return FPLT_OK;
+    return against(settings, "policy.allow", error,
+                   "the proposal needs facts (curvature of the cost)", "");
+}
+
+static fplt_status judge_by_policy(const fplt_settings *settings, const fplt__proposal *proposal,
+                                   fplt_error *error)
+{
+    fplt_settings *terms;
+    char text[64];
+    fplt_status status = fplt__terms_settings(proposal, 0, &terms, error);
+    if (status)
+        return status;
+    const char *algorithm = fplt_settings_text(terms, "algorithm");
+    long long rounds = fplt_settings_integer(terms, "rounds");
+    if (!lists(settings, "policy.federations", proposal->federation))
+        status =
+            against(settings, "policy.federations", error, "does not name", proposal->federation);
+    else if (fplt_settings_given(settings, "policy.algorithms") &&
+             !lists(settings, "policy.algorithms", algorithm))
+        status = against(settings, "policy.algorithms", error, "does not name", algorithm);
+    else if (fplt_settings_given(settings, "policy.rounds") &&
+             rounds > fplt_settings_integer(settings, "policy.rounds")) {
+        snprintf(text, sizeof text, "%lld", rounds);
+        status = against(settings, "policy.rounds", error, "the proposal wants", text);
+    } else if (proposal->members < fplt_settings_integer(settings, "policy.participants")) {
+        snprintf(text, sizeof text, "%u", proposal->members);
+        status = against(settings, "policy.participants", error, "the roster has only", text);
+    } else {
+        status = judge_privacy(settings, proposal, error);
+    }
+    fplt_settings_destroy(terms);
+    return status;
+}
+
+static fplt_status ask_person(const fplt__consent_source *source, const fplt__proposal *proposal,
+                              const char *hash, fplt_error *error)
+{
+    fplt__buffer text = {NULL, 0, 0, FPLT_OK};
+    fplt__buffer_format(&text, "federation  %s, run %u\nroster     ", proposal->federation,
+                        proposal->run);
+    for (uint32_t i = 0; i < proposal->members; i++)
+        fplt__buffer_format(&text, " %s", proposal->roster[i]);
+    for (size_t i = 0; i < proposal->settings; i++)
+        fplt__buffer_format(&text, "\n%-11s %s", proposal->setting[i].name,
+                            proposal->setting[i].value);
+    fplt__buffer_add(&text, proposal->privacies ? "" : "\nprivacy     off");
+    for (size_t i = 0; i < proposal->privacies; i++)
+        fplt__buffer_format(&text, "\nprivacy %s %s", proposal->privacy[i].name,
+                            proposal->privacy[i].value);
+    fplt__buffer_add(&text, "\n");
+    int agreed = !text.status && source->watch->agree &&
+                 source->watch->agree(source->watch->context, text.text, hash);
+    fplt__buffer_clear(&text);
+    return agreed
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_FAILED,
+                                "nobody agreed to proposal %.16s...; the site needs a `policy`, or "
+                                "`--plan %s`",
+                                hash, hash);
+}
+
+fplt_status fplt__policy_judge(const fplt__consent_source *source, const fplt__proposal *proposal,
+                               const fplt__digest *hash, fplt_error *error)
+{
+    const fplt_settings *settings = source->settings;
+    const char *plan = fplt_settings_text(settings, "plan");
+    uint8_t fingerprint[FPLT_FINGERPRINT_SIZE];
+    char text[FPLT__HEX];
+    fplt_status status = fplt__certificate_digest(source->authority, fingerprint, error);
+    if (status)
+        return status;
+    if (strcmp(proposal->federation, source->self->federation) != 0 ||
+        memcmp(&proposal->authority, fingerprint, sizeof fingerprint) != 0)
+        return fplt_error_set(error, FPLT_FAILED,
+                              "the proposal is of another federation or authority than this "
+                              "agent's certificate");
+    fplt__hex(hash, sizeof *hash, text);
+    if (has_policy(settings) && (status = judge_by_policy(settings, proposal, error)))
+        return status;
+    if (plan && strcmp(plan, text) != 0)
+        return fplt_error_set(error, FPLT_FAILED, "--plan agrees to %.16s..., but this is %.16s...",
+                              plan, text);
+    return has_policy(settings) || plan ? FPLT_OK : ask_person(source, proposal, text, error);
+}

@@ -1,0 +1,23 @@
+/* What an agent agrees to: by its policy, by the hash of one proposal, or by a person. */
+#ifndef FPLT_NET_POLICY_H
+#define FPLT_NET_POLICY_H
+
+#include "fedplt/federation.h"
+#include "net/certificate.h"
+#include "wire/document.h"
+
+extern const fplt_setting fplt__policy_table[];
+
+/* Who decides. */
+typedef struct fplt__consent_source {
+    const fplt_settings *settings;
+    const fplt_federation_watch *watch;
+    const fplt__identity *self;
+    const char *authority; /* certificate, PEM */
+} fplt__consent_source;
+
+/* FPLT_OK: agreed. Otherwise the sentence says which line of the policy speaks against it. */
+fplt_status fplt__policy_judge(const fplt__consent_source *source, const fplt__proposal *proposal,
+                               const fplt__digest *hash, fplt_error *error);
+
+#endif

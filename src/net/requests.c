@@ -1,0 +1,223 @@
+/* What comes over HTTP: who may ask, what the machine is told, and how its answers leave. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/memory.h"
+#include "net/coordinator.h"
+#include "wire/message.h"
+
+static const struct route {
+    const char *method, *path;
+    fplt__request_kind kind;
+    int session; /* needs one */
+} routes[] = {
+    {"POST", "/v1/join", FPLT__JOIN, 0},    {"POST", "/v1/consent", FPLT__CONSENT, 1},
+    {"POST", "/v1/next", FPLT__NEXT, 1},    {"PUT", "/v1/update", FPLT__UPDATE, 1},
+    {"GET", "/v1/plan", FPLT__DOCUMENT, 0}, {"GET", "/v1/start", FPLT__START, 0},
+    {"GET", "/v1/model", FPLT__MODEL, 0},
+};
+
+static const struct route *route_of(const fplt__exchange *exchange)
+{
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+        if (strcmp(fplt__exchange_path(exchange), routes[i].path) == 0 &&
+            strcmp(fplt__exchange_method(exchange), routes[i].method) == 0)
+            return &routes[i];
+    return NULL;
+}
+
+static int64_t identity_of(const fplt__coordinator *c, const fplt__exchange *exchange)
+{
+    const char *name = fplt__exchange_identity(exchange)->name;
+    for (uint32_t i = 0; i < c->members; i++)
+        if (strcmp(c->roster[i], name) == 0)
+            return i;
+    return -1;
+}
+
+/* "session.sequence", both decimal. */
+static int read_session(const char *text, uint64_t *session, uint64_t *sequence)
+{
+    char *end;
+    if (!text || *text < '0' || *text > '9' || strlen(text) > 40)
+        return 0;
+    *session = strtoull(text, &end, 10);
+    if (*end != '.' || end[1] < '0' || end[1] > '9')
+        return 0;
+    *sequence = strtoull(end + 1, &end, 10);
+    return *end == 0;
+}
+
+static void turn_away(fplt__coordinator *c, fplt__exchange *exchange, int64_t identity,
+                      unsigned code, const char *word, const char *sentence)
+{
+    c->refusals++;
+    fplt__coordinator_say(c, identity, "refused", "%s", sentence);
+    fplt__exchange_refuse(exchange, code, word, 1, "%s", sentence);
+}
+
+/* A member that was shut out takes no further part in the run. */
+static void notice_revocation(fplt__coordinator *c, int64_t identity)
+{
+    if (identity < 0 || c->revoked[identity])
+        return;
+    c->revoked[identity] = 1;
+    fplt__coordinator_say(c, identity, "revoked", "%s was revoked", c->roster[identity]);
+    fplt__lead_event event = {.kind = FPLT__LEAD_REVOKE, .identity = (uint32_t)identity};
+    fplt__coordinator_handle(c, &event);
+}
+
+static void head(void *context, fplt__exchange *exchange, uint64_t length, uint64_t *limit)
+{
+    fplt__coordinator *c = context;
+    const struct route *route = route_of(exchange);
+    int64_t identity = identity_of(c, exchange);
+    char why[400];
+    fplt_error error;
+    (void)length;
+    c->requests++;
+    if (fplt__authority_judge(&c->authority, fplt__exchange_identity(exchange), why, sizeof why,
+                              &error)) {
+        fplt__exchange_refuse(exchange, 503, "busy", 0, "%s", error.text);
+        return;
+    }
+    if (*why) {
+        turn_away(c, exchange, identity, 403, "certificate", why);
+        if (strstr(why, "revoked"))
+            notice_revocation(c, identity);
+        return;
+    }
+    if (identity < 0) {
+        snprintf(why, sizeof why, "%s is not on the roster of run %u of %s",
+                 fplt__exchange_identity(exchange)->name, c->run, c->authority.federation);
+        turn_away(c, exchange, -1, 403, "roster", why);
+        return;
+    }
+    if (!route && strcmp(fplt__exchange_path(exchange), "/v1/federation") != 0) {
+        fplt__exchange_refuse(exchange, 404, "unknown", 1, "there is no %.60s here",
+                              fplt__exchange_path(exchange));
+        return;
+    }
+    *limit = !route || strcmp(route->method, "GET") == 0 ? 0
+             : route->kind == FPLT__UPDATE               ? fplt__lead_longest(c->lead)
+                                                         : FPLT__MESSAGE_LIMIT;
+}
+
+static void tell_protocol(const fplt__coordinator *c, fplt__exchange *exchange)
+{
+    char text[200];
+    snprintf(text, sizeof text, "{\"federation\":\"%s\",\"protocols\":[%d],\"program\":\"%s\"}",
+             c->authority.federation, FPLT__PROTOCOL, FPLT_VERSION);
+    fplt__exchange_answer_text(exchange, 200, "application/json", text);
+}
+
+/* The exchange itself is the ticket: it lives until it ended, and its end is told. */
+static uint64_t ticket_of(const fplt__exchange *exchange)
+{
+    return (uint64_t)(uintptr_t)exchange;
+}
+
+static void whole(void *context, fplt__exchange *exchange)
+{
+    fplt__coordinator *c = context;
+    const struct route *route = route_of(exchange);
+    int64_t identity = identity_of(c, exchange);
+    if (!route) {
+        tell_protocol(c, exchange);
+        return;
+    }
+    fplt__lead_event event = {.kind = FPLT__LEAD_REQUEST,
+                              .request = {.ticket = ticket_of(exchange),
+                                          .kind = route->kind,
+                                          .identity = (uint32_t)identity,
+                                          .body = fplt__exchange_body(exchange),
+                                          .size = fplt__exchange_size(exchange)}};
+    if (route->session && !read_session(fplt__exchange_header(exchange, "Fedplt-Session"),
+                                        &event.request.session, &event.request.sequence)) {
+        fplt__exchange_refuse(exchange, 400, "session", 1, "the header Fedplt-Session is missing");
+        return;
+    }
+    /* held at once: the machine may answer now, later, or while another request is served */
+    fplt__exchange_set_data(exchange, c);
+    fplt__exchange_hold(exchange);
+    fplt__coordinator_handle(c, &event);
+}
+
+static void gone(fplt__coordinator *c, fplt__exchange *exchange)
+{
+    if (!fplt__exchange_data(exchange) || !c->lead)
+        return;
+    fplt__exchange_set_data(exchange, NULL);
+    fplt__lead_event event = {.kind = FPLT__LEAD_GONE, .ticket = ticket_of(exchange)};
+    fplt__coordinator_handle(c, &event);
+}
+
+static void expired(void *context, fplt__exchange *exchange)
+{
+    gone(context, exchange);
+    fplt__exchange_refuse(exchange, 503, "busy", 0, "the coordinator is busy");
+}
+
+static void ended(void *context, fplt__exchange *exchange)
+{
+    gone(context, exchange);
+}
+
+static void refused(void *context, const char *word, const char *sentence)
+{
+    fplt__coordinator *c = context;
+    c->refusals++;
+    fplt__coordinator_say(c, -1, "refused", "%s: %s", word, sentence);
+}
+
+static void hold(void *owner)
+{
+    fplt__shared_hold(owner);
+}
+
+static void release(void *owner)
+{
+    fplt__shared_release(owner);
+}
+
+fplt__service fplt__coordinator_service(fplt__coordinator *c)
+{
+    return (fplt__service){.context = c,
+                           .head = head,
+                           .whole = whole,
+                           .expired = expired,
+                           .ended = ended,
+                           .refused = refused,
+                           .hold = hold,
+                           .release = release};
+}
+
+void fplt__coordinator_reply(fplt__coordinator *c, const fplt__reply *reply)
+{
+    fplt__exchange *exchange = (fplt__exchange *)(uintptr_t)reply->ticket;
+    fplt__piece pieces[FPLT__REPLY_PARTS];
+    char text[FPLT__PROOF_TEXT]; /* the longer of the two */
+    size_t count = 0;
+    const struct route *route = route_of(exchange);
+    for (unsigned i = 0; i < reply->parts; i++)
+        if (reply->part[i].size)
+            pieces[count++] =
+                (fplt__piece){reply->part[i].bytes, reply->part[i].size, reply->part[i].owner};
+    if (reply->has_proof) {
+        fplt__proof_text(&reply->proof, text);
+        fplt__exchange_add_header(exchange, "Fedplt-Proof", text);
+    }
+    if (route && route->kind == FPLT__DOCUMENT && reply->status == 200) {
+        fplt__hex(&reply->etag, sizeof reply->etag, text);
+        fplt__exchange_add_header(exchange, "ETag", text);
+    }
+    if (route && c->finished && (route->kind == FPLT__NEXT || route->kind == FPLT__MODEL) &&
+        reply->status == 200)
+        c->fetched[reply->identity] = 1; /* the end, with the last model */
+    fplt__exchange_set_data(exchange, NULL);
+    fplt__exchange_answer(exchange, reply->status,
+                          reply->json ? "application/json" : "application/octet-stream", pieces,
+                          count);
+}

@@ -1,0 +1,358 @@
+/* What can be seen of a coordinator from outside: JSON, metrics, a page, and the control socket of
+ * `fedplt federation status|pause|resume|end`. No secrets, no updates. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/buffer.h"
+#include "base/machine.h"
+#include "base/memory.h"
+#include "net/coordinator.h"
+#include "net/page.h"
+
+enum { SILENT_SECONDS = 60, CONTROL_MILLISECONDS = 2000, FRESH_ROUNDS = 50 };
+
+/* JSON */
+
+static double seconds_since(uint64_t then)
+{
+    return (double)(fplt__coordinator_now() - then) / 1000;
+}
+
+static const char *member_state(const fplt__member_view *member)
+{
+    if (member->standing == FPLT__REVOKED)
+        return "revoked";
+    if (member->standing == FPLT__LEFT_OUT)
+        return "left-out";
+    if (!member->heard)
+        return "unheard";
+    if (seconds_since(member->last_heard) > SILENT_SECONDS)
+        return "silent";
+    return member->absent ? "absent" : member->received ? "received" : "present";
+}
+
+static json_t *member_json(const fplt__coordinator *c, uint32_t i)
+{
+    fplt__member_view member = fplt__lead_member(c->lead, i);
+    json_t *found =
+        json_pack("{s:s, s:s, s:b, s:b, s:b, s:I}", "name", c->roster[i], "state",
+                  member_state(&member), "consented", member.consented, "cohort", member.in_cohort,
+                  "received", member.received, "version", (json_int_t)member.version);
+    if (found && member.heard)
+        json_object_set_new(found, "seen", json_real(seconds_since(member.last_heard)));
+    if (found && member.row) {
+        json_object_set_new(found, "records", json_integer((json_int_t)member.row->records));
+        json_object_set_new(found, "repairs", json_integer(member.row->repairs));
+        json_object_set_new(found, "released", json_integer((json_int_t)member.row->seen));
+        if (member.row->version)
+            json_object_set_new(found, "last_round",
+                                json_integer((json_int_t)member.row->last_round));
+    }
+    return found;
+}
+
+static json_t *curve_json(const fplt__coordinator *c)
+{
+    json_t *curve = json_array();
+    for (size_t i = 0; i < c->points; i++)
+        if (isfinite(c->point[i].criterion))
+            json_array_append_new(curve, json_pack("[I, f]", (json_int_t)c->point[i].round,
+                                                   c->point[i].criterion));
+    return curve;
+}
+
+static void add_privacy(const fplt__coordinator *c, json_t *status)
+{
+    const fplt__agreement *agreement = fplt__lead_agreement(c->lead);
+    if (!agreement || !agreement->private)
+        return;
+    const fplt__proposal *proposal = &agreement->proposal;
+    json_t *privacy = json_object();
+    for (size_t i = 0; i < proposal->privacies; i++)
+        json_object_set_new(privacy, proposal->privacy[i].name,
+                            json_string(proposal->privacy[i].value));
+    json_object_set_new(privacy, "cap", json_integer((json_int_t)agreement->cap));
+    json_object_set_new(status, "privacy", privacy);
+}
+
+static json_t *status_json(const fplt__coordinator *c)
+{
+    fplt__lead_view view = fplt__lead_see(c->lead);
+    const fplt__agreement *agreement = fplt__lead_agreement(c->lead);
+    char hash[FPLT__HEX];
+    fplt__hex(&c->hash, sizeof c->hash, hash);
+    json_t *status = json_pack(
+        "{s:s, s:i, s:s, s:s, s:b, s:I, s:I, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:f, s:f, s:o}",
+        "federation", c->authority.federation, "run", (int)c->run, "proposal", hash, "state",
+        fplt__lead_state_name(view.state), "paused", view.paused, "round", (json_int_t)view.round,
+        "rounds", (json_int_t)view.rounds, "leg", (int)view.leg, "cohort", (int)view.cohort,
+        "received", (int)view.received, "quorum", (int)view.quorum, "bytes_up",
+        (json_int_t)fplt__server_received(c->server), "bytes_down",
+        (json_int_t)fplt__server_sent(c->server), "refused", (json_int_t)c->refusals, "commit",
+        c->commit_seconds, "seconds", fplt__now() - c->started, "curve", curve_json(c));
+    json_t *members = json_array();
+    for (uint32_t i = 0; i < c->members; i++)
+        json_array_append_new(members, member_json(c, i));
+    json_object_set_new(status, "members", members);
+    if (agreement)
+        json_object_set_new(status, "algorithm", json_string(agreement->plan.algorithm->name));
+    if (view.has_measure && isfinite(view.measure.criterion))
+        json_object_set_new(status, "criterion", json_real(view.measure.criterion));
+    if (view.outcome && *view.outcome)
+        json_object_set_new(status, "outcome", json_string(view.outcome));
+    if (view.sentence && *view.sentence)
+        json_object_set_new(status, "sentence", json_string(view.sentence));
+    add_privacy(c, status);
+    return status;
+}
+
+char *fplt__coordinator_status(const fplt__coordinator *c)
+{
+    json_t *status = status_json(c);
+    char *text = status ? json_dumps(status, JSON_COMPACT) : NULL;
+    json_decref(status);
+    return text;
+}
+
+/* Metrics: the text format of Prometheus. */
+
+static void add_member_metrics(const fplt__coordinator *c, fplt__buffer *out)
+{
+    static const char *const states[] = {"unheard", "present", "received", "absent",
+                                         "silent",  "revoked", "left-out"};
+    unsigned count[sizeof states / sizeof *states] = {0};
+    uint64_t repairs = 0;
+    fplt__buffer_add(out, "# TYPE fedplt_agent_last_seen_seconds gauge\n");
+    for (uint32_t i = 0; i < c->members; i++) {
+        fplt__member_view member = fplt__lead_member(c->lead, i);
+        for (size_t s = 0; s < sizeof states / sizeof *states; s++)
+            count[s] += strcmp(states[s], member_state(&member)) == 0;
+        repairs += member.row ? member.row->repairs : 0;
+        if (member.heard)
+            fplt__buffer_format(out, "fedplt_agent_last_seen_seconds{agent=\"%s\"} %.3f\n",
+                                c->roster[i], seconds_since(member.last_heard));
+    }
+    fplt__buffer_add(out, "# TYPE fedplt_agents gauge\n");
+    for (size_t s = 0; s < sizeof states / sizeof *states; s++)
+        fplt__buffer_format(out, "fedplt_agents{state=\"%s\"} %u\n", states[s], count[s]);
+    fplt__buffer_format(out, "# TYPE fedplt_repairs_total counter\nfedplt_repairs_total %llu\n",
+                        (unsigned long long)repairs);
+}
+
+static void add_metric(fplt__buffer *out, const char *name, const char *type, const char *label,
+                       double value)
+{
+    fplt__buffer_format(out, "# TYPE %s %s\n%s%s %.17g\n", name, type, name, label, value);
+}
+
+char *fplt__coordinator_metrics(const fplt__coordinator *c)
+{
+    fplt__buffer out = {NULL, 0, 0, FPLT_OK};
+    fplt__lead_view view = fplt__lead_see(c->lead);
+    char *text = NULL;
+    add_metric(&out, "fedplt_round", "gauge", "", (double)view.round);
+    add_metric(&out, "fedplt_round_seconds", "gauge", "", seconds_since(view.opened));
+    if (view.has_measure)
+        add_metric(&out, "fedplt_criterion", "gauge", "", view.measure.criterion);
+    add_metric(&out, "fedplt_commit_seconds", "gauge", "", c->commit_seconds);
+    add_metric(&out, "fedplt_refused_total", "counter", "", (double)c->refusals);
+    fplt__buffer_format(&out,
+                        "# TYPE fedplt_bytes_total counter\nfedplt_bytes_total{direction=\"up\"} "
+                        "%llu\nfedplt_bytes_total{direction=\"down\"} %llu\n",
+                        (unsigned long long)fplt__server_received(c->server),
+                        (unsigned long long)fplt__server_sent(c->server));
+    add_member_metrics(c, &out);
+    if (fplt__buffer_take(&out, &text, NULL))
+        return NULL;
+    return text;
+}
+
+/* The page */
+
+static void page_head(void *context, fplt__exchange *exchange, uint64_t length, uint64_t *limit)
+{
+    (void)context, (void)length;
+    *limit = 0;
+    if (strcmp(fplt__exchange_method(exchange), "GET") != 0)
+        fplt__exchange_refuse(exchange, 405, "method", 1, "this page is only read");
+}
+
+static void answer_made(fplt__exchange *exchange, const char *type, char *text)
+{
+    fplt__exchange_add_header(exchange, "Cache-Control", "no-store");
+    fplt__exchange_answer_text(exchange, text ? 200 : 503, type, text ? text : "");
+}
+
+static void page_whole(void *context, fplt__exchange *exchange)
+{
+    const fplt__coordinator *c = context;
+    const char *path = fplt__exchange_path(exchange);
+    if (strcmp(path, "/") == 0) {
+        fplt__exchange_add_header(exchange, "Content-Security-Policy",
+                                  "default-src 'none'; script-src 'self'; style-src "
+                                  "'unsafe-inline'; connect-src 'self'; img-src data:");
+        fplt__exchange_answer_text(exchange, 200, "text/html; charset=utf-8", fplt__page_html);
+    } else if (strcmp(path, "/chart.js") == 0) {
+        fplt__exchange_answer_text(exchange, 200, "text/javascript", fplt__page_chart);
+    } else if (strcmp(path, "/page.js") == 0) {
+        fplt__exchange_answer_text(exchange, 200, "text/javascript", fplt__page_script);
+    } else if (strcmp(path, "/status.json") == 0) {
+        char *text = fplt__coordinator_status(c);
+        answer_made(exchange, "application/json", text);
+        free(text);
+    } else if (strcmp(path, "/metrics") == 0) {
+        char *text = fplt__coordinator_metrics(c);
+        answer_made(exchange, "text/plain; version=0.0.4", text);
+        fplt_free(text);
+    } else {
+        fplt__exchange_refuse(exchange, 404, "unknown", 1, "there is no %.60s here", path);
+    }
+}
+
+static void page_expired(void *context, fplt__exchange *exchange)
+{
+    (void)context;
+    fplt__exchange_answer(exchange, 503, NULL, NULL, 0);
+}
+
+static void page_ended(void *context, fplt__exchange *exchange)
+{
+    (void)context, (void)exchange;
+}
+
+static void page_refused(void *context, const char *word, const char *sentence)
+{
+    (void)context, (void)word, (void)sentence;
+}
+
+fplt__service fplt__coordinator_page(fplt__coordinator *c)
+{
+    return (fplt__service){.context = c,
+                           .head = page_head,
+                           .whole = page_whole,
+                           .expired = page_expired,
+                           .ended = page_ended,
+                           .refused = page_refused};
+}
+
+/* The control socket: a word and a newline in, a JSON document out. Who may open the folder may. */
+
+static fplt_status socket_at(const char *folder, struct sockaddr_un *address, int *made,
+                             fplt_error *error)
+{
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    int length = snprintf(address->sun_path, sizeof address->sun_path, "%s/control.socket", folder);
+    if (length < 0 || (size_t)length >= sizeof address->sun_path)
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE,
+            "%s: the folder's path is too long for a socket; use a shorter one, or "
+            "a relative one",
+            folder);
+    *made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return *made < 0 ? fplt_error_set(error, FPLT_IO, "%s: %s", folder, strerror(errno)) : FPLT_OK;
+}
+
+fplt_status fplt__control_open(const char *folder, int *descriptor, fplt_error *error)
+{
+    struct sockaddr_un address;
+    int made = -1;
+    fplt_status status = socket_at(folder, &address, &made, error);
+    if (status)
+        return status;
+    unlink(address.sun_path); /* of a process that was killed; the database is locked by us */
+    if (bind(made, (struct sockaddr *)&address, sizeof address) || listen(made, 8) ||
+        fcntl(made, F_SETFL, O_NONBLOCK) < 0) {
+        status = fplt_error_set(error, FPLT_IO, "%s: %s", address.sun_path, strerror(errno));
+        close(made);
+        return status;
+    }
+    *descriptor = made;
+    return FPLT_OK;
+}
+
+static void command(fplt__coordinator *c, fplt__lead_event_kind kind)
+{
+    fplt__lead_event event = {.kind = kind};
+    fplt__coordinator_handle(c, &event);
+}
+
+static char *obey(fplt__coordinator *c, const char *word)
+{
+    if (strcmp(word, "pause") == 0)
+        command(c, FPLT__LEAD_PAUSE);
+    else if (strcmp(word, "resume") == 0)
+        command(c, FPLT__LEAD_RESUME);
+    else if (strcmp(word, "end") == 0)
+        command(c, FPLT__LEAD_END);
+    return fplt__coordinator_status(c);
+}
+
+static int readable(int descriptor)
+{
+    struct pollfd wanted = {descriptor, POLLIN, 0};
+    return poll(&wanted, 1, CONTROL_MILLISECONDS) > 0;
+}
+
+void fplt__control_serve(fplt__coordinator *c)
+{
+    int caller = accept4(c->control, NULL, NULL, SOCK_CLOEXEC);
+    char word[32] = "";
+    if (caller < 0)
+        return;
+    ssize_t length = readable(caller) ? read(caller, word, sizeof word - 1) : -1;
+    if (length > 0) {
+        word[strcspn(word, "\n")] = 0;
+        char *answer = obey(c, word);
+        for (size_t done = 0, size = answer ? strlen(answer) : 0; done < size;) {
+            ssize_t sent = send(caller, answer + done, size - done, MSG_NOSIGNAL);
+            if (sent <= 0)
+                break;
+            done += (size_t)sent;
+        }
+        free(answer);
+    }
+    close(caller);
+}
+
+fplt_status fplt_federation_tell(const char *folder, const char *word, char **answer,
+                                 fplt_error *error)
+{
+    struct sockaddr_un address;
+    fplt__buffer text = {NULL, 0, 0, FPLT_OK};
+    char bytes[4096];
+    int made = -1;
+    ssize_t length;
+    *answer = NULL;
+    fplt_status status = socket_at(folder, &address, &made, error);
+    if (status)
+        return status;
+    if (connect(made, (struct sockaddr *)&address, sizeof address)) {
+        close(made);
+        return fplt_error_set(error, FPLT_IO,
+                              "%s: no coordinator is running there (%s); start it with `fedplt "
+                              "coordinator federation.yaml`",
+                              folder, strerror(errno));
+    }
+    snprintf(bytes, sizeof bytes, "%.20s\n", word);
+    if (send(made, bytes, strlen(bytes), MSG_NOSIGNAL) < 0)
+        status = fplt_error_set(error, FPLT_IO, "%s: %s", folder, strerror(errno));
+    while (!status && (length = read(made, bytes, sizeof bytes)) > 0)
+        fplt__buffer_add_bytes(&text, bytes, (size_t)length);
+    close(made);
+    if (!status && !text.length)
+        status = fplt_error_set(error, FPLT_IO, "%s: the coordinator did not answer", folder);
+    if (!status)
+        status = fplt__buffer_take(&text, answer, error);
+    fplt__buffer_clear(&text);
+    return status;
+}

@@ -1,0 +1,81 @@
+/* From documents to problems: what the settings of a proposal or plan mean at the coordinator, who
+ * sees the shape of the data and counts of records only, and at an agent, who has its own data. Both
+ * use the steps of `fedplt train` (fedplt/job.h), so that the same settings mean the same. */
+#ifndef FPLT_NET_TERMS_H
+#define FPLT_NET_TERMS_H
+
+#include "fedplt/job.h"
+#include "fedplt/model.h"
+#include "protocol/lead.h"
+#include "protocol/site.h"
+
+/* Facts travel in steps: what the rows look like, then, where columns are standardised, two exact
+ * sums, then how the costs curve. */
+enum fplt__facts_step { FPLT__FACTS_FORM, FPLT__FACTS_SUMS, FPLT__FACTS_SQUARES, FPLT__FACTS_BEND };
+enum { FPLT__FORM_SCALARS = 3, FPLT__BEND_SCALARS = 4 };
+
+/* What all data sets have in common. */
+typedef struct fplt__form {
+    fplt_task task;
+    size_t features;
+    uint32_t outputs;
+} fplt__form;
+void fplt__form_scalars(const fplt__form *form, double scalars[FPLT__FORM_SCALARS]);
+fplt_status fplt__form_read(const double scalars[FPLT__FORM_SCALARS], fplt__form *form,
+                            fplt_error *error);
+
+/* Settings of the sections `train` and `privacy`. `reading`: with the tables for data files too.
+ * Refuses names that do not exist or have no place in a federation. */
+fplt_status fplt__terms_settings(const fplt__proposal *proposal, int reading,
+                                 fplt_settings **settings, fplt_error *error);
+
+/* ---- the coordinator ---- */
+
+/* What the members said, one entry a member. */
+typedef struct fplt__gathered {
+    fplt__form form;
+    const uint64_t *records;
+    const fplt_bend *bend;
+    const double *mean, *scale; /* of the columns, or NULL */
+} fplt__gathered;
+
+/* The plan: the proposal (copied) and every resolved value. */
+fplt_status fplt__terms_agree(const fplt__proposal *proposal, const fplt__gathered *gathered,
+                              fplt__agreement *agreement, fplt_error *error);
+/* What the plan becomes at the coordinator; `agreement` is taken over, also on failure. */
+fplt_status fplt__terms_lead(fplt__agreement *agreement, fplt__lead_plan *plan, fplt_error *error);
+
+/* ---- an agent ---- */
+
+typedef struct fplt__material fplt__material;
+
+/* Reads the data file(s) as `site` (the agent's own settings) and the proposal say, and holds rows
+ * out. */
+fplt_status fplt__material_create(const fplt_settings *site, const fplt__proposal *proposal,
+                                  uint32_t identity, fplt__material **material, fplt_error *error);
+void fplt__material_destroy(fplt__material *material);
+uint64_t fplt__material_records(const fplt__material *material);
+fplt__form fplt__material_form(const fplt__material *material);
+/* Exact sums over the rows: of each column, or of the squares about `mean`; features words x 2. */
+fplt_status fplt__material_moments(const fplt__material *material, const double *mean,
+                                   uint64_t *words, fplt_error *error);
+/* Transforms the rows (mean and scale may be NULL) and makes the cost. `all_agents` and
+ * `all_records`: of the roster, for `weights: rows`. Done once. */
+fplt_status fplt__material_shape(fplt__material *material, const double *mean, const double *scale,
+                                 uint32_t all_agents, uint64_t all_records, fplt_error *error);
+fplt_bend fplt__material_bend(const fplt__material *material);
+size_t fplt__material_dimension(const fplt__material *material);
+/* Held-out rows at x: sum of the losses, hits, records, and 1 where hits mean something. */
+fplt_status fplt__material_score(const fplt__material *material, const double *x, double out[4]);
+/* The agent of a plan; the material is borrowed by the node. */
+fplt_status fplt__material_node(fplt__material *material, const fplt__agreement *agreement,
+                                uint32_t identity, const double *start, fplt_node **node,
+                                fplt_error *error);
+
+/* ---- both ---- */
+
+/* The model file of a plan whose run gave x; `record` is a JSON object about the run. */
+fplt_status fplt__terms_model(const fplt__agreement *agreement, const double *x, const char *record,
+                              fplt_model **model, fplt_error *error);
+
+#endif

@@ -1,0 +1,63 @@
+/* The coordinator's durable state: federation.db. What a round receives is never written, only its
+ * end, in one transaction. */
+#ifndef FPLT_STORE_LEAD_H
+#define FPLT_STORE_LEAD_H
+
+#include "protocol/lead.h"
+#include "store/table.h"
+
+typedef struct fplt__lead_store fplt__lead_store;
+
+/* Refuses while another process has the file. */
+fplt_status fplt__lead_store_open(const char *path, fplt__lead_store **store, fplt_error *error);
+void fplt__lead_store_close(fplt__lead_store *store);
+
+/* The newest run: its number, 0 where there is none. */
+fplt_status fplt__lead_store_newest(fplt__lead_store *store, uint32_t *run, fplt_error *error);
+
+/* How many numbers a closing vector has: known with the plan, before the first of them is saved. */
+void fplt__lead_store_set_closing(fplt__lead_store *store, size_t numbers);
+
+/* Everything about run number `run` that `record` says has changed, in one transaction. */
+fplt_status fplt__lead_store_save(fplt__lead_store *store, uint32_t run,
+                                  const fplt__lead_record *record, fplt_error *error);
+
+/* A run as it was committed. Owns what the record points to. */
+typedef struct fplt__lead_loaded {
+    fplt__lead_record record;
+    void *memory[6];
+    fplt__closing *closing;
+} fplt__lead_loaded;
+fplt_status fplt__lead_store_load(fplt__lead_store *store, uint32_t run, uint32_t members,
+                                  fplt__lead_loaded *loaded, fplt_error *error);
+void fplt__lead_loaded_clear(fplt__lead_loaded *loaded);
+
+/* Remembers what happened (the log, as `federation history` shows it). `identity` -1: nobody's. */
+fplt_status fplt__lead_store_note(fplt__lead_store *store, uint32_t run, uint64_t round,
+                                  int64_t identity, const char *word, const char *sentence,
+                                  fplt_error *error);
+
+/* Rounds of a run in order. Pointers live for the call. */
+typedef struct fplt__history_row {
+    uint64_t round;
+    uint32_t leg;
+    const uint8_t *accepted; /* bitmap */
+    size_t size;             /* its bytes */
+    int is_void;
+    double seconds, criterion; /* NaN: not measured */
+    uint64_t bytes_up, bytes_down;
+} fplt__history_row;
+fplt_status fplt__lead_store_history(fplt__lead_store *store, uint32_t run,
+                                     void (*tell)(void *context, const fplt__history_row *row),
+                                     void *context, fplt_error *error);
+/* Events of a run in order. */
+typedef struct fplt__event_row {
+    const char *time, *word, *sentence;
+    uint64_t round;
+    int64_t identity;
+} fplt__event_row;
+fplt_status fplt__lead_store_events(fplt__lead_store *store, uint32_t run,
+                                    void (*tell)(void *context, const fplt__event_row *row),
+                                    void *context, fplt_error *error);
+
+#endif
