@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "federation_demo.h"
 #include "fedplt/federation.h"
 
 static const fplt_setting table[] = {
@@ -14,6 +15,12 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
 {
     (void)cli;
     return fplt_settings_add(settings, "federation", table, error);
+}
+
+static fplt_status declare_demo(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    (void)cli;
+    return fplt_settings_add(settings, "federation", cli_demo_table, error);
 }
 
 static fplt_status ask(cli_call *cli, const char *word, fplt_error *error)
@@ -49,6 +56,19 @@ static fplt_status end_run(cli_call *cli, fplt_error *error)
 }
 
 const cli_command cli_federation[] = {
+    {.name = "federation demo",
+     .summary = "a coordinator and four hospitals as processes on this machine",
+     .arguments = "",
+     .about =
+         "Makes up four hospitals, an authority and a certificate for each, starts a coordinator "
+         "and "
+         "four agents as processes of their own that talk over mutual TLS on loopback, shows the "
+         "address of the live page and how the run goes on, and ends with one model. Nothing is "
+         "left running; all files stay in one new folder to look at.",
+     .examples = "fedplt federation demo\n"
+                 "fedplt federation demo --out four --algorithm scaffold --rounds 50",
+     .declare = declare_demo,
+     .run = cli_federation_demo},
     {.name = "federation status",
      .summary = "what a running coordinator does, as JSON",
      .arguments = "",

@@ -105,6 +105,9 @@ FPLT_API fplt_status fplt_federation_take_part(const fplt_settings *settings,
                                                const fplt_federation_watch *watch,
                                                fplt_federation_outcome *outcome, fplt_error *error);
 
+/* A port of 127.0.0.1 that nobody listens on at the moment: for demonstrations and tests. */
+FPLT_API fplt_status fplt_federation_port(unsigned *port, fplt_error *error);
+
 /* ---- from beside ---- */
 
 /* Tells a coordinator that runs on this machine: status, pause, resume, end. The answer is a JSON

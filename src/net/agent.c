@@ -34,8 +34,6 @@ static const fplt_setting site_table[] = {
     {"plan", FPLT_TEXT, 0, NULL, 0, 0, NULL, "hash of the one proposal that is agreed to", 0, 0},
     {"once", FPLT_SWITCH, 0, "no", 0, 0, NULL, "end with the run instead of waiting for the next",
      0, 0},
-    {"check", FPLT_SWITCH, 0, "no", 0, 0, NULL,
-     "read certificate and data, say what is found, and send nothing", 0, 0},
     FPLT_SETTINGS_END,
 };
 

@@ -12,7 +12,8 @@ SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "schema/privacy.schema.
 SECURE = SCHEMA["properties"]["noise"]["enum"][0]
 # They send a bare gradient, or extrapolate from messages in a way no proof covers.
 WITHOUT_PROOF = {"fedlin", "5gcs", "fed-plt-anderson", "fed-lbfgs", "fed-newton", "fednl"}
-SPLITTINGS = {"fed-plt", "fedsplit", "fedpd"}
+# The parameter that pulls local training to its centre: its inverse, or itself for fedprox.
+PULLS = {"fed-plt": ("rho", -1), "fedsplit": ("rho", -1), "fedpd": ("eta", -1), "fedprox": ("mu", 1)}
 # loss: gradient of a record over its row's norm, curvature over its square, one margin
 LOSSES = {"logistic": (1, 1 / 4, True), "softmax": (math.sqrt(2), 1 / 2, False),
           "huber": (1, 1, True), "least-squares": (math.inf, 1, True),
@@ -70,6 +71,7 @@ class Steps:
                      abs(1 - self.gamma * (high + self.pull)))
         self.contracts = m["contraction"] and self.c < 1
         self.epochs = math.inf if m["epochs_drawn"] else m["epochs"]
+        self.group = document["promise"]["group"]
 
     def lattice(self, agents):
         return 3 * self.deviation / 2 ** 20 * math.sqrt(self.dimension * agents)
@@ -88,7 +90,7 @@ class Steps:
         return once ** 2 / squares
 
     def step(self, gap):
-        return (self.gamma * gap + self.lattice(1)) / self.deviation
+        return self.group * (self.gamma * gap + self.lattice(1)) / self.deviation
 
     def final(self, gap, rounds, agents):
         """[Theorem F] for all final x together."""
@@ -101,7 +103,7 @@ class Steps:
         for _ in range(rounds):
             a, b = (chi * a + self.gamma * self.pull * once * b + shift * once,
                     2 * chi * a + (chi + self.gamma * away * once) * b + 2 * shift * once)
-        return a / (self.deviation * math.sqrt(squares))
+        return self.group * a / (self.deviation * math.sqrt(squares))
 
 
 def conversion(rate, delta):
@@ -152,10 +154,11 @@ def check_inputs(document, say):
             ("dimension", document["model"]["dimension"], problem["dimension"])]:
         if not near(stated, found):
             say(f"{name} is {stated}, not {found}")
-    if m.get("rho") is not None and not near(m["rho"], 1 / m["inverse_rho"]):
-        say("rho is not 1 / inverse_rho")
-    if m["contraction"] and (not bends_not or m["solver"] == "noisy-accelerated"):
-        say("rounds do not contract")
+    name, power = PULLS.get(m["algorithm"], (None, 0))
+    if not near(m["inverse_rho"], m["parameters"][name] ** power if name else 0):
+        say("the pull does not follow from the parameters")
+    if m["contraction"] != (bends_not and m["solver"] == "noisy" and low + m["inverse_rho"] > 0):
+        say("whether rounds contract does not follow")
     if m["contraction"] and Steps(document).c >= 1:
         say("the step is too long to contract")
     if m["epochs_drawn"] and not m["contraction"]:
@@ -164,10 +167,16 @@ def check_inputs(document, say):
         say("the lattice is not charged")
     if m["algorithm"] in WITHOUT_PROOF:
         say("no proof covers the algorithm")
-    if m["theorem_f_applies"] and m["algorithm"] not in SPLITTINGS:
-        say("Theorem F is about splitting")
-    if "participation" in document and m["theorem_f_applies"] and not document["participation"]["full"]:
-        say("Theorem F needs every agent in every round")
+    part, agents = document["participation"], document["agents"]
+    if m["theorem_f_applies"] != (part["full"] and m["algorithm"] == "fed-plt"):
+        say("whether Theorem F applies does not follow")
+    if part["full"] != (part["least"] == len(agents)) or (part["rule"] == "all") > part["full"] or \
+            part["least"] > len(agents):
+        say("who takes part contradicts itself")
+    if document["threat"]["name"] == "secagg" and part["least"] < 2:
+        say("a sum of one agent hides nothing")
+    if part["full"] and any(agent["rounds_charged"] != m["rounds"] for agent in agents):
+        say("everybody took part in every round, but not every round is charged")
     if any(not near(agent.get("tau", m["tau"]), m["tau"]) for agent in document["agents"]):
         say("an agent has another noise")
 
@@ -188,6 +197,8 @@ def check_promise(document, say):
             say(f"promise.{name} is {promise[name]}, not {found}")
     if promise["conversion"] != "tight" or not promise["method"].startswith(f"Theorem {theorem}:"):
         say("the method or the conversion is another")
+    if f"({promise['epsilon']:g}, {promise['delta']:g})" not in document["statement"]:
+        say("the statement promises something else")
     for i, agent in enumerate(agents):
         own, _ = loss_of(document, steps, i, agent["rounds_charged"])
         if agent["agent"] != i or not near(agent["gdp_mu"], own) or \
