@@ -406,7 +406,10 @@ fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task t
     cost.predictor_bound = fplt_settings_is_auto(settings, "predictor-bound")
                                ? 0
                                : fplt_settings_real(settings, "predictor-bound");
-    cost.intercept = fplt_settings_switch(settings, "intercept");
+    /* a preference is no wish: where the loss sees no intercept there is none */
+    cost.intercept =
+        fplt_settings_switch(settings, "intercept") &&
+        (fplt_settings_given(settings, "intercept") || fplt_loss_takes_intercept(cost.loss));
     cost.weigh_rows = is(settings, "weights", "rows");
     cost.clip = fplt_settings_real(settings, "clip");
     cost.kernel = fplt_settings_text(settings, "kernel");

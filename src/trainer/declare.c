@@ -49,8 +49,15 @@ static int may_accelerate(const struct ahead *ahead)
 
 static const char for_own_data[] = "the default for data of one's own";
 
-/* With data of one's own and nothing said about the method, the one that suits it; a parameter of
- * accelerated Fed-PLT that is given speaks for that (docs/acceleration.md). */
+/* A switch that stands alone is followed by another flag, or by nothing. */
+static int wants_paper(const struct ahead *ahead)
+{
+    const char *paper = look(ahead, "paper");
+    return paper && strcmp(paper, "no") != 0;
+}
+
+/* With data of one's own and nothing said about the method, the one that suits it; the paper's defaults,
+ * and a parameter of accelerated Fed-PLT that is given, speak for that (docs/acceleration.md). */
 static const char *preferred(const struct ahead *ahead)
 {
     static const char accelerated[] = "fed-plt-anderson";
@@ -58,7 +65,7 @@ static const char *preferred(const struct ahead *ahead)
     for (; row->name; row++)
         if (look(ahead, row->name))
             return accelerated;
-    return "auto";
+    return wants_paper(ahead) ? accelerated : "auto";
 }
 
 static fplt_status prefer(const struct ahead *ahead, fplt_settings *settings, const char *algorithm,
@@ -101,13 +108,6 @@ static fplt_status prefer_statistics(const struct ahead *ahead, fplt_settings *s
 static int is_private(const struct ahead *ahead)
 {
     return look(ahead, "privacy.epsilon") || look(ahead, "privacy.tau");
-}
-
-/* A switch that stands alone is followed by another flag, or by nothing. */
-static int wants_paper(const struct ahead *ahead)
-{
-    const char *paper = look(ahead, "paper");
-    return paper && strcmp(paper, "no") != 0;
 }
 
 fplt_status fplt_trainer_declare(fplt_settings *settings, int own_data, fplt_given given,

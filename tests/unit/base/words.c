@@ -14,7 +14,8 @@ static void any_words(fplt_stream *stream, uint64_t *words, size_t count)
     unsigned bits = (unsigned)fplt_stream_below(stream, 126);
     unsigned shift = (unsigned)fplt_stream_below(stream, 126 - bits);
     for (size_t i = 0; i < count; i++) {
-        wide value = (wide)fplt_stream_bits(stream) << 64 | fplt_stream_bits(stream);
+        wide value =
+            (wide)((unsigned __int128)fplt_stream_bits(stream) << 64 | fplt_stream_bits(stream));
         value >>= 127 - bits;
         value *= (wide)1 << shift;
         if (fplt_stream_below(stream, 8) == 0)

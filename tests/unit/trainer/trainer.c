@@ -455,7 +455,8 @@ static fplt_status train_once(const char *privacy, double *x)
     fplt_model *model = NULL;
     fplt_record record;
     fplt_error error;
-    double dense[] = {1, 2, -1, 0.5, 3, 1, -2, 1}, label[] = {1, -1, 1, -1}, matrix[4];
+    double dense[] = {1, 2, -1, 0.5, 3, 1, -2, 1}, label[] = {1, -1, 1, -1};
+    double matrix[9]; /* two features and an intercept */
     fplt_rows rows = {.count = 4, .features = 2, .dense = dense, .label = label};
     size_t counts[] = {2, 2};
     fplt_job_source source = {.dataset = NULL};
@@ -490,7 +491,7 @@ static fplt_status train_once(const char *privacy, double *x)
 static void survives_without_memory(void **state)
 {
     (void)state;
-    double x[2];
+    double x[3];
     survives_failing_allocations({ status = train_once(NULL, x); }, 40);
     survives_failing_allocations({ status = train_once("4", x); }, 40);
 }
