@@ -196,11 +196,102 @@ static void noises(void **state)
     refuses(fplt_noise_source, none, make_node(&plan, &run.training, &none));
 }
 
+/* A second exchange that broadcasts more than the first: every number must arrive, and there must be
+ * room for it. */
+enum { MORE = 3 };
+
+static const fplt_setting nothing[] = {FPLT_SETTINGS_END};
+
+static double unit_step(const fplt_facts *facts, const double *parameter)
+{
+    (void)facts;
+    (void)parameter;
+    return 1;
+}
+
+static void begin_at(fplt_coordinator *coordinator, const double *start)
+{
+    memcpy(coordinator->vector, start, coordinator->dimension * sizeof *start);
+}
+
+static fplt_status say_more(const fplt_coordinator *coordinator, const fplt_round *round,
+                            unsigned exchange, double *down)
+{
+    (void)round;
+    for (size_t j = 0; j < coordinator->dimension * (exchange ? MORE : 1); j++)
+        down[j] = 1000 * exchange + (double)j;
+    return FPLT_OK;
+}
+
+static fplt_status hear_all(fplt_agent *agent, const fplt_round *round, unsigned exchange,
+                            const double *down, double *up, fplt_error *problem)
+{
+    size_t n = agent->dimension;
+    (void)round;
+    for (size_t j = 0; j < n * (exchange ? MORE : 1); j++)
+        if (down[j] != 1000 * exchange + (double)j)
+            return fplt_error_set(problem, FPLT_FAILED, "number %zu is %g", j, down[j]);
+    for (size_t j = 0; j < n; j++)
+        up[j] = exchange ? down[(MORE - 1) * n + j] : down[j];
+    return FPLT_OK;
+}
+
+static void keep_sum(fplt_coordinator *coordinator, const fplt_round *round, unsigned exchange,
+                     const double *sum)
+{
+    (void)round;
+    if (exchange)
+        memcpy(coordinator->vector, sum, coordinator->dimension * sizeof *sum);
+}
+
+static fplt_status hand_out(const fplt_coordinator *coordinator, double *x)
+{
+    memcpy(x, coordinator->vector, coordinator->dimension * sizeof *x);
+    return FPLT_OK;
+}
+
+static void a_second_exchange_may_say_more(void **state)
+{
+    (void)state;
+    const fplt_algorithm talkative = {
+        .size = sizeof talkative,
+        .name = "talkative",
+        .title = "Talkative",
+        .reference = "a test",
+        .shape = {.vectors = 1,
+                  .exchanges = 2,
+                  .exchange = {{.down = 1, .up = 1}, {.down = MORE, .up = 1}},
+                  .local_model = -1},
+        .settings = nothing,
+        .step = unit_step,
+        .begin_coordinator = begin_at,
+        .broadcast = say_more,
+        .local = hear_all,
+        .absorb = keep_sum,
+        .model = hand_out,
+    };
+    fplt_run_settings run = fplt_run_defaults();
+    fplt_engine *engine;
+    size_t n = fplt_objective_dimension(objective);
+    double x[16];
+    run.algorithm = &talkative;
+    assert_ok(fplt_engine_create(objective, &run, &engine, &error), error);
+    assert_ok(fplt_engine_round(engine, &error), error);
+    assert_int_equal(fplt_engine_model(engine, x), FPLT_OK);
+    for (size_t j = 0; j < n; j++)
+        assert_true(x[j] == AGENTS * (1000 + (double)((MORE - 1) * n + j)));
+    const fplt_counters *counters = fplt_engine_counters(engine);
+    assert_int_equal(counters->vectors_down, AGENTS * (1 + MORE));
+    assert_int_equal(counters->vectors_up, AGENTS * 2);
+    fplt_engine_destroy(engine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(costs),   cmocka_unit_test(proxes), cmocka_unit_test(algorithms),
-        cmocka_unit_test(solvers), cmocka_unit_test(noises),
+        cmocka_unit_test(costs),      cmocka_unit_test(proxes),
+        cmocka_unit_test(algorithms), cmocka_unit_test(solvers),
+        cmocka_unit_test(noises),     cmocka_unit_test(a_second_exchange_may_say_more),
     };
     return cmocka_run_group_tests_name("tables", tests, create, destroy);
 }

@@ -3,6 +3,7 @@
 #include "testing.h"
 
 #include <signal.h>
+#include <sodium.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -239,6 +240,36 @@ static void a_proof_brings_back_what_was_spent(void **state)
     remove_all(&other);
 }
 
+/* crypto_auth of the purpose, the sum as a double with its least byte first, and the account's name, under
+ * the key of the file: written out once more. */
+static void a_proof_has_its_layout(void **state)
+{
+    (void)state;
+    temporary file = empty_path();
+    fplt_ledger *ledger = opened(&file);
+    fplt_ledger_proof proof;
+    fplt_error error;
+    pay(ledger, "north", 1, 1, 0.7);
+    assert_ok(fplt_ledger_prove(ledger, "north", &proof, &error), error);
+    fplt_ledger_close(ledger);
+    sqlite3 *handle;
+    sqlite3_stmt *query;
+    assert_int_equal(sqlite3_open(file.path, &handle), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(handle, "SELECT secret FROM key WHERE id = 1", -1, &query,
+                                        NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(query), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_bytes(query, 0), crypto_auth_KEYBYTES);
+    /* 0.7 is 0x3fe6666666666666 */
+    static const char text[] = "fedplt-ledger-1\n\x66\x66\x66\x66\x66\x66\xe6\x3fnorth";
+    assert_int_equal(crypto_auth_verify(proof.tag, (const unsigned char *)text, sizeof text - 1,
+                                        sqlite3_column_blob(query, 0)),
+                     0);
+    sqlite3_finalize(query);
+    sqlite3_close(handle);
+    remove_all(&file);
+}
+
 static void other_files_are_refused(void **state)
 {
     (void)state;
@@ -350,6 +381,7 @@ int main(void)
         cmocka_unit_test(a_budget_is_kept),
         cmocka_unit_test(a_run_keeps_to_its_reservation),
         cmocka_unit_test(a_proof_brings_back_what_was_spent),
+        cmocka_unit_test(a_proof_has_its_layout),
         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(one_process_at_a_time),
         cmocka_unit_test(a_killed_process_stays_charged),
