@@ -16,6 +16,7 @@ struct run {
     fplt_dataset *training, *test; /* owned */
     double *sample;                /* owned: resamples */
     size_t *order;                 /* owned: room for the rows of all sites, twice */
+    fplt__audience audience;
 };
 
 static fplt_status site_rows(const struct run *run, uint32_t site, fplt_dataset **rows,
@@ -106,15 +107,17 @@ static fplt_status try_method(struct run *run, size_t method, const fplt_setting
                               fplt_dataset *training, fplt_error *error)
 {
     fplt_model *model;
-    fplt_status status = fplt__fit(settings, training, &model, error);
-    for (uint32_t site = 0; !status && site <= run->made->sites; site++)
+    fplt_status status = fplt__fit(settings, training, &run->audience, &model, error);
+    for (uint32_t site = 0; !status && model && site <= run->made->sites; site++) {
         status = fill_cell(run, model, method, site, error);
+        if (fplt__tell(&run->audience))
+            break;
+    }
     fplt_model_destroy(model);
     if (status && error)
         fplt_error_prefix(error, "%s", run->made->name[method]);
-    if (!status && run->settings->watch &&
-        run->settings->watch(run->settings->context, method + 1, run->made->methods))
-        run->made->stopped = 1;
+    run->audience.done = method + 1;
+    run->made->stopped = fplt__tell(&run->audience);
     return status;
 }
 
@@ -183,6 +186,7 @@ static fplt_status prepare(struct run *run, fplt_error *error)
                                    sizeof *run->order, "the intervals", error)))
         return status;
     name_methods(run);
+    run->audience = (fplt__audience){settings->watch, settings->context, 0, made->methods, 0};
     return FPLT_OK;
 }
 

@@ -39,8 +39,21 @@ fplt_status fplt__rows_where(const fplt_dataset *dataset, const unsigned char *i
     return status;
 }
 
-fplt_status fplt__fit(const fplt_settings *settings, fplt_dataset *training, fplt_model **model,
-                      fplt_error *error)
+int fplt__tell(fplt__audience *audience)
+{
+    if (audience->watch && audience->watch(audience->context, audience->done, audience->total))
+        audience->stopped = 1;
+    return audience->stopped;
+}
+
+static int observe(void *context, const fplt_progress *progress)
+{
+    (void)progress;
+    return fplt__tell(context);
+}
+
+fplt_status fplt__fit(const fplt_settings *settings, fplt_dataset *training,
+                      fplt__audience *audience, fplt_model **model, fplt_error *error)
 {
     fplt_job_source source = {.dataset = training, .part = 1};
     fplt_trainer *trainer;
@@ -49,10 +62,10 @@ fplt_status fplt__fit(const fplt_settings *settings, fplt_dataset *training, fpl
     fplt_status status = fplt_trainer_create(settings, &source, &trainer, error);
     if (status)
         return status;
-    status = fplt_trainer_run(trainer, NULL, NULL, &result, error);
+    status = fplt_trainer_run(trainer, observe, audience, &result, error);
     if (!status && result.outcome == FPLT_RUN_DIVERGED)
         status = fplt_error_set(error, FPLT_DIVERGED, "%s", result.sentence);
-    if (!status)
+    if (!status && !audience->stopped)
         status = fplt_trainer_model(trainer, model, error);
     fplt_trainer_destroy(trainer);
     return status;

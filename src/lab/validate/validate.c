@@ -13,7 +13,7 @@ struct run {
     fplt_task task;
     unsigned char *is_in;   /* owned: one a row */
     double *loss, *quality; /* owned: values x folds */
-    size_t done;
+    fplt__audience audience;
 };
 
 /* Every site's rows are shuffled and dealt out one after the other. */
@@ -65,8 +65,8 @@ static fplt_status measure(struct run *run, uint32_t fold, size_t place, fplt_er
     fplt_status status = side(run, fold, 0, &training, error);
     if (status)
         return status;
-    if (!(status = fplt__fit(run->settings->settings, training, &model, error)) &&
-        !(status = side(run, fold, 1, &test, error)) &&
+    status = fplt__fit(run->settings->settings, training, &run->audience, &model, error);
+    if (!status && model && !(status = side(run, fold, 1, &test, error)) &&
         !(status = fplt_transform_apply(fplt_model_see(model)->transform, test, error)) &&
         !(status = fplt_model_evaluate(model, test, NULL, &quality, error))) {
         run->loss[place] = quality.loss;
@@ -88,8 +88,8 @@ static fplt_status measure_all(struct run *run, fplt_error *error)
             fplt_settings_set(settings->settings, settings->name, text, "the grid", error);
         for (uint32_t f = 0; !status && f < folds; f++) {
             status = measure(run, f, v * folds + f, error);
-            if (!status && settings->watch &&
-                settings->watch(settings->context, ++run->done, settings->count * folds)) {
+            run->audience.done++;
+            if (!status && fplt__tell(&run->audience)) {
                 run->made->stopped = 1;
                 return FPLT_OK;
             }
@@ -140,6 +140,8 @@ static fplt_status prepare(struct run *run, fplt_error *error)
     made->folds = settings->folds ? settings->folds : fplt_dataset_agents(settings->dataset);
     made->count = settings->count;
     made->quality = fplt__quality_name(run->task);
+    run->audience =
+        (fplt__audience){settings->watch, settings->context, 0, made->count * made->folds, 0};
     if (made->folds < 2 || !settings->count)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "there are %u folds and %zu values, but 2 and 1 are the least",

@@ -37,13 +37,13 @@ static size_t pack_slowly(const uint64_t *words, size_t count, uint8_t *out)
             const uint64_t *w = words + 2 * (first + i);
             value[i] = (wide)((unsigned __int128)w[1] << 64 | w[0]);
             zero = zero && value[i] == 0;
-            while (value[i] && value[i] % ((wide)1 << shift) != 0)
+            while (value[i] && (unsigned __int128)value[i] % ((unsigned __int128)1 << shift) != 0)
                 shift--;
         }
         shift = zero ? 0 : shift;
         for (size_t i = 0; i < size; i++)
             for (int w = 0; w <= 16; w++) {
-                wide low = w ? -((wide)1 << (8 * w - 1)) : 0, v = value[i] >> shift;
+                wide low = w && w < 16 ? -((wide)1 << (8 * w - 1)) : 0, v = value[i] >> shift;
                 if (w == 16 || (w ? v >= low && v < -low : v == 0)) {
                     width = w > width ? w : width;
                     break;
