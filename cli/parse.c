@@ -118,7 +118,9 @@ const char *cli_peek(const cli_call *cli, const char *name)
 static void explain_foreign(const cli_call *cli, fplt_error *error)
 {
     const fplt_algorithm *algorithm;
-    const char *chosen = fplt_settings_text(cli->settings, "algorithm");
+    const char *chosen = fplt_settings_find(cli->settings, "algorithm")
+                             ? fplt_settings_text(cli->settings, "algorithm")
+                             : NULL;
     if (!chosen)
         return;
     for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++)

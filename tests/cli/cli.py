@@ -296,6 +296,7 @@ def bad_settings_are_refused(place):
             (["--generator", "quadratic", "--loss", "logistic"], "logistic"),
             (["--out", "/dev/null/x"], "/dev/null/x")]:
         place.refuses("train", *words, says=says)
+    place.refuses("list", "--oops", says="there is no setting 'oops'")
     place.refuses("evaluate", "m.json", says="evaluate needs more arguments")
     place.refuses("completion", "tcsh", says="bash")
 
