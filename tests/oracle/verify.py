@@ -209,7 +209,7 @@ def check_promise(document, say):
             say(f"promise.{name} is {promise[name]}, not {found}")
     if promise["conversion"] != "tight" or not promise["method"].startswith(f"Theorem {theorem}:"):
         say("the method or the conversion is another")
-    if f"({promise['epsilon']:g}, {promise['delta']:g})" not in document["statement"]:
+    if f"({promise['epsilon']:.4g}, {promise['delta']:g})" not in document["statement"]:
         say("the statement promises something else")
     for i, agent in enumerate(agents):
         own, _ = loss_of(document, steps, i, agent["rounds_charged"])
