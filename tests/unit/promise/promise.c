@@ -102,7 +102,8 @@ static void public_numbers_are_enough(void **state)
     struct fixture longer = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "23"}, {"epochs", "3"},
                                  {"gamma", "0.5"}, {"rho", "1"}, {"weights", "agents"});
     const fplt_job_view *job = fplt_job_see(fixture.job);
-    const uint64_t records[] = {10, 10, 10, 10};
+    const uint64_t each = fplt_objective_records(job->objective, 0);
+    const uint64_t records[] = {each, each, each, each};
     const char *const names[] = {"a", "b", "c", "d"};
     fplt__promise_problem problem = {.agents = 4,
                                      .records = records,
