@@ -68,6 +68,7 @@ typedef struct fplt_promise_view {
     int planned_epochs, planned_rounds, planned_step, planned_rho; /* chosen by predicted error */
     char warning[256]; /* what is legal but unwise; empty: nothing */
     double predicted;  /* error of the model, squared, as the plan expects it; NaN: not planned */
+    uint64_t rounds;   /* of the run; all that are charged, also computed again: mechanism.rounds */
 } fplt_promise_view;
 
 /* Plans the run and writes it into the job: step, rho, epochs, rounds, noise, no stopping and no

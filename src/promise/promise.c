@@ -305,6 +305,8 @@ fplt_status fplt_promise_prepare(const fplt_settings *settings, fplt_job_source 
     fplt_status status = check_section(settings, error);
     if (status || !fplt_promise_wanted(settings))
         return status;
+    if (source->schema)
+        return prepare(settings, source->schema, source, error);
     if (!(status = fplt_job_schema(settings, &schema, error)))
         status = prepare(settings, schema, source, error);
     fplt_schema_destroy(schema);
@@ -496,6 +498,17 @@ fplt_status fplt_promise_claim(const fplt_promise_view *view, uint32_t agent, ui
                   : fplt_privacy_epsilon(claim, FPLT_CONVERT_BEST, view->delta, epsilon, error);
 }
 
+fplt_status fplt__promise_rate(const fplt_promise_view *view, uint32_t agent, uint64_t rounds,
+                               double *rate, fplt_error *error)
+{
+    fplt_privacy_claim claim;
+    double epsilon, group = (double)view->group;
+    fplt_status status = fplt_promise_claim(view, agent, rounds, &claim, &epsilon, error);
+    if (!status)
+        *rate = claim.renyi_rate / (group * group);
+    return status;
+}
+
 /* The regulariser's least and largest curvature; an intercept is not regularised. */
 static fplt_curvature regulariser_curvature(const char *name, double weight, int intercept)
 {
@@ -534,12 +547,12 @@ fplt_status fplt__promise_bounds(fplt_promise_view *view, fplt_error *error)
     return FPLT_OK;
 }
 
-static fplt_status read_problem(fplt_promise *plan, const fplt_settings *settings,
-                                const fplt_job_view *job, fplt_error *error)
+static fplt_status copy_agents(fplt_promise *plan, const fplt__promise_problem *problem,
+                               fplt_error *error)
 {
     fplt_promise_view *view = &plan->view;
     fplt_status status;
-    view->agents = fplt_objective_agents(job->objective);
+    view->agents = problem->agents;
     if ((status = fplt__alloc_into(&plan->records, view->agents, sizeof *plan->records,
                                    "the private plan", error)) ||
         (status = fplt__alloc_into(&plan->tau, view->agents, sizeof *plan->tau, "the private plan",
@@ -549,31 +562,39 @@ static fplt_status read_problem(fplt_promise *plan, const fplt_settings *setting
         return status;
     view->records = plan->records;
     view->names = plan->names;
-    for (uint32_t i = 0; i < view->agents; i++) {
-        plan->records[i] = fplt_objective_records(job->objective, i);
-        plan->names[i] = fplt_dataset_agent_name(job->training, i);
-    }
+    memcpy(plan->records, problem->records, view->agents * sizeof *plan->records);
+    memcpy(plan->names, problem->names, view->agents * sizeof *plan->names);
+    return FPLT_OK;
+}
+
+static fplt_status read_problem(fplt_promise *plan, const fplt_settings *settings,
+                                const fplt__promise_problem *problem, fplt_error *error)
+{
+    fplt_promise_view *view = &plan->view;
+    fplt_status status = copy_agents(plan, problem, error);
+    if (status)
+        return status;
     view->epsilon = fplt_settings_given(settings, "privacy.epsilon")
                         ? fplt_settings_real(settings, "privacy.epsilon")
                         : NAN;
     view->delta = fplt_settings_real(settings, "privacy.delta");
     view->group = (uint64_t)fplt_settings_integer(settings, "privacy.group");
-    view->participation = fplt_participation_name(job->participation);
-    view->full = fplt_participation_is_full(job->participation);
-    view->least_cohort = fplt_participation_least(job->participation);
+    view->participation = fplt_participation_name(problem->participation);
+    view->full = fplt_participation_is_full(problem->participation);
+    view->least_cohort = fplt_participation_least(problem->participation);
     view->parameter = plan->parameter;
     view->secure = is(settings, "privacy.noise", "secure");
     view->diagnosed = fplt_settings_switch(settings, "privacy.diagnose");
-    view->loss = (fplt_privacy_loss){.name = job->cost.loss,
-                                     .row_norm = job->transform->radius,
-                                     .intercept = job->cost.intercept,
-                                     .huber_delta = job->cost.huber_delta,
-                                     .clip = job->cost.clip};
-    view->regulariser = job->cost.regulariser;
-    view->regulariser_weight = job->cost.weight;
-    view->weigh_rows = job->cost.weigh_rows;
-    view->algorithm = job->run.algorithm;
-    view->solver = job->run.training.solver;
+    view->loss = (fplt_privacy_loss){.name = problem->cost.loss,
+                                     .row_norm = problem->radius,
+                                     .intercept = problem->cost.intercept,
+                                     .huber_delta = problem->cost.huber_delta,
+                                     .clip = problem->cost.clip};
+    view->regulariser = problem->cost.regulariser;
+    view->regulariser_weight = problem->cost.weight;
+    view->weigh_rows = problem->cost.weigh_rows;
+    view->algorithm = problem->algorithm;
+    view->solver = problem->training.solver;
     view->rho = NAN;
     view->predicted = NAN;
     fplt_algorithm_read(view->algorithm, settings, plan->given);
@@ -585,11 +606,11 @@ static fplt_status read_problem(fplt_promise *plan, const fplt_settings *setting
     return fplt__promise_bounds(view, error);
 }
 
-static uint32_t expected_cohort(const fplt_job_view *job, uint32_t agents)
+static uint32_t expected_cohort(const fplt__promise_problem *problem)
 {
     double cohort = 0;
-    for (uint32_t i = 0; i < agents; i++)
-        cohort += fplt_participation_rate(job->participation, i);
+    for (uint32_t i = 0; i < problem->agents; i++)
+        cohort += fplt_participation_rate(problem->participation, i);
     return cohort < 1 ? 1 : (uint32_t)lround(cohort);
 }
 
@@ -654,22 +675,22 @@ static void compare_noise(fplt_promise *plan)
 }
 
 static fplt_status start_mechanism(fplt_promise *plan, const fplt_settings *settings,
-                                   const fplt_job_view *job, fplt_error *error)
+                                   const fplt__promise_problem *problem, fplt_error *error)
 {
     fplt_promise_view *view = &plan->view;
     fplt_privacy_mechanism *mechanism = &view->mechanism;
     int accelerated = (view->solver->traits & FPLT_ACCELERATED) != 0;
     fplt_status status = fplt_algorithm_allow(view->algorithm, view->solver, !view->full,
-                                              !fplt_prox_is_zero(job->prox), 1, error);
+                                              !fplt_prox_is_zero(problem->prox), 1, error);
     if (status)
         return status;
     plan->facts =
         (fplt_facts){.curvature = view->curvature,
                      .agents = view->agents,
-                     .cohort = expected_cohort(job, view->agents),
-                     .epochs = is_given(settings, "epochs") ? job->run.training.epochs
+                     .cohort = expected_cohort(problem),
+                     .epochs = is_given(settings, "epochs") ? problem->training.epochs
                                                             : fplt_training_defaults().epochs,
-                     .dimension = fplt_objective_dimension(job->objective),
+                     .dimension = problem->dimension,
                      .claim = 1};
     plan->rho = fplt_algorithm_parameter(view->algorithm, "rho");
     *mechanism = fplt_privacy_defaults();
@@ -682,7 +703,7 @@ static fplt_status start_mechanism(fplt_promise *plan, const fplt_settings *sett
     mechanism->lattice = 1;
     mechanism->dimension = plan->facts.dimension;
     mechanism->agents = view->agents;
-    mechanism->rounds = job->run.rounds;
+    mechanism->rounds = problem->rounds;
     mechanism->noise_tau = 1;
     compare_noise(plan);
     return FPLT_OK;
@@ -812,14 +833,19 @@ static void search_all(struct search *search)
     }
 }
 
+static uint64_t spare_rounds(double share, uint64_t rounds)
+{
+    return share > 0 ? (uint64_t)fmax(1, ceil(share * (double)rounds)) : 0;
+}
+
 static fplt_status decide(fplt_promise *plan, const fplt_settings *settings,
-                          const fplt_job_view *job, fplt_error *error)
+                          const fplt__promise_problem *problem, fplt_error *error)
 {
     fplt_promise_view *view = &plan->view;
     double tau = fplt_settings_given(settings, "privacy.tau")
                      ? fplt_settings_real(settings, "privacy.tau")
                      : 0;
-    struct candidate chosen = {1, 1, plan->facts.epochs, job->run.rounds};
+    struct candidate chosen = {1, 1, plan->facts.epochs, problem->rounds};
     fplt_status status;
     fplt_privacy_mechanism mechanism;
     if ((status = resolve(plan, &chosen, plan->parameter, &mechanism, error)) ||
@@ -839,6 +865,8 @@ static fplt_status decide(fplt_promise *plan, const fplt_settings *settings,
     if ((status = resolve(plan, &chosen, plan->parameter, &view->mechanism, error)))
         return status;
     view->epochs = (uint32_t)chosen.epochs;
+    view->rounds = chosen.rounds;
+    view->mechanism.rounds += spare_rounds(problem->spare, chosen.rounds);
     warn_of_delta(view);
     if (plan->rho >= 0)
         view->rho = plan->parameter[plan->rho];
@@ -896,7 +924,7 @@ static void apply(fplt_promise *plan, fplt_job *job)
     run->training.epochs = view->epochs;
     run->training.noise_tau = view->mechanism.noise_tau;
     run->each = plan->each;
-    run->rounds = view->mechanism.rounds;
+    run->rounds = view->rounds;
     run->tolerance = run->change = 0;
     if (!view->diagnosed)
         run->evaluate_every = 0;
@@ -912,26 +940,70 @@ static void apply(fplt_promise *plan, fplt_job *job)
                       (view->planned_rounds ? FPLT_PLANNED_ROUNDS : 0);
 }
 
-fplt_status fplt_promise_create(const fplt_settings *settings, fplt_job *job, fplt_promise **out,
-                                fplt_error *error)
+fplt_status fplt__promise_plan(const fplt_settings *settings, const fplt__promise_problem *problem,
+                               fplt_promise **out, fplt_error *error)
 {
     fplt_promise *plan;
-    const fplt_job_view *view = fplt_job_see(job);
     *out = NULL;
     fplt_status status = fplt__alloc_into(&plan, 1, sizeof *plan, "the private plan", error);
     if (status)
         return status;
-    if ((status = read_problem(plan, settings, view, error)) ||
-        (status = start_mechanism(plan, settings, view, error)) ||
-        (status = decide(plan, settings, view, error)) ||
-        (status = spread_noise(plan, &view->run.training, error)) ||
-        (status = make_sources(plan, view->run.threads, error))) {
+    if ((status = read_problem(plan, settings, problem, error)) ||
+        (status = start_mechanism(plan, settings, problem, error)) ||
+        (status = decide(plan, settings, problem, error))) {
         fplt_promise_destroy(plan);
         return status;
     }
-    apply(plan, job);
     *out = plan;
     return FPLT_OK;
+}
+
+static fplt_status plan_job(const fplt_settings *settings, const fplt_job_view *job,
+                            uint64_t *records, const char **names, fplt_promise **out,
+                            fplt_error *error)
+{
+    fplt__promise_problem problem = {.agents = fplt_objective_agents(job->objective),
+                                     .records = records,
+                                     .names = names,
+                                     .dimension = fplt_objective_dimension(job->objective),
+                                     .cost = job->cost,
+                                     .radius = job->transform->radius,
+                                     .algorithm = job->run.algorithm,
+                                     .training = job->run.training,
+                                     .rounds = job->run.rounds,
+                                     .participation = job->participation,
+                                     .prox = job->prox};
+    for (uint32_t i = 0; i < problem.agents; i++) {
+        records[i] = fplt_objective_records(job->objective, i);
+        names[i] = fplt_dataset_agent_name(job->training, i);
+    }
+    return fplt__promise_plan(settings, &problem, out, error);
+}
+
+fplt_status fplt_promise_create(const fplt_settings *settings, fplt_job *job, fplt_promise **out,
+                                fplt_error *error)
+{
+    const fplt_job_view *view = fplt_job_see(job);
+    uint32_t agents = fplt_objective_agents(view->objective);
+    uint64_t *records;
+    const char **names = NULL;
+    *out = NULL;
+    fplt_status status =
+        fplt__alloc_into(&records, agents, sizeof *records, "the private plan", error);
+    if (!status)
+        status = fplt__alloc_into(&names, agents, sizeof *names, "the private plan", error);
+    if (!status)
+        status = plan_job(settings, view, records, names, out, error);
+    fplt__free(records);
+    fplt__free(names);
+    if (!status && ((status = spread_noise(*out, &view->run.training, error)) ||
+                    (status = make_sources(*out, view->run.threads, error)))) {
+        fplt_promise_destroy(*out);
+        *out = NULL;
+    }
+    if (!status)
+        apply(*out, job);
+    return status;
 }
 
 void fplt_promise_destroy(fplt_promise *plan)
