@@ -124,6 +124,8 @@ typedef struct fplt_job_source {
     /* The data set is part of what the settings name, read and divided already: settings about that are
      * not refused, and nothing is divided or held out again. */
     int part;
+    const fplt_schema *schema; /* borrowed: by which the data set was read, instead of the setting;
+                                  fplt_promise_prepare looks at it */
 } fplt_job_source;
 
 /* Everything; the settings must have all parts and outlive the job. With `start: model` the point is

@@ -51,9 +51,11 @@ typedef struct fplt_promise_view {
     uint32_t epochs;          /* local steps a round */
     fplt_curvature curvature; /* bounds for every f_i */
     fplt_privacy_mechanism mechanism; /* of the worst agent, all rounds charged */
+    const double *tau;                /* one an agent: the noise that its own records ask for */
     fplt_privacy_claim claim;         /* the promise: of that mechanism */
     double promised;                  /* its epsilon at delta */
-    uint32_t agents, worst;
+    uint32_t agents, worst;    /* the weakest claim; of equal ones that with the largest noise */
+    double all_records;        /* of all agents */
     const double *parameter;   /* of the algorithm, resolved */
     const char *participation; /* the rule */
     int full;                  /* every agent in every round */
@@ -66,6 +68,7 @@ typedef struct fplt_promise_view {
     int planned_epochs, planned_rounds, planned_step, planned_rho; /* chosen by predicted error */
     char warning[256]; /* what is legal but unwise; empty: nothing */
     double predicted;  /* error of the model, squared, as the plan expects it; NaN: not planned */
+    uint64_t rounds;   /* of the run; all that are charged, also computed again: mechanism.rounds */
 } fplt_promise_view;
 
 /* Plans the run and writes it into the job: step, rho, epochs, rounds, noise, no stopping and no

@@ -8,12 +8,42 @@
 /* The discrete Gaussian as a solver's noise source; `noise` is borrowed. */
 fplt_noise_source fplt__secure_source(fplt_noise *noise);
 
-/* Constants, curvature and worst agent of a view from its loss, regulariser, weights and records:
- * the part of a plan that anyone can compute again. */
+/* What a plan is made from besides the settings: public numbers only, all borrowed. */
+typedef struct fplt__promise_problem {
+    uint32_t agents;
+    const uint64_t *records;  /* one an agent */
+    const char *const *names; /* one an agent, each NULL where it has none */
+    size_t dimension;
+    fplt_objective_settings cost;
+    double radius; /* bound on the norm of a row */
+    const fplt_algorithm *algorithm;
+    fplt_training training;
+    uint64_t rounds;
+    const fplt_participation *participation;
+    const fplt_prox *prox;
+    double spare; /* share of the rounds that may be computed once more; 0: none, else at least 1 */
+} fplt__promise_problem;
+
+/* The plan of a run that somebody else carries out: what fplt_promise_create decides, without a job. It
+ * has no source of noise. */
+fplt_status fplt__promise_plan(const fplt_settings *settings, const fplt__promise_problem *problem,
+                               fplt_promise **plan, fplt_error *error);
+
+/* Rate of Renyi divergence for one record that `rounds` rounds of an agent cost; a group of k costs
+ * k^2 of it. */
+fplt_status fplt__promise_rate(const fplt_promise_view *view, uint32_t agent, uint64_t rounds,
+                               double *rate, fplt_error *error);
+
+/* Constants, curvature and most sensitive agent (worst) of a view from its loss, regulariser, weights
+ * and records: the part of a plan that anyone can compute again. */
 fplt_status fplt__promise_bounds(fplt_promise_view *view, fplt_error *error);
 
-/* The noise scale of an agent. */
-double fplt__promise_tau(const fplt_promise_view *view, uint32_t agent);
+/* The least noise scale of any agent. */
+double fplt__promise_least_tau(const fplt_promise_view *view);
+
+/* From `tau` and a mechanism that knows all but the noise: the weakest claim, whose it is, and its
+ * epsilon. */
+fplt_status fplt__promise_settle(fplt_promise_view *view, fplt_error *error);
 
 /* Whether the coordinator draws the number of local steps of each round. */
 fplt_status fplt__promise_draws(const fplt_promise_view *view, int *draws, fplt_error *error);

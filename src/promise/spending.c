@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "promise/promise.h"
 
 const fplt_setting fplt_spending_table[] = {
     {"ledger", FPLT_TEXT, 0, NULL, 0, 0, NULL,
@@ -49,18 +50,6 @@ struct fplt_spending {
     fplt_certificate_account *accounts; /* owned, with their names and charges */
     uint64_t *paid;                     /* owned: rounds, one an agent */
 };
-
-/* The rate of one record; a group of k costs k^2 of it. */
-static fplt_status rate_of(const fplt_promise_view *plan, uint32_t agent, uint64_t rounds,
-                           double *rate, fplt_error *error)
-{
-    fplt_privacy_claim claim;
-    double epsilon, group = (double)plan->group;
-    fplt_status status = fplt_promise_claim(plan, agent, rounds, &claim, &epsilon, error);
-    if (!status)
-        *rate = claim.renyi_rate / (group * group);
-    return status;
-}
 
 struct collection {
     fplt_certificate_charge *charges; /* owned until handed over */
@@ -111,7 +100,7 @@ static fplt_status open_accounts(fplt_spending *spending, const fplt_ledger_budg
     for (uint32_t i = 0; !status && i < plan->agents; i++) {
         double rate;
         if (!(status = open_account(spending, i, error)) &&
-            !(status = rate_of(plan, i, plan->mechanism.rounds, &rate, error)))
+            !(status = fplt__promise_rate(plan, i, plan->mechanism.rounds, &rate, error)))
             status = fplt_ledger_admit(spending->ledger, spending->accounts[i].name, rate, budget,
                                        error);
     }
@@ -172,8 +161,8 @@ fplt_status fplt_spending_pay(fplt_spending *spending, const unsigned char run[F
                                 .round = rounds[i],
                                 .rounds = rounds[i] - spending->paid[i]};
         memcpy(charge->run, run, sizeof charge->run);
-        if (!(status = rate_of(plan, i, spending->paid[i], &before, error)) &&
-            !(status = rate_of(plan, i, rounds[i], &now, error)))
+        if (!(status = fplt__promise_rate(plan, i, spending->paid[i], &before, error)) &&
+            !(status = fplt__promise_rate(plan, i, rounds[i], &now, error)))
             charge->rate = fmax(0, now - before);
         due++;
     }

@@ -7,6 +7,7 @@
 #include "failing.h"
 #include "fedplt/certificate.h"
 #include "fedplt/noise.h"
+#include "promise/promise.h"
 
 static const struct refusal {
     const char *algorithm, *name, *value, *says;
@@ -87,6 +88,47 @@ static double mu_of(const fplt_promise_view *view, double sensitivity_share)
     double step = sqrt(m->step / 2) * sensitivity_share / m->noise_tau +
                   3 * sqrt((double)m->dimension) / 1048576;
     return step * sqrt(kappa * (double)m->rounds);
+}
+
+/* Numbers that a coordinator has are enough, and spare rounds are paid for: the noise is that of a run
+ * of all of them. */
+static void public_numbers_are_enough(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt_promise *plan;
+    struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "21"}, {"epochs", "3"},
+                                  {"gamma", "0.5"}, {"rho", "1"}, {"weights", "agents"});
+    struct fixture longer = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "23"}, {"epochs", "3"},
+                                 {"gamma", "0.5"}, {"rho", "1"}, {"weights", "agents"});
+    const fplt_job_view *job = fplt_job_see(fixture.job);
+    const uint64_t each = fplt_objective_records(job->objective, 0);
+    const uint64_t records[] = {each, each, each, each};
+    const char *const names[] = {"a", "b", "c", "d"};
+    fplt__promise_problem problem = {.agents = 4,
+                                     .records = records,
+                                     .names = names,
+                                     .dimension = 3,
+                                     .cost = job->cost,
+                                     .radius = 1,
+                                     .algorithm = job->run.algorithm,
+                                     .training = job->run.training,
+                                     .rounds = 21,
+                                     .participation = job->participation,
+                                     .prox = job->prox,
+                                     .spare = 0.05};
+    assert_ok(fplt__promise_plan(fixture.settings, &problem, &plan, &error), error);
+    const fplt_promise_view *view = fplt_promise_see(plan);
+    assert_int_equal(view->rounds, 21);
+    assert_int_equal(view->mechanism.rounds, 23);
+    assert_int_equal(longer.view->rounds, 23);
+    assert_true(view->mechanism.noise_tau == longer.view->mechanism.noise_tau);
+    assert_true(view->mechanism.noise_tau > fixture.view->mechanism.noise_tau);
+    assert_true(view->promised <= 2);
+    assert_string_equal(view->names[2], "c");
+    fplt_promise_destroy(plan);
+    release(&fixture);
+    release(&longer);
 }
 
 static void calibrated_noise_gives_epsilon_back(void **state)
@@ -632,6 +674,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_with_the_reason),
         cmocka_unit_test(section_without_promise_is_refused),
+        cmocka_unit_test(public_numbers_are_enough),
         cmocka_unit_test(calibrated_noise_gives_epsilon_back),
         cmocka_unit_test(weighted_rows_share_one_gap),
         cmocka_unit_test(parameters_are_public),
