@@ -204,7 +204,7 @@ static void write_next(const cli_call *cli, const struct training *training, cli
     }
     cli_text_format(out, "  %s report ", program);
     cli_quote(out, training->out);
-    cli_text_format(out, "\n  %s list algorithms\n", program);
+    cli_text_add(out, "\n");
 }
 
 fplt_status train_print(cli_call *cli, const struct training *training, fplt_error *error)
