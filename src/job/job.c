@@ -588,6 +588,11 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     view->in_memory = source->dataset != NULL;
     view->cost = fplt_job_cost(settings, fplt_dataset_task(job->training));
     choose_cost(source, &view->cost);
+    if (!source->dataset && is(settings, "label", "none"))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: label is none, but the loss %s learns from labels: name their "
+                              "column",
+                              fplt_settings_origin(settings, "label"), view->cost.loss);
     status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
     return status;
