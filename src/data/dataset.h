@@ -73,4 +73,11 @@ void fplt__group_rows(size_t *first, uint32_t agents, const uint32_t *owner, siz
 size_t fplt__row_entries(const fplt_dataset *dataset, size_t row);
 double *fplt__row_values(const fplt_dataset *dataset, size_t row);
 
+/* Least and greatest of each column: features x 2. */
+fplt_status fplt__dataset_ranges(const fplt_dataset *dataset, double *ranges, fplt_error *error);
+/* Exact sums over the rows, each column in its unit, a power of two: of the values, or with a `mean` of
+ * the squares about it. features words x 2. */
+fplt_status fplt__dataset_moments(const fplt_dataset *dataset, const double *unit,
+                                  const double *mean, uint64_t *words, fplt_error *error);
+
 #endif
