@@ -115,6 +115,7 @@ const cli_command cli_agent[] = {
      .run = join},
     {.name = "agent ledger",
      .summary = "show what the runs have spent on this site's records",
+     .arguments = "",
      .about =
          "Lists the runs that were charged, with the epsilon of each and of all so far. The agent "
          "must not run meanwhile.",

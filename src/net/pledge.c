@@ -115,7 +115,7 @@ fplt_status fplt__pledge_state(const fplt_promise_view *view, fplt__agreement *a
     if (fplt_algorithm_shares_step(view->algorithm, view->solver))
         agreement->plan.step = view->mechanism.step;
     for (uint32_t i = 0; !status && i < view->agents; i++) {
-        agreement->tau[i] = fplt__promise_tau(view, i);
+        agreement->tau[i] = view->tau[i];
         status = fplt__promise_rate(view, i, 1, &agreement->rate[i], error);
     }
     return status;
