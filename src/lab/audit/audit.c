@@ -239,7 +239,7 @@ static fplt_status find_claimed(struct fplt__audit *audit, fplt_error *error)
         steps += weight;
     for (uint32_t agent = 0; agent < audit->agents; agent++) {
         struct fplt__claimed *claimed = &audit->claimed[agent];
-        claimed->tau = fplt__promise_tau(audit->plan, agent);
+        claimed->tau = audit->plan->tau[agent];
         claimed->spacing = fplt_noise_spacing(mechanism->step, claimed->tau);
         claimed->deviation = sqrt(2 * mechanism->step * steps) * claimed->tau;
         fplt_status status = find_charge(audit, agent, claimed->tau, &claimed->charge, error);
@@ -260,6 +260,7 @@ static fplt_status set_view(struct fplt__audit *audit, fplt_error *error)
     for (uint32_t i = 0; !status && i < audit->agents; i++)
         audit->records[i] = audit->plan->records[i] * audit->hook->claimed_records;
     audit->view.records = audit->records;
+    audit->view.all_records *= (double)audit->hook->claimed_records;
     return status;
 }
 
