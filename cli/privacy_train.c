@@ -19,6 +19,26 @@ static const char *why(int planned)
     return planned ? "least predicted error" : "given, or the algorithm's rule";
 }
 
+/* One noise for all, or that of the agents who have least and most. */
+static void print_noise(const fplt_promise_view *view, cli_text *out)
+{
+    double deviation = sqrt(2 * view->mechanism.step), least = HUGE_VAL, most = 0;
+    const char *source = view->secure ? "system's random source" : "from the seed";
+    for (uint32_t i = 0; i < view->agents; i++) {
+        least = fmin(least, view->tau[i]);
+        most = fmax(most, view->tau[i]);
+    }
+    if (least == most)
+        cli_text_format(out, "  %-22s tau = %.4g, deviation %.4g in every step, %s\n", "noise",
+                        most, deviation * most, source);
+    else
+        cli_text_format(
+            out,
+            "  %-22s tau = %.4g to %.4g by an agent's records, deviation %.4g to %.4g in "
+            "every step, %s\n",
+            "noise", least, most, deviation * least, deviation * most, source);
+}
+
 void train_print_promise(const fplt_promise_view *view, cli_text *out)
 {
     const fplt_privacy_mechanism *mechanism = &view->mechanism;
@@ -39,9 +59,7 @@ void train_print_promise(const fplt_promise_view *view, cli_text *out)
     cli_text_format(out, "  %-22s rows of norm %g, agent %u with %llu records\n", "worst case",
                     view->loss.row_norm, view->worst,
                     (unsigned long long)view->records[view->worst]);
-    cli_text_format(out, "  %-22s tau = %.4g, deviation %.4g in every step, %s\n", "noise",
-                    mechanism->noise_tau, sqrt(2 * mechanism->step) * mechanism->noise_tau,
-                    view->secure ? "system's random source" : "from the seed");
+    print_noise(view, out);
     cli_text_format(out, "  %-22s %llu (%s)\n", "rounds", (unsigned long long)mechanism->rounds,
                     why(view->planned_rounds));
     cli_text_format(out, "  %-22s %u (%s)\n", "local epochs", view->epochs,

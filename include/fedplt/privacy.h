@@ -50,6 +50,9 @@ typedef struct fplt_privacy_mechanism {
     size_t dimension;       /* coordinates of the model; read with `lattice` */
     uint32_t agents;        /* read with `lattice` by final-x */
     uint64_t group;         /* records that are replaced at once; 0 is 1 */
+    /* The least noise of any agent, and the root of the mean of all squares, over noise_tau; 0 is 1: all
+     * alike. Read by final-x and final-y, where the noise of all hides the records of one. */
+    double least_noise, mean_noise;
 } fplt_privacy_mechanism;
 
 /* Contraction, full participation, continuous noise, no proximal term; one agent, one coordinate,

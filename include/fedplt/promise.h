@@ -51,9 +51,11 @@ typedef struct fplt_promise_view {
     uint32_t epochs;          /* local steps a round */
     fplt_curvature curvature; /* bounds for every f_i */
     fplt_privacy_mechanism mechanism; /* of the worst agent, all rounds charged */
+    const double *tau;                /* one an agent: the noise that its own records ask for */
     fplt_privacy_claim claim;         /* the promise: of that mechanism */
     double promised;                  /* its epsilon at delta */
-    uint32_t agents, worst;
+    uint32_t agents, worst;    /* the weakest claim; of equal ones that with the largest noise */
+    double all_records;        /* of all agents */
     const double *parameter;   /* of the algorithm, resolved */
     const char *participation; /* the rule */
     int full;                  /* every agent in every round */

@@ -103,10 +103,9 @@ def test_standard_errors_are_the_pooled_closed_form(binary):
 
 def test_the_bits_are_the_command_lines(binary, program, tmp_path):
     X, y, sites = binary
-    order = np.argsort(sites, kind="stable")  # as the reader groups them
     with open(tmp_path / "rows.csv", "w") as file:
         file.write("a,b,c,d,label,site\n")
-        for r in order:
+        for r in range(len(X)):
             file.write(",".join(repr(float(v)) for v in X[r]) + f",{y[r]},s{sites[r]}\n")
     for extra, more in ([[], {}],
                         [["--algorithm", "fed-plt", "--epochs", "3"], {"algorithm": "fed-plt", "epochs": 3}],

@@ -134,14 +134,17 @@ static fplt_status curvature_of(const fplt_objective *o, uint32_t agent, int bou
                           curvature->lowest, curvature->highest, agent);
 }
 
-static fplt_status hits(const fplt_objective *o, uint32_t agent, const double *x, size_t *count,
-                        double *scratch)
+static fplt_status measure(const fplt_objective *o, uint32_t agent, const double *x, double *value,
+                           double *gradient, size_t *hits, int *classifies, double *scratch)
 {
-    (void)scratch;
-    *count = 0;
-    if (!o->callbacks.hits)
-        return FPLT_UNSUPPORTED;
-    return outcome(o->callbacks.hits(o->callbacks.context, agent, x, count));
+    const fplt_objective_callbacks *user = &o->callbacks;
+    *hits = 0;
+    *classifies = user->hits != NULL;
+    fplt_status status =
+        value || gradient ? value_gradient(o, agent, x, value, gradient, scratch) : FPLT_OK;
+    if (status || !user->hits)
+        return status;
+    return outcome(user->hits(user->context, agent, x, hits));
 }
 
 static const fplt__objective_kind by_callbacks = {
@@ -153,7 +156,7 @@ static const fplt__objective_kind by_callbacks = {
     .hessian_times = hessian_times,
     .hessian = whole_hessian,
     .curvature = curvature_of,
-    .hits = hits,
+    .measure = measure,
 };
 
 static fplt_status check(const fplt_objective_callbacks *user, fplt_error *error)

@@ -8,7 +8,7 @@
  * rounds add: shifted interpolation [Bok, Su and Altschuler 2024] inside a round, composition of
  * Gaussian differential privacy [Dong, Roth and Su 2022] over rounds.
  * Theorem F (one final release): how far two runs may drift apart before the last round, hidden by
- * the noise of that round alone.
+ * the noise of that round alone; of agents with unlike noise the least counts.
  * On the lattice a step is charged gamma dl + 3 Delta sqrt(n): rounding the mean, cutting shifts to
  * the lattice, arithmetic errors; discrete Gaussian [Canonne, Kamath and Steinke 2020].
  * Prop. 4 of the paper is kept as printed; it is not a guarantee. */
@@ -52,6 +52,30 @@ static fplt_status valid_curvature(const fplt_privacy_mechanism *mechanism, fplt
     return FPLT_OK;
 }
 
+/* The noise of all agents over this one's. */
+struct others {
+    double least, mean;
+};
+
+static struct others others_of(const fplt_privacy_mechanism *mechanism)
+{
+    double least = mechanism->least_noise, mean = mechanism->mean_noise;
+    return (struct others){least == 0 ? 1 : least, mean == 0 ? 1 : mean};
+}
+
+static fplt_status valid_others(const fplt_privacy_mechanism *mechanism, fplt_error *error)
+{
+    struct others others = others_of(mechanism);
+    if (others.least > 0 && others.least <= 1 && others.mean >= others.least * (1 - 1e-9) &&
+        isfinite(others.mean))
+        return FPLT_OK;
+    return fplt_error_set(
+        error, FPLT_BAD_VALUE,
+        "least_noise is %g and mean_noise %g, but the least is above 0 and at most "
+        "1, and the mean not below it",
+        mechanism->least_noise, mechanism->mean_noise);
+}
+
 fplt_status fplt__mechanism_valid(const fplt_privacy_mechanism *mechanism, fplt_error *error)
 {
     fplt_status status = fplt__valid_positive("sensitivity", mechanism->sensitivity, error);
@@ -69,7 +93,7 @@ fplt_status fplt__mechanism_valid(const fplt_privacy_mechanism *mechanism, fplt_
         status = fplt__valid_positive("dimension", (double)mechanism->dimension, error);
     if (!status && mechanism->lattice)
         status = fplt__valid_positive("agents", (double)mechanism->agents, error);
-    return status;
+    return status ? status : valid_others(mechanism, error);
 }
 
 double fplt__step_limit(const fplt_privacy_mechanism *mechanism)
@@ -112,14 +136,29 @@ static double group_of(const fplt_privacy_mechanism *mechanism)
     return mechanism->group ? (double)mechanism->group : 1;
 }
 
-/* mu_step: the charged shift over the deviation sqrt(2 gamma) tau, `coordinates` of them on the
- * lattice. */
-static double step_mu(const fplt_privacy_mechanism *mechanism, double coordinates)
+/* mu_step: the charged shift over the deviation sqrt(2 gamma) tau; `spacings` on the lattice. */
+static double step_mu(const fplt_privacy_mechanism *mechanism, double tau, double spacings)
 {
     double dl = mechanism->sensitivity / (double)mechanism->records;
-    double mu = dl * sqrt(mechanism->step / 2) / mechanism->noise_tau;
-    double lattice = mechanism->lattice ? 3 * sqrt(coordinates) / FPLT_NOISE_SCALE : 0;
+    double mu = dl * sqrt(mechanism->step / 2) / tau;
+    double lattice = mechanism->lattice ? spacings / FPLT_NOISE_SCALE : 0;
     return group_of(mechanism) * (mu + lattice);
+}
+
+static double own_mu(const fplt_privacy_mechanism *mechanism)
+{
+    return step_mu(mechanism, mechanism->noise_tau, 3 * sqrt((double)mechanism->dimension));
+}
+
+/* Of all agents' vectors together. The shift is spread over agents in a way nobody knows, so the least
+ * noise counts; agent j's lattice moves its vector by 3 Delta_j sqrt(n), all of them by
+ * 3 sqrt(n sum Delta_j^2). */
+static double joint_mu(const fplt_privacy_mechanism *mechanism)
+{
+    struct others others = others_of(mechanism);
+    double coordinates = (double)mechanism->dimension * (double)mechanism->agents;
+    return step_mu(mechanism, mechanism->noise_tau * others.least,
+                   3 * sqrt(coordinates) * (others.mean / others.least));
 }
 
 /* s -> matrix s + shift, s = (a, b). */
@@ -174,7 +213,7 @@ static void fill_transcript(const fplt_privacy_mechanism *mechanism, fplt_privac
     struct fplt__contraction contraction = fplt__contraction_of(mechanism);
     claim->contraction = mechanism->contraction ? 1 - contraction.gap : NAN;
     claim->round_factor = fplt__round_factor(contraction);
-    claim->mu_step = step_mu(mechanism, (double)mechanism->dimension);
+    claim->mu_step = own_mu(mechanism);
     claim->mu_round = claim->mu_step * sqrt(claim->round_factor);
     claim->mu_transcript =
         mechanism->rounds ? sqrt((double)mechanism->rounds) * claim->mu_round : 0;
@@ -212,11 +251,10 @@ static fplt_status claim_final(const fplt_privacy_mechanism *mechanism, int auxi
     else if (mechanism->lattice && auxiliary)
         claim->method = "Theorem T: on the lattice there is no bound for a final y";
     else if (contraction.gap > 0) {
-        double coordinates = (double)mechanism->dimension * (double)mechanism->agents;
         double a, b, c_squared = 2 * contraction.epochs * log1p(-contraction.gap);
         fplt__final_shift(mechanism, &a, &b);
         double last = sqrt(contraction.gap * (2 - contraction.gap) / -expm1(c_squared));
-        claim->mu_final = step_mu(mechanism, coordinates) * last * (auxiliary ? b / 2 : a);
+        claim->mu_final = joint_mu(mechanism) * last * (auxiliary ? b / 2 : a);
         if (claim->mu_final < claim->mu_transcript)
             claim->method = "Theorem F: one final release";
     }

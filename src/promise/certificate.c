@@ -126,18 +126,18 @@ static json_t *parameters_json(const fplt_promise_view *view)
 static json_t *mechanism_json(const fplt_promise_view *view)
 {
     const fplt_privacy_mechanism *mechanism = &view->mechanism;
-    double deviation = sqrt(2 * mechanism->step) * mechanism->noise_tau;
+    double tau = fplt__promise_least_tau(view), deviation = sqrt(2 * mechanism->step) * tau;
     return json_pack(
         "{s:s, s:o, s:s, s:f, s:f, s:f, s:f, s:b, s:I, s:b, s:I, s:f, s:f, s:f, s:b, s:{s:I, "
         "s:f}}",
         "algorithm", view->algorithm->name, "parameters", parameters_json(view), "solver",
-        view->solver->name, "step", mechanism->step, "tau", mechanism->noise_tau, "noise_deviation",
-        deviation, "sensitivity", view->constants.sensitivity, "contraction",
-        mechanism->contraction, "epochs", (json_int_t)view->epochs, "epochs_drawn",
-        view->drawn_epochs, "rounds", (json_int_t)mechanism->rounds, "inverse_rho",
-        mechanism->inverse_rho, "strong_convexity", mechanism->strong_convexity, "smoothness",
-        mechanism->smoothness, "theorem_f_applies", mechanism->full_participation, "lattice",
-        "deviation", (json_int_t)FPLT_NOISE_SCALE, "spacing", deviation / FPLT_NOISE_SCALE);
+        view->solver->name, "step", mechanism->step, "tau", tau, "noise_deviation", deviation,
+        "sensitivity", view->constants.sensitivity, "contraction", mechanism->contraction, "epochs",
+        (json_int_t)view->epochs, "epochs_drawn", view->drawn_epochs, "rounds",
+        (json_int_t)mechanism->rounds, "inverse_rho", mechanism->inverse_rho, "strong_convexity",
+        mechanism->strong_convexity, "smoothness", mechanism->smoothness, "theorem_f_applies",
+        mechanism->full_participation, "lattice", "deviation", (json_int_t)FPLT_NOISE_SCALE,
+        "spacing", deviation / FPLT_NOISE_SCALE);
 }
 
 static json_t *promise_json(const fplt_promise_view *view)
@@ -196,10 +196,9 @@ static fplt_status agent_json(const fplt_promise_view *view, const fplt_certific
     if (!status)
         *out = json_pack("{s:I, s:o, s:I, s:f, s:I, s:f, s:f, s:o}", "agent", (json_int_t)agent,
                          "name", view->names[agent] ? json_string(view->names[agent]) : json_null(),
-                         "records", (json_int_t)view->records[agent], "tau",
-                         fplt__promise_tau(view, agent), "rounds_charged",
-                         (json_int_t)run->rounds[agent], "gdp_mu", claim.gdp_mu, "epsilon", epsilon,
-                         "ledger", ledger ? ledger : json_null());
+                         "records", (json_int_t)view->records[agent], "tau", view->tau[agent],
+                         "rounds_charged", (json_int_t)run->rounds[agent], "gdp_mu", claim.gdp_mu,
+                         "epsilon", epsilon, "ledger", ledger ? ledger : json_null());
     return status;
 }
 

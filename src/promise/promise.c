@@ -341,6 +341,8 @@ fplt_noise_source fplt__secure_source(fplt_noise *noise)
 struct fplt_promise {
     fplt_promise_view view;
     uint64_t *records;         /* owned */
+    double *tau;               /* owned */
+    fplt_training *each;       /* owned; NULL: all agents have the same noise */
     const char **names;        /* owned array of borrowed texts */
     fplt_noise_source *source; /* owned; one a thread */
     unsigned sources;
@@ -349,7 +351,8 @@ struct fplt_promise {
      * from the data's own curvature. */
     double given[FPLT_MOST_PARAMETERS], given_step;
     fplt_facts facts;
-    int rho; /* index of the parameter, or -1 */
+    int rho;            /* index of the parameter, or -1 */
+    double least, mean; /* of the noise that each agent's own records ask for, over the worst's */
 };
 
 /* What the error of a model consists of on quadratic costs of curvature `curve`, all agents alike:
@@ -367,7 +370,8 @@ static struct moments follow(const fplt_promise_view *view, const fplt_privacy_m
     double factor = 1 - gamma * (curve + pull);
     double decay = pow(factor, (double)epochs);
     double steps = fabs(factor) < 1 ? (1 - decay * decay) / (1 - factor * factor) : (double)epochs;
-    double fresh = 2 * gamma * mechanism->noise_tau * mechanism->noise_tau * steps / view->agents;
+    double tau = mechanism->noise_tau * (mechanism->mean_noise > 0 ? mechanism->mean_noise : 1);
+    double fresh = 2 * gamma * tau * tau * steps / view->agents;
     int reflected = view->algorithm->splits;
     struct moments now = {0, 0, 0, 0, 0};
     for (uint64_t round = 0; round < mechanism->rounds; round++) {
@@ -413,12 +417,13 @@ double fplt_promise_predict(const fplt_promise_view *view, const fplt_privacy_me
 
 static double share_of(const fplt_promise_view *view, uint32_t agent)
 {
-    double total = 0;
-    if (!view->weigh_rows)
-        return 1;
-    for (uint32_t i = 0; i < view->agents; i++)
-        total += (double)view->records[i];
-    return (double)view->records[agent] * view->agents / total;
+    return view->weigh_rows ? (double)view->records[agent] * view->agents / view->all_records : 1;
+}
+
+/* How far one record moves the gradient of f_i, up to a factor that all agents share. */
+static double weight_of_record(const fplt_promise_view *view, uint32_t agent)
+{
+    return share_of(view, agent) / (double)view->records[agent];
 }
 
 static fplt_privacy_mechanism mechanism_of(const fplt_promise_view *view, uint32_t agent)
@@ -426,12 +431,61 @@ static fplt_privacy_mechanism mechanism_of(const fplt_promise_view *view, uint32
     fplt_privacy_mechanism mechanism = view->mechanism;
     mechanism.records = view->records[agent];
     mechanism.sensitivity = view->constants.sensitivity * share_of(view, agent);
+    if (view->tau) {
+        double ratio = mechanism.noise_tau / view->tau[agent];
+        mechanism.noise_tau = view->tau[agent];
+        mechanism.least_noise = fmin(mechanism.least_noise * ratio, 1);
+        mechanism.mean_noise *= ratio;
+    }
     return mechanism;
 }
 
-double fplt__promise_tau(const fplt_promise_view *view, uint32_t agent)
+double fplt__promise_least_tau(const fplt_promise_view *view)
 {
-    return mechanism_of(view, agent).noise_tau;
+    double least = HUGE_VAL;
+    for (uint32_t i = 0; i < view->agents; i++)
+        least = fmin(least, view->tau[i]);
+    return least;
+}
+
+/* The noise of `agent` as that of the view's mechanism, beside that of all. */
+static void take_noise(fplt_promise_view *view, uint32_t agent)
+{
+    fplt_privacy_mechanism *mechanism = &view->mechanism;
+    double least = fplt__promise_least_tau(view), own = view->tau[agent], squares = 0;
+    int alike = 1;
+    for (uint32_t i = 0; i < view->agents; i++) {
+        squares += view->tau[i] / own * (view->tau[i] / own);
+        alike &= view->tau[i] == own;
+    }
+    mechanism->noise_tau = own;
+    mechanism->least_noise = alike ? 0 : least / own;
+    mechanism->mean_noise = alike ? 0 : sqrt(squares / view->agents);
+}
+
+fplt_status fplt__promise_settle(fplt_promise_view *view, fplt_error *error)
+{
+    double most = 0, even = 1e-12; /* where all meet the same promise, rounding does not choose */
+    uint32_t worst = 0;
+    take_noise(view, worst);
+    for (uint32_t i = 0; i < view->agents; i++) {
+        fplt_privacy_mechanism mechanism = mechanism_of(view, i);
+        fplt_privacy_claim claim;
+        fplt_status status = fplt_privacy_claim_make(&mechanism, view->threat->name, &claim, error);
+        if (status)
+            return status;
+        if (claim.gdp_mu > most * (1 + even) ||
+            (claim.gdp_mu > most * (1 - even) &&
+             weight_of_record(view, i) > weight_of_record(view, worst))) {
+            most = fmax(most, claim.gdp_mu);
+            worst = i;
+        }
+    }
+    view->worst = worst;
+    take_noise(view, worst);
+    view->mechanism = mechanism_of(view, worst);
+    return fplt_promise_claim(view, worst, view->mechanism.rounds, &view->claim, &view->promised,
+                              error);
 }
 
 fplt_status fplt_promise_claim(const fplt_promise_view *view, uint32_t agent, uint64_t rounds,
@@ -478,12 +532,14 @@ fplt_status fplt__promise_bounds(fplt_promise_view *view, fplt_error *error)
     curvature.highest += view->constants.curvature;
     double least = HUGE_VAL, most = 0;
     view->worst = 0;
+    view->all_records = 0;
+    for (uint32_t i = 0; i < view->agents; i++)
+        view->all_records += (double)view->records[i];
     for (uint32_t i = 0; i < view->agents; i++) {
         double share = share_of(view, i);
         least = fmin(least, share);
         most = fmax(most, share);
-        if (share / (double)view->records[i] >
-            share_of(view, view->worst) / (double)view->records[view->worst])
+        if (weight_of_record(view, i) > weight_of_record(view, view->worst))
             view->worst = i;
     }
     view->curvature.lowest = curvature.lowest * (curvature.lowest > 0 ? least : most);
@@ -499,6 +555,8 @@ static fplt_status copy_agents(fplt_promise *plan, const fplt__promise_problem *
     view->agents = problem->agents;
     if ((status = fplt__alloc_into(&plan->records, view->agents, sizeof *plan->records,
                                    "the private plan", error)) ||
+        (status = fplt__alloc_into(&plan->tau, view->agents, sizeof *plan->tau, "the private plan",
+                                   error)) ||
         (status = fplt__alloc_into(&plan->names, view->agents, sizeof *plan->names,
                                    "the private plan", error)))
         return status;
@@ -587,14 +645,33 @@ fplt_status fplt__promise_cohort(const fplt_promise_view *view, fplt_error *erro
 
 static void warn_of_delta(fplt_promise_view *view)
 {
-    double records = 0;
-    for (uint32_t i = 0; i < view->agents; i++)
-        records += (double)view->records[i];
+    double records = view->all_records;
     if (view->delta * records > 1)
         snprintf(view->warning, sizeof view->warning,
                  "privacy.delta is %g, which lets a run that shows one of the %.0f records whole "
                  "keep the promise; take at most %.1g",
                  view->delta, records, 1 / records);
+}
+
+/* The noise that an agent's records ask for over the worst agent's: mu_step depends on the ratio of the
+ * two alone. Rounded up, so that nobody is promised less. */
+static double ratio_of(const fplt_promise_view *view, uint32_t agent)
+{
+    double ratio = weight_of_record(view, agent) / weight_of_record(view, view->worst);
+    return fmin(ratio * (1 + 1e-14), 1);
+}
+
+static void compare_noise(fplt_promise *plan)
+{
+    const fplt_promise_view *view = &plan->view;
+    double squares = 0;
+    plan->least = 1;
+    for (uint32_t i = 0; i < view->agents; i++) {
+        double ratio = ratio_of(view, i);
+        plan->least = fmin(plan->least, ratio);
+        squares += ratio * ratio;
+    }
+    plan->mean = sqrt(squares / view->agents);
 }
 
 static fplt_status start_mechanism(fplt_promise *plan, const fplt_settings *settings,
@@ -628,6 +705,7 @@ static fplt_status start_mechanism(fplt_promise *plan, const fplt_settings *sett
     mechanism->agents = view->agents;
     mechanism->rounds = problem->rounds;
     mechanism->noise_tau = 1;
+    compare_noise(plan);
     return FPLT_OK;
 }
 
@@ -666,16 +744,34 @@ static fplt_status resolve(const fplt_promise *plan, const struct candidate *can
     return FPLT_OK;
 }
 
+/* The noise of the worst agent, and whether the others have less. They have where it is theirs alone that
+ * hides their records; a final model is hidden by the noise of all, so there it may be better that
+ * all have the same. A given tau is everybody's. */
 static fplt_status calibrate(const fplt_promise *plan, double tau,
                              fplt_privacy_mechanism *mechanism, fplt_error *error)
 {
     const fplt_promise_view *view = &plan->view;
+    const char *threat = view->threat->name;
     fplt_privacy_budget budget = {view->epsilon, view->delta, FPLT_CONVERT_BEST};
+    double common;
     mechanism->noise_tau = tau;
+    mechanism->least_noise = mechanism->mean_noise = 0;
     if (tau > 0)
         return FPLT_OK;
-    return fplt_privacy_calibrate_noise(mechanism, view->threat->name, &budget,
-                                        &mechanism->noise_tau, error);
+    fplt_status status = fplt_privacy_calibrate_noise(mechanism, threat, &budget, &common, error);
+    mechanism->noise_tau = common;
+    if (status || plan->least == 1)
+        return status;
+    mechanism->least_noise = plan->least;
+    mechanism->mean_noise = plan->mean;
+    if (strcmp(threat, "final-x") != 0)
+        return FPLT_OK;
+    status = fplt_privacy_calibrate_noise(mechanism, threat, &budget, &mechanism->noise_tau, error);
+    if (!status && mechanism->noise_tau * plan->mean <= common)
+        return FPLT_OK;
+    mechanism->noise_tau = common;
+    mechanism->least_noise = mechanism->mean_noise = 0;
+    return FPLT_OK;
 }
 
 static uint64_t next_on_grid(uint64_t value)
@@ -779,8 +875,28 @@ static fplt_status decide(fplt_promise *plan, const fplt_settings *settings,
     if ((status = fplt_privacy_check(&view->mechanism, &facts, error)) ||
         (status = calibrate(plan, tau, &view->mechanism, error)))
         return status;
-    return fplt_promise_claim(view, view->worst, view->mechanism.rounds, &view->claim,
-                              &view->promised, error);
+    for (uint32_t i = 0; i < view->agents; i++)
+        plan->tau[i] =
+            view->mechanism.noise_tau * (view->mechanism.least_noise > 0 ? ratio_of(view, i) : 1);
+    view->tau = plan->tau;
+    return fplt__promise_settle(view, error);
+}
+
+/* The same training for all but the noise; nothing where that is the same too. */
+static fplt_status spread_noise(fplt_promise *plan, const fplt_training *common, fplt_error *error)
+{
+    const fplt_promise_view *view = &plan->view;
+    if (view->mechanism.least_noise == 0)
+        return FPLT_OK;
+    fplt_status status = fplt__alloc_into(&plan->each, view->agents, sizeof *plan->each,
+                                          "the noise of each agent", error);
+    for (uint32_t i = 0; !status && i < view->agents; i++) {
+        plan->each[i] = *common;
+        plan->each[i].step = view->mechanism.step;
+        plan->each[i].epochs = view->epochs;
+        plan->each[i].noise_tau = view->tau[i];
+    }
+    return status;
 }
 
 static fplt_status make_sources(fplt_promise *plan, unsigned threads, fplt_error *error)
@@ -807,6 +923,7 @@ static void apply(fplt_promise *plan, fplt_job *job)
     run->training.step = view->mechanism.step;
     run->training.epochs = view->epochs;
     run->training.noise_tau = view->mechanism.noise_tau;
+    run->each = plan->each;
     run->rounds = view->rounds;
     run->tolerance = run->change = 0;
     if (!view->diagnosed)
@@ -879,7 +996,8 @@ fplt_status fplt_promise_create(const fplt_settings *settings, fplt_job *job, fp
         status = plan_job(settings, view, records, names, out, error);
     fplt__free(records);
     fplt__free(names);
-    if (!status && (status = make_sources(*out, view->run.threads, error))) {
+    if (!status && ((status = spread_noise(*out, &view->run.training, error)) ||
+                    (status = make_sources(*out, view->run.threads, error)))) {
         fplt_promise_destroy(*out);
         *out = NULL;
     }
@@ -896,6 +1014,8 @@ void fplt_promise_destroy(fplt_promise *plan)
         fplt_noise_destroy(plan->source[i].context);
     fplt__free(plan->source);
     fplt__free(plan->records);
+    fplt__free(plan->tau);
+    fplt__free(plan->each);
     fplt__free(plan->names);
     fplt__free(plan);
 }

@@ -34,12 +34,16 @@ fplt_status fplt__promise_plan(const fplt_settings *settings, const fplt__promis
 fplt_status fplt__promise_rate(const fplt_promise_view *view, uint32_t agent, uint64_t rounds,
                                double *rate, fplt_error *error);
 
-/* Constants, curvature and worst agent of a view from its loss, regulariser, weights and records:
- * the part of a plan that anyone can compute again. */
+/* Constants, curvature and most sensitive agent (worst) of a view from its loss, regulariser, weights
+ * and records: the part of a plan that anyone can compute again. */
 fplt_status fplt__promise_bounds(fplt_promise_view *view, fplt_error *error);
 
-/* The noise scale of an agent. */
-double fplt__promise_tau(const fplt_promise_view *view, uint32_t agent);
+/* The least noise scale of any agent. */
+double fplt__promise_least_tau(const fplt_promise_view *view);
+
+/* From `tau` and a mechanism that knows all but the noise: the weakest claim, whose it is, and its
+ * epsilon. */
+fplt_status fplt__promise_settle(fplt_promise_view *view, fplt_error *error);
 
 /* Whether the coordinator draws the number of local steps of each round. */
 fplt_status fplt__promise_draws(const fplt_promise_view *view, int *draws, fplt_error *error);

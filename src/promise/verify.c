@@ -20,6 +20,7 @@ struct verification {
     fplt_certificate_run run;
     double parameter[FPLT_MOST_PARAMETERS];
     uint64_t *records, *rounds;         /* owned */
+    double *tau;                        /* owned */
     const char **names;                 /* owned array */
     fplt_certificate_account *accounts; /* owned array, or NULL */
     fplt_certificate_charge *charges;   /* owned: those of all accounts */
@@ -153,6 +154,7 @@ static fplt_status read_agents(struct verification *self, fplt_error *error)
     fplt_status status;
     if ((status = fplt__alloc_into(&self->records, n, sizeof *self->records, what, error)) ||
         (status = fplt__alloc_into(&self->rounds, n, sizeof *self->rounds, what, error)) ||
+        (status = fplt__alloc_into(&self->tau, n, sizeof *self->tau, what, error)) ||
         (status = fplt__alloc_into(&self->names, n, sizeof *self->names, what, error)) ||
         (status = fplt__alloc_into(&self->accounts, n, sizeof *self->accounts, what, error)) ||
         (status = fplt__alloc_into(&self->charges, count_charges(agents), sizeof *self->charges,
@@ -160,11 +162,13 @@ static fplt_status read_agents(struct verification *self, fplt_error *error)
         return status;
     view->agents = (uint32_t)n;
     view->records = self->records;
+    view->tau = self->tau;
     view->names = self->names;
     for (size_t i = 0; i < n; i++) {
         const json_t *entry = json_array_get(agents, i);
         self->records[i] = (uint64_t)json_integer_value(json_object_get(entry, "records"));
         self->rounds[i] = (uint64_t)json_integer_value(json_object_get(entry, "rounds_charged"));
+        self->tau[i] = json_number_value(json_object_get(entry, "tau"));
         self->names[i] = json_string_value(json_object_get(entry, "name"));
     }
     read_accounts(self, agents);
@@ -228,7 +232,6 @@ static fplt_status rebuild_mechanism(struct verification *self, fplt_error *erro
     mechanism->group = view->group;
     mechanism->lattice = 1;
     mechanism->step = number(self, "mechanism", "step");
-    mechanism->noise_tau = number(self, "mechanism", "tau");
     mechanism->epochs = view->drawn_epochs ? FPLT_EPOCHS_UNBOUNDED : view->epochs;
     mechanism->rounds = count(self, "mechanism", "rounds");
     mechanism->inverse_rho =
@@ -247,8 +250,7 @@ static fplt_status rebuild(struct verification *self, fplt_error *error)
     fplt_status status;
     if ((status = fplt__promise_bounds(view, error)) || (status = rebuild_mechanism(self, error)))
         return status;
-    return fplt_promise_claim(view, view->worst, view->mechanism.rounds, &view->claim,
-                              &view->promised, error);
+    return fplt__promise_settle(view, error);
 }
 
 /* ---- findings ---- */
@@ -577,6 +579,7 @@ fplt_status fplt_certificate_verify(const char *bytes, size_t length, const char
         status = verify(&self, model, summary, error);
         fplt__free(self.records);
         fplt__free(self.rounds);
+        fplt__free(self.tau);
         fplt__free(self.names);
         fplt__free(self.accounts);
         fplt__free(self.charges);

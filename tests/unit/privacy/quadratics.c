@@ -6,6 +6,7 @@
 #include "table.h"
 
 #include "fedplt/privacy.h"
+#include "fedplt/random.h"
 
 #define CASES GOLDEN "/exact_quadratic_cases.csv"
 
@@ -59,7 +60,13 @@ struct run {
     int agents, rounds, epochs;
     double hessian[MOST_AGENTS], inverse_rho, step, common, start_variance;
     int start_z_at_x;
+    double tau[MOST_AGENTS]; /* 0 is 1 */
 };
+
+static double tau_of(const struct run *run, int agent)
+{
+    return run->tau[agent] > 0 ? run->tau[agent] : 1;
+}
 
 /* All x, z and y after each round; round 0 is the start. */
 static struct form x[MOST_ROUNDS + 1][MOST_AGENTS], z[MOST_ROUNDS + 1][MOST_AGENTS];
@@ -72,8 +79,7 @@ static void average(const struct run *run, int round)
         add_scaled(&y[round], run->common / run->agents, &z[round][i]);
 }
 
-/* One round of agent i: Ne steps w <- a w + (gamma/rho) v + shift + noise in closed form, dl = tau
- * = 1. */
+/* One round of agent i: Ne steps w <- a w + (gamma/rho) v + shift + noise in closed form, dl = 1. */
 static void local_steps(const struct run *run, int round, int i)
 {
     double a = 1 - run->step * (run->hessian[i] + run->inverse_rho);
@@ -89,7 +95,7 @@ static void local_steps(const struct run *run, int round, int i)
     add_scaled(now, -run->step * run->inverse_rho * sum, &z[round][i]);
     if (i == 0)
         now->shift += run->step * sum;
-    now->on[run->agents * (round + 1) + i] += sqrt(2 * run->step * squares);
+    now->on[run->agents * (round + 1) + i] += tau_of(run, i) * sqrt(2 * run->step * squares);
     z[round + 1][i] = z[round][i];
     add_scaled(&z[round + 1][i], 2, now);
     add_scaled(&z[round + 1][i], -2, &y[round]);
@@ -184,7 +190,15 @@ static struct run run_of(const struct table *table)
 static fplt_privacy_mechanism mechanism_of(const struct run *run)
 {
     fplt_privacy_mechanism mechanism = fplt_privacy_defaults();
-    mechanism.sensitivity = mechanism.noise_tau = 1;
+    double own = tau_of(run, 0), least = own, squares = 0;
+    for (int i = 0; i < run->agents; i++) {
+        least = fmin(least, tau_of(run, i));
+        squares += tau_of(run, i) * tau_of(run, i) / run->agents;
+    }
+    mechanism.least_noise = least / own;
+    mechanism.mean_noise = sqrt(squares) / own;
+    mechanism.noise_tau = own;
+    mechanism.sensitivity = 1;
     mechanism.records = 1;
     mechanism.step = run->step;
     mechanism.epochs = (uint64_t)run->epochs;
@@ -305,6 +319,43 @@ static void theorem_t_is_attained(void **state)
             fplt_privacy_mechanism mechanism = mechanism_of(&run);
             assert_close(seen_every_round(&run, 0, 2, 0), rate_of(&mechanism, "transcript"), 1e-11);
         }
+}
+
+/* Agents with unlike noise, many federations: the messages are hidden by the victim's own noise, all final
+ * models together by the least. Of one round both are exact where the victim has the least. */
+static void unlike_noise_is_bounded_by_the_least(void **state)
+{
+    (void)state;
+    fplt_stream stream = fplt_stream_make(9, 0, FPLT_FOR_TEST, 0, 0, 0);
+    for (int k = 0; k < 400; k++) {
+        struct run run = {.agents = 2 + k % 4,
+                          .rounds = 1 + k / 4 % 6,
+                          .epochs = 1 + k / 24 % 5,
+                          .inverse_rho = 0.05 + fplt_stream_uniform(&stream),
+                          .common = 1};
+        double most = 0;
+        for (int i = 0; i < run.agents; i++) {
+            run.hessian[i] = 0.02 + fplt_stream_uniform(&stream);
+            run.tau[i] = exp2(6 * fplt_stream_uniform(&stream) - 3);
+            most = fmax(most, run.hessian[i]);
+        }
+        run.step = (0.1 + 0.8 * fplt_stream_uniform(&stream)) / (most + run.inverse_rho);
+        int sharp = k % 3 == 0;
+        for (int i = 1; sharp && i < run.agents; i++) {
+            run.hessian[i] = fmax(run.hessian[i], run.hessian[0]);
+            run.tau[i] = fmax(run.tau[i], run.tau[0]);
+        }
+        propagate(&run);
+        fplt_privacy_mechanism mechanism = mechanism_of(&run);
+        fplt_privacy_claim claim = claim_of(&mechanism, "final-x");
+        double bound = claim.mu_final * claim.mu_final / 2;
+        double last = seen_at_last(x[run.rounds], run.agents);
+        assert_at_most(seen_every_round(&run, 0, run.agents - 1, 0),
+                       rate_of(&mechanism, "transcript"));
+        assert_at_most(last, bound);
+        if (sharp && run.rounds == 1)
+            assert_close(last, bound, 1e-11);
+    }
 }
 
 /* The neighbour's extra gradient: +delta left of the band, -delta right of it. A path that comes
@@ -455,6 +506,7 @@ int main(void)
         cmocka_unit_test(exact_cases_are_reproduced_and_bounded),
         cmocka_unit_test(the_transmitted_z_exceeds_the_papers_figure),
         cmocka_unit_test(theorem_t_is_attained),
+        cmocka_unit_test(unlike_noise_is_bounded_by_the_least),
         cmocka_unit_test(one_round_exceeds_the_papers_figure),
         cmocka_unit_test(many_rounds_exceed_the_papers_figure),
     };

@@ -28,7 +28,7 @@ static double mu_of(const fplt_promise_view *view, uint32_t agent)
         sum += pow(c, (double)l);
         squares += pow(c, 2 * (double)l);
     }
-    double deviation = sqrt(2 * m->step) * m->noise_tau;
+    double deviation = sqrt(2 * m->step) * view->tau[agent];
     double shift = m->step * gap + 3 * deviation / FPLT_NOISE_SCALE * sqrt((double)m->dimension);
     return shift / deviation * sum / sqrt(squares) * sqrt((double)m->rounds);
 }
@@ -43,8 +43,9 @@ static double epsilon_of(double mu, double delta)
     return fmax(0, least);
 }
 
-/* Nobody is promised less than what is asked for, and the agent with the largest loss has it. */
-static void the_promise_is_that_of_the_worst_agent(void **state)
+/* Everybody is promised what is asked for, by no more noise than its own records need: twice the
+ * records, half the noise, or the same noise for all where every row weighs alike. */
+static void each_agent_has_the_noise_of_its_own_records(void **state)
 {
     (void)state;
     for (int rows = 0; rows < 2; rows++) {
@@ -64,11 +65,17 @@ static void the_promise_is_that_of_the_worst_agent(void **state)
             assert_close(epsilon, epsilon_of(mu, 1e-5), 1e-5);
             assert_true(epsilon <= 2);
         }
-        if (!rows)
-            assert_true(largest > 1.3 * least);
+        assert_close(least, largest, 1e-11);
         assert_close(view->claim.gdp_mu, largest, 1e-11);
-        assert_close(mu_of(view, view->worst), largest, 1e-11);
         assert_true(view->promised > 2 * (1 - 1e-6) && view->promised <= 2);
+        const fplt_training *each = fplt_job_see(fixture.job)->run.each;
+        assert_true(rows ? !each : each != NULL);
+        for (uint32_t i = 0; i < AGENTS; i++) {
+            double ratio = rows ? 1 : (double)view->records[view->worst] / (double)view->records[i];
+            assert_close(view->tau[i], view->tau[view->worst] * ratio, 1e-11);
+            assert_true(view->tau[i] <= view->tau[view->worst]);
+            assert_true(!each || each[i].noise_tau == view->tau[i]);
+        }
         release(&fixture);
     }
 }
@@ -173,6 +180,9 @@ static void apply(struct crowd *crowd, double matrix[STATE][STATE], double shift
     }
 }
 
+/* The noise of agent i over that of the mechanism. */
+static double factor[CROWD];
+
 /* One local step of every agent: x_i <- x_i - gamma (curve (x_i - 1) + pull (x_i - v_i)) + noise,
  * v_i = 2 mean z - z_i for a splitting, mean z otherwise. */
 static void step_all(struct crowd *crowd, const fplt_privacy_mechanism *m, double curve, int splits)
@@ -188,7 +198,7 @@ static void step_all(struct crowd *crowd, const fplt_privacy_mechanism *m, doubl
     }
     apply(crowd, matrix, gamma * curve);
     for (int i = 0; i < CROWD; i++)
-        crowd->covariance[i][i] += 2 * gamma * m->noise_tau * m->noise_tau;
+        crowd->covariance[i][i] += 2 * gamma * pow(m->noise_tau * factor[i], 2);
 }
 
 /* z_i <- z_i + 2 (x_i - mean z); without splitting x_i = z_i = mean x. */
@@ -236,12 +246,15 @@ static void the_expected_error_is_that_of_all_agents(void **state)
     static const char *const algorithms[] = {"fed-plt", "fedprox"};
     static const uint64_t rounds[] = {1, 2, 7}, epochs[] = {1, 3};
     for (int a = 0; a < 2; a++) {
-        struct fixture fixture =
-            MAKE(algorithms[a], {"algorithm", algorithms[a]}, {"agents", "5"},
-                 {"privacy.epsilon", "2"}, {"rounds", "3"}, {"epochs", "2"}, {"eps", "0.3"});
+        struct fixture fixture = MAKE(algorithms[a], {"algorithm", algorithms[a]}, {"agents", "5"},
+                                      {"privacy.epsilon", "2"}, {"rounds", "3"}, {"epochs", "2"},
+                                      {"eps", "0.3"}, {"unequal", "0.9"}, {"weights", "agents"});
         const fplt_promise_view *view = fixture.view;
         fplt_privacy_mechanism m = view->mechanism;
         assert_int_equal(view->agents, CROWD);
+        for (int i = 0; i < CROWD; i++)
+            factor[i] = view->tau[i] / m.noise_tau;
+        assert_true(factor[0] != factor[1] && m.mean_noise < 0.99);
         assert_true(a || m.inverse_rho > 0);
         for (int k = 0; k < 6; k++) {
             m.rounds = rounds[k % 3];
@@ -320,7 +333,7 @@ static void planning_rho_helps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_promise_is_that_of_the_worst_agent),
+        cmocka_unit_test(each_agent_has_the_noise_of_its_own_records),
         cmocka_unit_test(curvature_knows_the_weights),
         cmocka_unit_test(the_bound_for_a_final_model_needs_full_participation),
         cmocka_unit_test(the_expected_error_is_that_of_all_agents),
