@@ -56,6 +56,11 @@ fplt_status fplt__dataset_select(const fplt_dataset *source, const size_t *order
                                  const size_t *agent_rows, uint32_t agents, int same_agents,
                                  fplt_dataset **dataset, fplt_error *error);
 
+/* New data set over the rows of `source`, which stays as it is and outlives it; names and schema are
+ * its own. */
+fplt_status fplt__dataset_lend(const fplt_dataset *source, fplt_dataset **dataset,
+                               fplt_error *error);
+
 /* The numbers of the rows become the data set's own, where they are borrowed. */
 fplt_status fplt__dataset_own_values(fplt_dataset *dataset, fplt_error *error);
 
