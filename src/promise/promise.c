@@ -218,10 +218,10 @@ static fplt_status check_solver(const fplt_settings *settings, fplt_error *error
 static fplt_status check_declared(const fplt_settings *settings, const fplt_schema *schema,
                                   fplt_error *error)
 {
-    const char *data = fplt_settings_text(settings, "data");
     char first[200];
     if (schema)
         return fplt_schema_accepts_all(schema, error);
+    const char *data = fplt_settings_text(settings, "data");
     if (!data)
         return FPLT_OK;
     fplt_list_next(data, first, sizeof first);
@@ -579,8 +579,12 @@ static fplt_status read_problem(fplt_promise *plan, const fplt_settings *setting
     view->delta = fplt_settings_real(settings, "privacy.delta");
     view->group = (uint64_t)fplt_settings_integer(settings, "privacy.group");
     view->participation = fplt_participation_name(problem->participation);
-    view->full = fplt_participation_is_full(problem->participation);
+    view->full = fplt_participation_is_full(problem->participation) && !problem->quorum;
+    if (problem->quorum && fplt_participation_is_full(problem->participation))
+        view->participation = "present";
     view->least_cohort = fplt_participation_least(problem->participation);
+    if (problem->quorum && problem->quorum < view->least_cohort)
+        view->least_cohort = problem->quorum;
     view->parameter = plan->parameter;
     view->secure = is(settings, "privacy.noise", "secure");
     view->diagnosed = fplt_settings_switch(settings, "privacy.diagnose");
@@ -679,7 +683,8 @@ static fplt_status start_mechanism(fplt_promise *plan, const fplt_settings *sett
     fplt_promise_view *view = &plan->view;
     fplt_privacy_mechanism *mechanism = &view->mechanism;
     int accelerated = (view->solver->traits & FPLT_ACCELERATED) != 0;
-    fplt_status status = fplt_algorithm_allow(view->algorithm, view->solver, !view->full,
+    fplt_status status = fplt_algorithm_allow(view->algorithm, view->solver,
+                                              !fplt_participation_is_full(problem->participation),
                                               !fplt_prox_is_zero(problem->prox), 1, error);
     if (status)
         return status;
@@ -832,9 +837,10 @@ static void search_all(struct search *search)
     }
 }
 
-static uint64_t spare_rounds(double share, uint64_t rounds)
+static uint64_t spare_rounds(const fplt__promise_problem *problem, uint64_t rounds)
 {
-    return share > 0 ? (uint64_t)fmax(1, ceil(share * (double)rounds)) : 0;
+    double share = problem->spare_share * (double)rounds;
+    return problem->spare + (share > 0 ? (uint64_t)fmax(1, ceil(share)) : 0);
 }
 
 static fplt_status decide(fplt_promise *plan, const fplt_settings *settings,
@@ -865,7 +871,7 @@ static fplt_status decide(fplt_promise *plan, const fplt_settings *settings,
         return status;
     view->epochs = (uint32_t)chosen.epochs;
     view->rounds = chosen.rounds;
-    view->mechanism.rounds += spare_rounds(problem->spare, chosen.rounds);
+    view->mechanism.rounds += spare_rounds(problem, chosen.rounds);
     warn_of_delta(view);
     if (plan->rho >= 0)
         view->rho = plan->parameter[plan->rho];
