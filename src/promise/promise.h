@@ -21,6 +21,7 @@ typedef struct fplt__promise_problem {
     uint64_t rounds;
     const fplt_participation *participation;
     const fplt_prox *prox;
+    uint64_t most; /* records of one person; 0: persons are not declared */
     double spare; /* share of the rounds that may be computed once more; 0: none, else at least 1 */
 } fplt__promise_problem;
 
