@@ -1,6 +1,5 @@
 /* fedplt evaluate: how good a model is, site by site. */
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,34 +25,6 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
     return status ? status : fplt_settings_add(settings, "output", table, error);
 }
 
-/* The measures there are; which of them are shown depends on the task. */
-static const struct measure {
-    const char *name;
-    size_t place;
-    int digits;
-} measures[] = {
-    {"loss", offsetof(fplt_quality, loss), 6},
-    {"accuracy", offsetof(fplt_quality, accuracy), 4},
-    {"auc", offsetof(fplt_quality, auc), 4},
-    {"f1", offsetof(fplt_quality, f1), 4},
-    {"precision", offsetof(fplt_quality, precision), 4},
-    {"recall", offsetof(fplt_quality, recall), 4},
-    {"brier", offsetof(fplt_quality, brier), 4},
-    {"rmse", offsetof(fplt_quality, rmse), 6},
-    {"r2", offsetof(fplt_quality, r2), 4},
-    {"deviance", offsetof(fplt_quality, deviance), 6},
-    {"concordance", offsetof(fplt_quality, concordance), 4},
-};
-
-enum { MEASURES = sizeof measures / sizeof *measures };
-
-static double value_of(const fplt_quality *quality, size_t number)
-{
-    double value;
-    memcpy(&value, (const char *)quality + measures[number].place, sizeof value);
-    return value;
-}
-
 struct evaluation {
     const fplt_dataset *dataset;
     const fplt_model_info *info;
@@ -61,43 +32,14 @@ struct evaluation {
     fplt_assessment made;
 };
 
-static const char *site_name(const struct evaluation *evaluation, uint32_t agent, char *room,
-                             size_t size)
-{
-    const char *name = fplt_dataset_agent_name(evaluation->dataset, agent);
-    snprintf(room, size, "%u", agent);
-    return name ? name : room;
-}
-
-static void add_row(fplt_table *out, const char *name, const fplt_quality *quality,
-                    const size_t *shown, size_t count)
-{
-    fplt_table_text(out, name);
-    fplt_table_whole(out, (long long)quality->rows);
-    for (size_t i = 0; i < count; i++)
-        fplt_table_number(out, value_of(quality, shown[i]), measures[shown[i]].digits);
-}
-
 /* Sites and all together, one line each. */
 static fplt_status print_sites(const struct evaluation *evaluation, fplt_error *error)
 {
-    const char *columns[MEASURES + 2] = {"site", "rows"};
-    size_t shown[MEASURES], count = 0;
-    uint32_t agents = fplt_dataset_agents(evaluation->dataset);
-    char room[16];
     fplt_table *out;
-    for (size_t i = 0; i < MEASURES; i++)
-        if (!isnan(value_of(&evaluation->made.all, i))) {
-            columns[count + 2] = measures[i].name;
-            shown[count++] = i;
-        }
-    fplt_status status = fplt_table_create(columns, count + 2, &out, error);
+    fplt_status status = fplt_quality_table(evaluation->dataset, evaluation->each,
+                                            &evaluation->made.all, &out, error);
     if (status)
         return status;
-    for (uint32_t i = 0; agents > 1 && i < agents; i++)
-        add_row(out, site_name(evaluation, i, room, sizeof room), &evaluation->each[i], shown,
-                count);
-    add_row(out, "all", &evaluation->made.all, shown, count);
     status = cli_print_table(out, 0, error);
     fplt_table_destroy(out);
     return status;
@@ -186,84 +128,16 @@ static fplt_status print(const struct evaluation *evaluation, int details, fplt_
     return print_calibration(evaluation, error);
 }
 
-/* JSON */
-
-static json_t *number(double value)
+static fplt_status print_json(const struct evaluation *evaluation, const fplt_model *model,
+                              fplt_error *error)
 {
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *quality_json(const char *site, const fplt_quality *quality)
-{
-    json_t *made = json_pack("{s:s, s:I}", "site", site, "rows", (json_int_t)quality->rows);
-    for (size_t i = 0; i < MEASURES; i++)
-        json_object_set_new(made, measures[i].name, number(value_of(quality, i)));
-    return made;
-}
-
-static json_t *classes_json(const struct evaluation *evaluation)
-{
-    json_t *made = json_array();
-    for (uint32_t k = 0; k < evaluation->made.classes; k++) {
-        const fplt_class_quality *own = &evaluation->made.each[k];
-        json_array_append_new(made, json_pack("{s:s, s:I, s:o, s:o, s:o, s:o}", "class",
-                                              evaluation->info->class_names[k], "rows",
-                                              (json_int_t)own->rows, "precision",
-                                              number(own->precision), "recall", number(own->recall),
-                                              "f1", number(own->f1), "auc", number(own->auc)));
-    }
-    return made;
-}
-
-static json_t *confusion_json(const fplt_assessment *assessment)
-{
-    json_t *made = json_array();
-    for (uint32_t k = 0; k < assessment->classes; k++) {
-        json_t *line = json_array();
-        for (uint32_t j = 0; j < assessment->classes; j++)
-            json_array_append_new(
-                line, json_integer((json_int_t)assessment->confusion[k * assessment->classes + j]));
-        json_array_append_new(made, line);
-    }
-    return made;
-}
-
-static json_t *roc_json(const fplt_assessment *assessment)
-{
-    json_t *made = json_array();
-    for (size_t i = 0; i < assessment->roc_count; i++)
-        json_array_append_new(made, json_pack("{s:f, s:f, s:o}", "false_positive",
-                                              assessment->roc[i].false_positive, "true_positive",
-                                              assessment->roc[i].true_positive, "score",
-                                              number(assessment->roc[i].score)));
-    return made;
-}
-
-static json_t *calibration_json(const fplt_assessment *assessment)
-{
-    json_t *made = json_array();
-    for (int b = 0; assessment->calibrated && b < FPLT_CALIBRATION_BINS; b++)
-        json_array_append_new(made, json_pack("{s:I, s:o, s:o}", "rows",
-                                              (json_int_t)assessment->bin[b].rows, "predicted",
-                                              number(assessment->bin[b].predicted), "observed",
-                                              number(assessment->bin[b].observed)));
-    return made;
-}
-
-static fplt_status print_json(const struct evaluation *evaluation, fplt_error *error)
-{
-    const fplt_assessment *made = &evaluation->made;
-    json_t *sites = json_array();
-    char room[16];
-    for (uint32_t i = 0; i < fplt_dataset_agents(evaluation->dataset); i++)
-        json_array_append_new(sites, quality_json(site_name(evaluation, i, room, sizeof room),
-                                                  &evaluation->each[i]));
-    return cli_print_json(json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "all",
-                                    quality_json("all", &made->all), "sites", sites, "threshold",
-                                    number(made->threshold), "classes", classes_json(evaluation),
-                                    "confusion", confusion_json(made), "roc", roc_json(made),
-                                    "calibration", calibration_json(made)),
-                          error);
+    char *text;
+    fplt_status status = fplt_assessment_text(model, evaluation->dataset, evaluation->each,
+                                              &evaluation->made, &text, error);
+    if (!status)
+        puts(text);
+    fplt_free(text);
+    return status;
 }
 
 static fplt_status assess(cli_call *cli, const fplt_model *model, struct evaluation *evaluation,
@@ -280,7 +154,7 @@ static fplt_status assess(cli_call *cli, const fplt_model *model, struct evaluat
     if (status)
         return status;
     return fplt_settings_switch(cli->settings, "json")
-               ? print_json(evaluation, error)
+               ? print_json(evaluation, model, error)
                : print(evaluation, fplt_settings_switch(cli->settings, "details"), error);
 }
 

@@ -83,13 +83,9 @@ static void prepare_meter(struct training *training)
 }
 
 /* What a run may write, also one from before there were manifests. */
-static const char *const run_files[] = {"model.json",
-                                        "privacy.json",
-                                        "convergence.csv",
-                                        "convergence.svg",
-                                        "convergence.png",
-                                        "agents.csv",
-                                        NULL};
+static const char *const run_files[] = {"model.json",      "privacy.json", "convergence.csv",
+                                        "held_out.json",   "report.html",  "convergence.svg",
+                                        "convergence.png", "agents.csv",   NULL};
 
 /* Files that the command reads and would write over. Paths in the folder count as well. */
 static fplt_status protect(const cli_call *cli, const struct training *training, fplt_error *error)
@@ -284,7 +280,7 @@ static fplt_status write_files(cli_call *cli, struct training *training, fplt_er
         return status;
     if ((status = fplt_trainer_model(training->trainer, &training->model, error)) ||
         (status = write_measures(cli, training, error)) ||
-        (status = write_agents(cli, training, error)))
+        (status = train_assess(training, error)) || (status = write_agents(cli, training, error)))
         return status;
     return fplt_model_write(training->model, path, error);
 }
@@ -378,6 +374,8 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     if (training.made_folder && !training.keeps_folder)
         rmdir(training.out);
     fplt_model_destroy(training.model);
+    fplt_assessment_clear(&training.held_out);
+    free(training.held_out_each);
     fplt_trainer_destroy(training.trainer);
     return status;
 }
@@ -397,7 +395,11 @@ const cli_command cli_train[] = {
          "local "
          "training was asked for.\n\nEvery "
          "flag below is also a key of the YAML file (rho: 1); flags override the file. A switch "
-         "may stand alone or be followed by yes or no. Paths are relative to where the program is "
+         "may stand alone or be followed by yes or no. A flag with a list may be repeated (--data "
+         "a.csv --data b.csv): its values add up and together replace the file's list. A setting "
+         "that has no effect beside the others is refused, except one of the file that a flag "
+         "makes "
+         "useless. Paths are relative to where the program is "
          "started.\n\nCtrl-C stops "
          "after the round; with --checkpoint the run can then go on with --resume and ends with "
          "the same bits. The parameters of another algorithm: fedplt train --algorithm NAME "

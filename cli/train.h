@@ -13,6 +13,8 @@ struct training {
     const fplt_history *history;
     fplt_model *model; /* owned */
     fplt_result result;
+    fplt_quality *held_out_each; /* owned: of the held-out rows, one a site; NULL: none */
+    fplt_assessment held_out;
     const char *out;  /* where the files will be */
     const char *into; /* where they are written until all are there */
     fplt_meter meter;
@@ -21,6 +23,8 @@ struct training {
     int made_folder, keeps_folder, pictures, agents_written;
 };
 
+/* Measures the held-out rows, where there are any, and writes them down. */
+fplt_status train_assess(struct training *training, fplt_error *error);
 fplt_status train_print(cli_call *cli, const struct training *training, fplt_error *error);
 fplt_status train_print_json(const struct training *training, fplt_error *error);
 

@@ -34,14 +34,54 @@ static void write_measures(const struct training *training, const fplt_record *r
     if (model->classifies && model->records)
         line(out, "training accuracy", "%.2f %%",
              100 * ((double)model->hits / (double)model->records));
-    if (!record->judged)
-        return;
-    if (isnan(record->held_out.rmse))
-        line(out, "held-out accuracy", "%.2f %%  (%zu rows)", 100 * record->held_out.accuracy,
-             record->held_out.rows);
-    else
-        line(out, "held-out RMSE", "%.6g  (%zu rows)", record->held_out.rmse,
-             record->held_out.rows);
+}
+
+fplt_status train_assess(struct training *training, fplt_error *error)
+{
+    const fplt_dataset *rows = training->view->held_out;
+    char path[4096], *text;
+    if (!rows || training->view->run.blind)
+        return FPLT_OK;
+    fplt_status status = cli_alloc(&training->held_out_each, fplt_dataset_agents(rows),
+                                   sizeof *training->held_out_each, "the measures", error);
+    if (!status)
+        status = fplt_model_assess(training->model, rows, NAN, training->held_out_each,
+                                   &training->held_out, error);
+    if (!status)
+        status = fplt_assessment_text(training->model, rows, training->held_out_each,
+                                      &training->held_out, &text, error);
+    if (status)
+        return status;
+    snprintf(path, sizeof path, "%s/held_out.json", training->into);
+    status = fplt_file_save(path, 0666, text, strlen(text), error);
+    fplt_free(text);
+    return status;
+}
+
+/* Sites beyond these are in the file only. */
+enum { MOST_SITES = 20 };
+
+static fplt_status write_held_out(const struct training *training, cli_text *out, fplt_error *error)
+{
+    const fplt_dataset *rows = training->view->held_out;
+    fplt_table *table;
+    char *text;
+    if (!training->held_out_each)
+        return FPLT_OK;
+    if (fplt_dataset_agents(rows) > MOST_SITES) {
+        line(out, "held-out rows", "%zu at %u sites, loss %.6g; held_out.json has each",
+             fplt_dataset_rows(rows), fplt_dataset_agents(rows), training->held_out.all.loss);
+        return FPLT_OK;
+    }
+    fplt_status status =
+        fplt_quality_table(rows, training->held_out_each, &training->held_out.all, &table, error);
+    if (status)
+        return status;
+    if (!(status = fplt_table_render(table, FPLT_TABLE_ALIGNED, &text, error)))
+        cli_text_format(out, "\nheld-out rows\n%s", text);
+    fplt_table_destroy(table);
+    fplt_free(text);
+    return status;
 }
 
 static void write_costs(const struct training *training, cli_text *out)
@@ -64,14 +104,6 @@ static void write_costs(const struct training *training, cli_text *out)
     line(out, "wall time", "%.3g s", training->seconds);
 }
 
-/* A sentence "rho = 1: because" without what stands before it in the line anyway. */
-static const char *because(const char *why)
-{
-    const char *equals = why ? strstr(why, " = ") : NULL;
-    const char *colon = equals ? strstr(why, ": ") : NULL;
-    return colon && strchr(why, ' ') == equals ? colon + 2 : why ? why : "";
-}
-
 static void write_choices(const struct training *training, const fplt_record *record, cli_text *out)
 {
     const fplt_job_view *view = training->view;
@@ -86,7 +118,7 @@ static void write_choices(const struct training *training, const fplt_record *re
         const fplt_choice *choice = &record->parameter[i];
         snprintf(value, sizeof value, "%.6g", choice->value);
         line(out, choice->name, "%-22s %s", choice->word ? choice->word : value,
-             because(choice->why));
+             fplt_choice_because(choice->why));
     }
     if (isnan(least))
         snprintf(value, sizeof value, "none");
@@ -98,7 +130,7 @@ static void write_choices(const struct training *training, const fplt_record *re
     line(out, "curvature", "%-22s of the agents' costs", value);
     snprintf(value, sizeof value, "%.0f", record->epochs.value);
     if (trains)
-        line(out, "epochs", "%-22s %s", value, because(record->epochs.why));
+        line(out, "epochs", "%-22s %s", value, fplt_choice_because(record->epochs.why));
     line(out, "local training", "%s, kernel %s", trains ? view->run.training.solver->name : "none",
          fplt_objective_kernel(view->objective));
     if (*record->advice)
@@ -121,9 +153,10 @@ static void write_defaults(const fplt_settings *settings, cli_text *out)
 
 static void write_files(const struct training *training, cli_text *out)
 {
-    cli_text_format(out, "\nfiles in %s\n  model.json%s%s%s%s\n", training->out,
+    cli_text_format(out, "\nfiles in %s\n  model.json%s%s%s%s%s\n", training->out,
                     training->promise ? ", privacy.json" : "",
                     training->view->run.blind ? "" : ", convergence.csv",
+                    training->held_out_each ? ", held_out.json" : "",
                     training->pictures ? ", convergence.svg, convergence.png" : "",
                     training->agents_written ? ", agents.csv" : "");
 }
@@ -169,7 +202,9 @@ static void write_next(const cli_call *cli, const struct training *training, cli
         snprintf(more, sizeof more, "--epochs %u", 2 * training->view->run.training.epochs);
         write_again(cli, more, out);
     }
-    cli_text_format(out, "  %s list algorithms\n", program);
+    cli_text_format(out, "  %s report ", program);
+    cli_quote(out, training->out);
+    cli_text_add(out, "\n");
 }
 
 fplt_status train_print(cli_call *cli, const struct training *training, fplt_error *error)
@@ -195,6 +230,8 @@ fplt_status train_print(cli_call *cli, const struct training *training, fplt_err
     if (!view->run.blind)
         write_measures(training, &record, &out);
     write_costs(training, &out);
+    if ((status = write_held_out(training, &out, error)))
+        return status;
     write_choices(training, &record, &out);
     write_defaults(cli->settings, &out);
     write_files(training, &out);
@@ -212,6 +249,7 @@ static json_t *files_json(const struct training *training)
     } written[] = {{"model.json", 1},
                    {"privacy.json", training->promise != NULL},
                    {"convergence.csv", !training->view->run.blind},
+                   {"held_out.json", training->held_out_each != NULL},
                    {"convergence.svg", training->pictures},
                    {"convergence.png", training->pictures},
                    {"agents.csv", training->agents_written}};

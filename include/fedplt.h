@@ -24,6 +24,7 @@
 #include "fedplt/model.h"
 #include "fedplt/noise.h"
 #include "fedplt/objective.h"
+#include "fedplt/page.h"
 #include "fedplt/participation.h"
 #include "fedplt/privacy.h"
 #include "fedplt/promise.h"

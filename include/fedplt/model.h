@@ -52,6 +52,9 @@ typedef struct fplt_choice {
     char why[400];
 } fplt_choice;
 
+/* A reason "rho = 1: because" without what stands before it in a table anyway. */
+FPLT_API const char *fplt_choice_because(const char *why);
+
 /* The model of an engine that ran a job, with the whole record of its training: problem, algorithm,
  * parameters and why, seed, kernel, outcome, measures and counters. `result` may be NULL. */
 FPLT_API fplt_status fplt_model_from_run(const fplt_job *job, fplt_engine *engine,
@@ -63,6 +66,8 @@ FPLT_API fplt_status fplt_model_digest(const fplt_model *model,
                                        unsigned char digest[FPLT_MODEL_DIGEST], fplt_error *error);
 FPLT_API void fplt_model_destroy(fplt_model *model);
 FPLT_API const fplt_model_info *fplt_model_see(const fplt_model *model);
+/* Whether its record has a certificate of privacy. */
+FPLT_API int fplt_model_is_private(const fplt_model *model);
 /* Weight vectors: the number of classes with softmax, 1 otherwise. */
 FPLT_API uint32_t fplt_model_outputs(const fplt_model *model);
 
@@ -170,6 +175,15 @@ typedef struct fplt_assessment {
 FPLT_API fplt_status fplt_model_assess(const fplt_model *model, const fplt_dataset *dataset,
                                        double threshold, fplt_quality *each,
                                        fplt_assessment *assessment, fplt_error *error);
+/* One line a site and one for all rows, with the measures that are known of all. */
+FPLT_API fplt_status fplt_quality_table(const fplt_dataset *dataset, const fplt_quality *each,
+                                        const fplt_quality *all, fplt_table **table,
+                                        fplt_error *error);
+/* Everything as one JSON document, released with fplt_free. */
+FPLT_API fplt_status fplt_assessment_text(const fplt_model *model, const fplt_dataset *dataset,
+                                          const fplt_quality *each,
+                                          const fplt_assessment *assessment, char **text,
+                                          fplt_error *error);
 /* Releases what the struct owns; a zeroed struct is legal. */
 FPLT_API void fplt_assessment_clear(fplt_assessment *assessment);
 

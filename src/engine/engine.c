@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "engine/each.h"
 #include "engine/member.h"
 
 fplt_run_settings fplt_run_defaults(void)
@@ -26,17 +27,18 @@ static fplt_status find_curvatures(fplt_engine *engine, fplt_error *error)
 {
     const fplt_run_settings *settings = &engine->settings;
     fplt_curvature all = {HUGE_VAL, -HUGE_VAL};
+    if (!settings->curvatures && !(settings->curvature.highest > 0)) {
+        fplt_status status =
+            fplt__each_curvature(engine->objective, settings->threads, engine->curvatures, error);
+        if (status)
+            return status;
+    }
     for (uint32_t i = 0; i < engine->plan.agents; i++) {
         fplt_curvature *own = &engine->curvatures[i];
-        if (settings->curvatures) {
+        if (settings->curvatures)
             *own = settings->curvatures[i];
-        } else if (settings->curvature.highest > 0) {
+        else if (settings->curvature.highest > 0)
             *own = settings->curvature;
-        } else {
-            fplt_status status = fplt_objective_curvature(engine->objective, i, 0, own, error);
-            if (status)
-                return status;
-        }
         if (!isfinite(own->lowest) || !isfinite(own->highest))
             return fplt_error_set(error, FPLT_BAD_VALUE,
                                   "the cost of agent %u curves between %g and %g, but both must be "

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/hub.h"
+#include "objective/objective.h"
 
 double fplt__member_step(const fplt_plan *plan, const fplt_training *training,
                          const fplt_curvature *curvature, uint32_t cohort)
@@ -59,11 +60,12 @@ void fplt__member_begin(const fplt_plan *plan, const fplt_shape *shape, fplt_age
 fplt_status fplt__member_measure(const fplt_objective *objective, uint32_t cost, const double *x,
                                  double *out, double *scratch)
 {
-    size_t n = fplt_objective_dimension(objective), hits = 0;
-    fplt_status status = fplt_objective_value_gradient(objective, cost, x, &out[n], out, scratch);
-    int judged = !fplt_objective_hits(objective, cost, x, &hits, scratch);
+    size_t n = fplt_objective_dimension(objective), hits;
+    int classifies;
+    fplt_status status =
+        fplt__objective_measure(objective, cost, x, &out[n], out, &hits, &classifies, scratch);
     out[n + 1] = (double)hits;
     out[n + 2] = (double)fplt_objective_records(objective, cost);
-    out[n + 3] = judged ? 1 : 0;
+    out[n + 3] = classifies;
     return status;
 }

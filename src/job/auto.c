@@ -17,6 +17,7 @@
 
 #include "algorithm/algorithm.h"
 #include "base/memory.h"
+#include "engine/each.h"
 #include "fedplt/random.h"
 #include "fedplt/theory.h"
 #include "linalg/symmetric.h"
@@ -330,23 +331,37 @@ fplt_status fplt_auto_choose(const fplt_bend *bend, const fplt_run_settings *run
     return FPLT_OK;
 }
 
+struct bending {
+    const fplt_objective *objective;
+    const double *x;
+    fplt_bend *bends;
+};
+
+static fplt_status ask_bend(void *context, uint32_t agent, fplt_error *error)
+{
+    struct bending *bending = context;
+    return fplt_bend_find(bending->objective, agent, bending->x, &bending->bends[agent], error);
+}
+
 /* Over all agents; with public bounds nothing is looked at. */
 static fplt_status find_bend(const fplt_objective *objective, const fplt_run_settings *run,
                              fplt_curvature *curvatures, fplt_bend *bend, fplt_error *error)
 {
     uint32_t agents = fplt_objective_agents(objective);
-    const double *x = run->start == FPLT_START_GIVEN ? run->given : NULL;
-    for (uint32_t i = 0; i < agents; i++) {
-        fplt_bend own;
-        fplt_status status = fplt_bend_find(objective, i, x, &own, error);
-        if (status)
-            return status;
+    struct bending bending = {objective, run->start == FPLT_START_GIVEN ? run->given : NULL, NULL};
+    fplt_status status =
+        fplt__alloc_into(&bending.bends, agents, sizeof *bending.bends, "curvatures", error);
+    if (!status)
+        status = fplt__each(agents, run->threads, ask_bend, &bending, error);
+    for (uint32_t i = 0; !status && i < agents; i++) {
+        fplt_bend own = bending.bends[i];
         if (run->curvatures)
             own.everywhere = run->curvatures[i];
         curvatures[i] = own.everywhere;
         *bend = i ? fplt_bend_join(*bend, own) : own;
     }
-    return FPLT_OK;
+    fplt__free(bending.bends);
+    return status;
 }
 
 fplt_status fplt_auto_resolve(const fplt_objective *objective, const fplt_run_settings *run,

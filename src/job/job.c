@@ -256,11 +256,6 @@ static fplt_status read_files(const fplt_settings *settings, const char *const *
     fplt_schema *schema = NULL;
     char **items = NULL;
     fplt_status status = FPLT_OK;
-    if (wished(settings, "generator"))
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "%s: generator is given, but data are read from a file; leave one of "
-                              "them out",
-                              fplt_settings_origin(settings, "generator"));
     if (!paths) {
         if ((status = split(fplt_settings_text(settings, "data"), &items, &count, error)))
             return status;
@@ -314,10 +309,6 @@ fplt_status fplt_job_dataset(const fplt_settings *settings, uint32_t run, const 
     int from_file = paths || wished(settings, "data");
     fplt_status status;
     *dataset = NULL;
-    if (!from_file && wished(settings, "schema"))
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "%s: schema is given, but there is no data file to read by it",
-                              fplt_settings_origin(settings, "schema"));
     if (!from_file && !wished(settings, "partition"))
         return generate(settings, run, dataset, error);
     status = from_file ? read_files(settings, paths, count, read, dataset, error)
@@ -761,6 +752,8 @@ fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_t run,
     *out = NULL;
     source = source ? source : &nothing;
     fplt_status status = check_source(settings, source, error);
+    if (!status)
+        status = fplt_settings_effective(settings, error);
     if (!status)
         status = fplt__alloc_into(&job, 1, sizeof *job, "a job", error);
     if (status) {

@@ -21,25 +21,68 @@ static size_t count_below(const double *diagonal, const double *beside, size_t o
     return below;
 }
 
+/* Newton's iteration on det(T - x I) from outside of all eigenvalues: comes to the nearest from its own
+ * side. As the sum of the pivots' logarithmic derivatives nothing overflows. */
+static double approach(const double *diagonal, const double *beside, size_t order, double x)
+{
+    for (int i = 0; i < 20; i++) {
+        double pivot = 1, slope = 0, sum = 0; /* slope: of the pivot, divided by it */
+        for (size_t k = 0; k < order; k++) {
+            double share = k ? beside[k - 1] * beside[k - 1] / pivot : 0;
+            pivot = diagonal[k] - x - share;
+            slope = (share * slope - 1) / pivot;
+            sum += slope;
+        }
+        double next = x - 1 / sum;
+        if (!isfinite(next) || fabs(next - x) <= 4 * DBL_EPSILON * fabs(x))
+            return isfinite(next) ? next : x;
+        x = next;
+    }
+    return x;
+}
+
+struct bracket {
+    double low, high; /* count_below(low) <= index < count_below(high) */
+};
+
+/* A narrow bracket about the first or last eigenvalue, within the one that is given. */
+static struct bracket narrowed(const double *diagonal, const double *beside, size_t order,
+                               size_t index, struct bracket wide)
+{
+    double near = approach(diagonal, beside, order, index ? wide.high : wide.low);
+    double reach = 4 * DBL_EPSILON * fmax(fabs(wide.low), fabs(wide.high));
+    for (int i = 0; i < 6 && reach > 0; i++, reach *= 16) {
+        struct bracket tried = {fmax(near - reach, wide.low), fmin(near + reach, wide.high)};
+        if (count_below(diagonal, beside, order, tried.low) <= index &&
+            count_below(diagonal, beside, order, tried.high) > index)
+            return tried;
+    }
+    return wide;
+}
+
+/* Counts grow with the shift in rounded arithmetic too [Demmel, Dhillon and Ren 1995], so the pair of
+ * neighbouring numbers between which bisection ends does not depend on where it began. */
 double fplt__tridiagonal_eigenvalue(const double *diagonal, const double *beside, size_t order,
                                     size_t index)
 {
-    double low = diagonal[0], high = diagonal[0]; /* Gershgorin */
+    struct bracket at = {diagonal[0], diagonal[0]}; /* Gershgorin */
     for (size_t i = 0; i < order; i++) {
         double radius = (i ? fabs(beside[i - 1]) : 0) + (i + 1 < order ? fabs(beside[i]) : 0);
-        low = fmin(low, diagonal[i] - radius);
-        high = fmax(high, diagonal[i] + radius);
+        at.low = fmin(at.low, diagonal[i] - radius);
+        at.high = fmax(at.high, diagonal[i] + radius);
     }
+    if (order > 1 && (index == 0 || index + 1 == order))
+        at = narrowed(diagonal, beside, order, index, at);
     for (int i = 0; i < 200; i++) {
-        double middle = low + (high - low) / 2;
-        if (!(low < middle && middle < high))
+        double middle = at.low + (at.high - at.low) / 2;
+        if (!(at.low < middle && middle < at.high))
             break;
         if (count_below(diagonal, beside, order, middle) > index)
-            high = middle;
+            at.high = middle;
         else
-            low = middle;
+            at.low = middle;
     }
-    return low + (high - low) / 2;
+    return at.low + (at.high - at.low) / 2;
 }
 
 /* p = A v for the lower triangle of the trailing block. */
@@ -95,6 +138,8 @@ void fplt__symmetric_extremes(const fplt__kernel *kernel, double *matrix, size_t
             beside[k] = reflect(kernel, block, order, order - k, 1e-20 * size, v, w);
         diagonal[k] = block[0];
     }
-    *smallest = fplt__tridiagonal_eigenvalue(diagonal, beside, order, 0);
-    *largest = fplt__tridiagonal_eigenvalue(diagonal, beside, order, order - 1);
+    if (smallest)
+        *smallest = fplt__tridiagonal_eigenvalue(diagonal, beside, order, 0);
+    if (largest)
+        *largest = fplt__tridiagonal_eigenvalue(diagonal, beside, order, order - 1);
 }

@@ -6,7 +6,7 @@
 #include "linalg/kernel.h"
 
 /* Smallest and largest eigenvalue of the matrix whose lower triangle is given (row-major; it is
- * overwritten), to within rounding times its norm. `work`: 4 * order doubles. */
+ * overwritten), to within rounding times its norm; either may be NULL. `work`: 4 * order doubles. */
 void fplt__symmetric_extremes(const fplt__kernel *kernel, double *matrix, size_t order,
                               double *work, double *smallest, double *largest);
 

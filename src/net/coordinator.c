@@ -402,6 +402,7 @@ static fplt_status open_all(fplt__coordinator *c, fplt_error *error)
 {
     fplt_status status;
     if ((status = fplt_settings_complete(c->settings, error)) ||
+        (status = fplt_settings_effective(c->settings, error)) ||
         (status = fplt__authority_open(c->folder, &c->authority, error)) ||
         (status = fplt__coordinator_propose(c, error)))
         return status;

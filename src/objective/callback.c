@@ -127,15 +127,12 @@ static fplt_status curvature_of(const fplt_objective *o, uint32_t agent, int bou
                           curvature->lowest, curvature->highest, agent);
 }
 
-static fplt_status hits(const fplt_objective *o, uint32_t agent, const double *x, size_t *count,
-                        double *scratch)
+static fplt_status measure(const fplt_objective *o, uint32_t agent, const double *x, double *value,
+                           double *gradient, size_t *hits, int *classifies, double *scratch)
 {
-    (void)o;
-    (void)agent;
-    (void)x;
-    (void)scratch;
-    *count = 0;
-    return FPLT_UNSUPPORTED;
+    *hits = 0;
+    *classifies = 0;
+    return value || gradient ? value_gradient(o, agent, x, value, gradient, scratch) : FPLT_OK;
 }
 
 static const fplt__objective_kind by_callbacks = {
@@ -147,7 +144,7 @@ static const fplt__objective_kind by_callbacks = {
     .hessian_times = hessian_times,
     .hessian = whole_hessian,
     .curvature = curvature_of,
-    .hits = hits,
+    .measure = measure,
 };
 
 static fplt_status check(const fplt_objective_callbacks *user, fplt_error *error)

@@ -40,7 +40,7 @@ static void gram(const fplt_objective *o, const fplt__shard *shard, double *b, d
         b[i] /= (double)a->rows;
 }
 
-/* Smallest eigenvalue of B + ridge (not on the intercept) and largest of B. */
+/* Largest eigenvalue of B and, unless it is NULL, smallest of B + ridge (not on the intercept). */
 static fplt_status whole_spectrum(const fplt_objective *o, const fplt__shard *shard, double ridge,
                                   double *smallest, double *largest, fplt_error *error)
 {
@@ -51,18 +51,19 @@ static fplt_status whole_spectrum(const fplt_objective *o, const fplt__shard *sh
         return status;
     status = fplt__alloc_into(&work, 4 * n, sizeof *work, "a Gram matrix", error);
     if (!status) {
-        double unused;
+        int apart = smallest && ridge != 0 && o->columns > o->features;
         gram(o, shard, b, work);
-        fplt__symmetric_extremes(o->kernel, b, n, work, smallest, largest);
-        if (ridge != 0 && o->columns > o->features) {
+        fplt__symmetric_extremes(o->kernel, b, n, work, apart ? NULL : smallest, largest);
+        if (apart) {
             gram(o, shard, b, work);
             for (size_t j = 0; j < o->features; j++)
                 b[j * n + j] += ridge;
-            fplt__symmetric_extremes(o->kernel, b, n, work, smallest, &unused);
-        } else {
+            fplt__symmetric_extremes(o->kernel, b, n, work, smallest, NULL);
+        } else if (smallest) {
             *smallest += ridge;
         }
-        *smallest -= rounding * (*largest + fabs(ridge));
+        if (smallest)
+            *smallest -= rounding * (*largest + fabs(ridge));
         *largest *= 1 + rounding;
     }
     fplt__free(work);
@@ -204,7 +205,8 @@ fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int
         largest = row * row;
     } else if (needs_smallest || o->columns < LANCZOS_FROM) {
         double smallest;
-        status = whole_spectrum(o, shard, ridge, &smallest, &largest, error);
+        status =
+            whole_spectrum(o, shard, ridge, needs_smallest ? &smallest : NULL, &largest, error);
         if (!status && needs_smallest)
             lowest = fmax(lowest, smallest);
     } else {

@@ -134,5 +134,16 @@ fplt_status fplt_objective_curvature(const fplt_objective *objective, uint32_t a
 fplt_status fplt_objective_hits(const fplt_objective *objective, uint32_t agent, const double *x,
                                 size_t *hits, double *scratch)
 {
-    return objective->kind->hits(objective, agent, x, hits, scratch);
+    int classifies;
+    fplt_status status =
+        objective->kind->measure(objective, agent, x, NULL, NULL, hits, &classifies, scratch);
+    return status || classifies ? status : FPLT_UNSUPPORTED;
+}
+
+fplt_status fplt__objective_measure(const fplt_objective *objective, uint32_t agent,
+                                    const double *x, double *value, double *gradient, size_t *hits,
+                                    int *classifies, double *scratch)
+{
+    return objective->kind->measure(objective, agent, x, value, gradient, hits, classifies,
+                                    scratch);
 }

@@ -29,8 +29,10 @@ typedef struct fplt__objective_kind {
                                double *scores, double *record, double *scratch);
     fplt_status (*curvature)(const fplt_objective *objective, uint32_t agent, int bound,
                              fplt_curvature *curvature, fplt_error *error);
-    fplt_status (*hits)(const fplt_objective *objective, uint32_t agent, const double *x,
-                        size_t *hits, double *scratch);
+    /* value and gradient, each may be NULL; with classes hits too: records rightly classified */
+    fplt_status (*measure)(const fplt_objective *objective, uint32_t agent, const double *x,
+                           double *value, double *gradient, size_t *hits, int *classifies,
+                           double *scratch);
 } fplt__objective_kind;
 
 /* What one agent has. */
@@ -67,6 +69,11 @@ struct fplt_objective {
 
     fplt_objective_callbacks callbacks;
 };
+
+/* All that is measured of f_i at x, in one traversal of its records. */
+fplt_status fplt__objective_measure(const fplt_objective *objective, uint32_t agent,
+                                    const double *x, double *value, double *gradient, size_t *hits,
+                                    int *classifies, double *scratch);
 
 /* The kernel of the objective: for solvers, so that all arithmetic of a run is of one kind. */
 const fplt__kernel *fplt__objective_arithmetic(const fplt_objective *objective);

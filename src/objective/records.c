@@ -167,6 +167,17 @@ static void finish_gradient(const fplt_objective *o, const fplt__shard *shard, s
     o->regulariser->slope(shard->scale * o->weight, x, o->dimension - o->intercepts, gradient);
 }
 
+/* Adds the gradients of the block's records; the margins are lost. */
+static void add_gradient(const fplt_objective *o, const fplt__shard *shard, size_t first,
+                         const fplt__block *block, double *margins, double *sums)
+{
+    o->loss->slope(block, margins);
+    if (o->clip > 0)
+        clip_slopes(o, block, shard->norm + first, margins);
+    weigh_records(o, block, margins);
+    all_combined(o, shard, first, block, margins, sums);
+}
+
 static double *cleared_sums(const fplt_objective *o, const struct room *room, double *gradient)
 {
     double *sums = gathers(o) ? room->sums : gradient;
@@ -174,30 +185,28 @@ static double *cleared_sums(const fplt_objective *o, const struct room *room, do
     return sums;
 }
 
-static fplt_status value_gradient(const fplt_objective *o, uint32_t agent, const double *x,
-                                  double *value, double *gradient, double *scratch)
+/* Value, gradient and hits in one traversal; each may be NULL. */
+static fplt_status measure(const fplt_objective *o, uint32_t agent, const double *x, double *value,
+                           double *gradient, size_t *hits, double *scratch)
 {
     const fplt__shard *shard = &o->shard[agent];
     size_t records = shard->matrix.rows;
     struct room room = divide(o, scratch);
     const double *weights = gather(o, x, room.weights);
     double *sums = gradient ? cleared_sums(o, &room, gradient) : NULL, total = 0;
+    if (hits)
+        *hits = 0;
     for (size_t first = 0; first < records; first += o->chunk) {
         fplt__block block = block_at(o, shard, &room, first);
         all_margins(o, shard, first, &block, weights, room.margins);
-        if (!gradient) {
-            total += sum_values(o, &block, room.margins);
-            continue;
-        }
-        if (value) {
+        if (hits)
+            *hits += o->loss->hits(&block, room.margins);
+        if (value && gradient)
             memcpy(room.others, room.margins, o->outputs * o->chunk * sizeof *room.others);
-            total += sum_values(o, &block, room.others);
-        }
-        o->loss->slope(&block, room.margins);
-        if (o->clip > 0)
-            clip_slopes(o, &block, shard->norm + first, room.margins);
-        weigh_records(o, &block, room.margins);
-        all_combined(o, shard, first, &block, room.margins, sums);
+        if (value)
+            total += sum_values(o, &block, gradient ? room.others : room.margins);
+        if (gradient)
+            add_gradient(o, shard, first, &block, room.margins, sums);
     }
     if (value)
         *value =
@@ -206,6 +215,12 @@ static fplt_status value_gradient(const fplt_objective *o, uint32_t agent, const
     if (gradient)
         finish_gradient(o, shard, records, x, sums, gradient);
     return FPLT_OK;
+}
+
+static fplt_status value_gradient(const fplt_objective *o, uint32_t agent, const double *x,
+                                  double *value, double *gradient, double *scratch)
+{
+    return measure(o, agent, x, value, gradient, NULL, scratch);
 }
 
 /* Single rows; the long ones by the kernel. */
@@ -426,21 +441,14 @@ static fplt_status loss_scores(const fplt_objective *o, uint32_t agent, const do
     return FPLT_OK;
 }
 
-static fplt_status count_hits(const fplt_objective *o, uint32_t agent, const double *x,
-                              size_t *hits, double *scratch)
+/* Hits are counted where the task has classes. */
+static fplt_status all_measures(const fplt_objective *o, uint32_t agent, const double *x,
+                                double *value, double *gradient, size_t *hits, int *classifies,
+                                double *scratch)
 {
-    if (!fplt_task_classifies(o->task))
-        return FPLT_UNSUPPORTED;
-    const fplt__shard *shard = &o->shard[agent];
-    struct room room = divide(o, scratch);
-    const double *weights = gather(o, x, room.weights);
+    *classifies = fplt_task_classifies(o->task);
     *hits = 0;
-    for (size_t first = 0; first < shard->matrix.rows; first += o->chunk) {
-        fplt__block block = block_at(o, shard, &room, first);
-        all_margins(o, shard, first, &block, weights, room.margins);
-        *hits += o->loss->hits(&block, room.margins);
-    }
-    return FPLT_OK;
+    return measure(o, agent, x, value, gradient, *classifies ? hits : NULL, scratch);
 }
 
 static size_t records_of(const fplt_objective *o, uint32_t agent)
@@ -476,7 +484,7 @@ static const fplt__objective_kind over_records = {
     .loss_hessian = loss_hessian,
     .loss_scores = loss_scores,
     .curvature = fplt__records_curvature,
-    .hits = count_hits,
+    .measure = all_measures,
 };
 
 fplt_objective_settings fplt_objective_defaults(void)

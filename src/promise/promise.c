@@ -23,25 +23,29 @@ const fplt_setting fplt_promise_table[] = {
     {"privacy.epsilon", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
      "promise (epsilon, delta)-privacy of every record; the noise follows", 0, 0},
     {"privacy.delta", FPLT_REAL, FPLT_ABOVE, "1e-5", 0, 0.1, NULL,
-     "the delta of the promise; it should be below 1 over the number of records", 0, 0},
+     "the delta of the promise; it should be below 1 over the number of records", 0, 0,
+     .needs = "privacy.epsilon,privacy.tau"},
     {"privacy.group", FPLT_INTEGER, 0, "1", 1, 9007199254740992.0, NULL,
-     "promise it for so many records at once; where the schema declares persons, by default the "
-     "most "
-     "records that one has",
-     0, 0},
+     "promise it for so many records at once; by default those of one person, where a schema says "
+     "how "
+     "many",
+     0, 0, .needs = "privacy.epsilon,privacy.tau"},
     {"privacy.tau", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
      "noise scale instead of epsilon: each local step adds N(0, 2 gamma tau^2)", 0, 0},
     {"privacy.threat", FPLT_CHOICE, 0, "transcript", 0, 0,
      "transcript|broadcast|secagg|final-y|final-x|paper",
-     "what the adversary sees; transcript: every message", 0, 0},
+     "what the adversary sees; transcript: every message", 0, 0,
+     .needs = "privacy.epsilon,privacy.tau"},
     {"privacy.rows", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
      "bound on the norm of a row, from knowledge and not from the data; longer rows are shortened "
      "to it; by default radius, or else 1",
-     0, 0},
+     0, 0, .needs = "privacy.epsilon,privacy.tau"},
     {"privacy.noise", FPLT_CHOICE, 0, "secure", 0, 0, "secure|simulated",
-     "random source; simulated: from the seed, for experiments, not private", 0, 0},
+     "random source; simulated: from the seed, for experiments, not private", 0, 0,
+     .needs = "privacy.epsilon,privacy.tau"},
     {"privacy.diagnose", FPLT_SWITCH, 0, "no", 0, 0, NULL,
-     "measure and show losses without noise: the output is then not private", 0, 0},
+     "measure and show losses without noise: the output is then not private", 0, 0,
+     .needs = "privacy.epsilon,privacy.tau"},
     FPLT_SETTINGS_END,
 };
 
@@ -177,12 +181,6 @@ static fplt_status check_section(const fplt_settings *settings, fplt_error *erro
                               "%s: privacy.tau and privacy.epsilon are both given, but one follows "
                               "from the other; leave one out",
                               fplt_settings_origin(settings, "privacy.tau"));
-    for (const fplt_setting *row = fplt_promise_table; row->name && !epsilon && !tau; row++)
-        if (fplt_settings_given(settings, row->name))
-            return fplt_error_set(error, FPLT_BAD_VALUE,
-                                  "%s: %s is given, but no promise is asked for; add "
-                                  "privacy.epsilon",
-                                  fplt_settings_origin(settings, row->name), row->name);
     if (tau && !is_given(settings, "rounds"))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: privacy.tau needs rounds: the promise grows with them",

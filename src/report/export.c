@@ -61,8 +61,8 @@ static void add_row(const fplt_model *model, fplt_table *table, uint32_t output,
     if (model->outputs > 1)
         fplt_table_text(table, model->info.class_names[output]);
     fplt_table_text(table, name);
-    fplt_table_number(table, weight, 17);
-    fplt_table_number(table, own, 17);
+    fplt_table_number(table, weight, 6);
+    fplt_table_number(table, own, 6);
 }
 
 static void fill_coefficients(const fplt_model *model, fplt_table *table)

@@ -196,7 +196,7 @@ static fplt_status check(const fplt_model *model, const fplt_summary_settings *s
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "the loss softmax has a coefficient for every class, and adding the "
                               "same to all of them changes nothing: they have no standard errors");
-    if (fplt__model_is_private(model))
+    if (fplt_model_is_private(model))
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "the model was trained with privacy: its noise is not in any "
                               "standard error, and the sums behind one would tell of the records");
@@ -420,7 +420,7 @@ fplt_status fplt_model_infer(const fplt_model *model, const fplt_dataset *datase
     fplt_objective *objective;
     double *x;
     *inferred = NULL;
-    if (fplt__model_is_private(model))
+    if (fplt_model_is_private(model))
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "the model was trained with privacy: sums over its records without "
                               "noise would break the promise");

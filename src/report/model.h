@@ -24,9 +24,6 @@ struct fplt_model {
 /* A new reference to the whole as JSON, or NULL when there is no memory or a text is not UTF-8. */
 json_t *fplt__model_json(const fplt_model *model);
 
-/* Whether its record has a certificate of privacy. */
-int fplt__model_is_private(const fplt_model *model);
-
 /* Copies the matrices of n x n numbers. */
 fplt_status fplt__inference_copy(const fplt_inference *from, size_t n, fplt_inference *to,
                                  fplt_error *error);

@@ -53,7 +53,7 @@ static json_t *training_of(const fplt_model *model)
     return given ? json_loads(given, JSON_REJECT_DUPLICATES, NULL) : json_object();
 }
 
-int fplt__model_is_private(const fplt_model *model)
+int fplt_model_is_private(const fplt_model *model)
 {
     json_t *record = training_of(model);
     int is = json_object_get(record, "privacy") != NULL;

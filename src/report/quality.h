@@ -2,10 +2,24 @@
 #ifndef FPLT_REPORT_QUALITY_H
 #define FPLT_REPORT_QUALITY_H
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fedplt/model.h"
 #include "fedplt/status.h"
+
+/* A member of fplt_quality, and with how many digits it is shown. */
+typedef struct fplt__quality_measure {
+    const char *name;
+    size_t place;
+    int digits;
+} fplt__quality_measure;
+
+/* NULL past the last. */
+const fplt__quality_measure *fplt__quality_measure_at(size_t index);
+/* Rows and every measure, null where it is not known; `site` NULL: without a name. */
+json_t *fplt__quality_json(const char *site, const fplt_quality *quality);
 
 /* A score, and whether its row is of the class in question. */
 typedef struct fplt__ranked {

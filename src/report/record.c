@@ -87,6 +87,13 @@ static void record_steps(const fplt_job_view *view, const fplt_engine *engine, f
     record->largest_step = most;
 }
 
+const char *fplt_choice_because(const char *why)
+{
+    const char *equals = why ? strstr(why, " = ") : NULL;
+    const char *colon = equals ? strstr(why, ": ") : NULL;
+    return colon && strchr(why, ' ') == equals ? colon + 2 : why ? why : "";
+}
+
 fplt_status fplt__record_make(const fplt_job_view *view, fplt_engine *engine, const double *weights,
                               const fplt_model *model, fplt_record *record, fplt_error *error)
 {

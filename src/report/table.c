@@ -1,4 +1,4 @@
-/* Tables: filled cell by cell, rendered aligned, as CSV [RFC 4180] or as JSON. */
+/* Tables: filled cell by cell, rendered aligned, as CSV [RFC 4180], as JSON or for a page. */
 #include "report/table.h"
 
 #include <math.h>
@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/buffer.h"
+#include "report/html.h"
 
 enum kind { MISSING, TEXT, REAL, WHOLE };
 
@@ -243,6 +244,37 @@ static fplt_status render_json(const fplt_table *table, fplt__buffer *buffer, fp
     return FPLT_OK;
 }
 
+static void html_row(fplt__buffer *buffer, const fplt_table *table, size_t row)
+{
+    fplt__buffer_add(buffer, "<tr>");
+    for (size_t c = 0; c < table->width; c++) {
+        const struct cell *cell = cell_at(table, row, c);
+        fplt__buffer_add(buffer, cell->kind == TEXT ? "<td>" : "<td class=\"n\">");
+        fplt__html_text(buffer, cell->kind == MISSING ? "–" : cell->shown);
+        fplt__buffer_add(buffer, "</td>");
+    }
+    fplt__buffer_add(buffer, "</tr>\n");
+}
+
+static fplt_status render_html(const fplt_table *table, fplt__buffer *buffer, fplt_error *error)
+{
+    (void)error;
+    fplt__buffer_add(buffer, "<div class=\"wide\"><table>\n<thead><tr>");
+    for (size_t c = 0; c < table->width; c++) {
+        size_t width;
+        int numbers;
+        lay_out(table, c, &width, &numbers);
+        fplt__buffer_add(buffer, numbers ? "<th class=\"n\">" : "<th>");
+        fplt__html_text(buffer, table->columns[c]);
+        fplt__buffer_add(buffer, "</th>");
+    }
+    fplt__buffer_add(buffer, "</tr></thead>\n<tbody>\n");
+    for (size_t row = 0; row < started_rows(table); row++)
+        html_row(buffer, table, row);
+    fplt__buffer_add(buffer, "</tbody></table></div>\n");
+    return FPLT_OK;
+}
+
 fplt_status fplt_table_render(const fplt_table *table, fplt_table_form form, char **text,
                               fplt_error *error)
 {
@@ -250,6 +282,7 @@ fplt_status fplt_table_render(const fplt_table *table, fplt_table_form form, cha
         [FPLT_TABLE_ALIGNED] = render_aligned,
         [FPLT_TABLE_CSV] = render_csv,
         [FPLT_TABLE_JSON] = render_json,
+        [FPLT_TABLE_HTML] = render_html,
     };
     fplt__buffer buffer = {NULL, 0, 0, FPLT_OK};
     *text = NULL;

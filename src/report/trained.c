@@ -8,6 +8,7 @@
 #include "job/job.h"
 #include "promise/certificate.h"
 #include "report/model.h"
+#include "report/quality.h"
 
 /* JSON has no infinities or NaN. */
 static json_t *real(double value)
@@ -95,13 +96,6 @@ static json_t *counters_json(const fplt_counters *counters)
                      "paper_time", counters->paper_time);
 }
 
-static json_t *quality_json(const fplt_quality *quality)
-{
-    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "rows", (json_int_t)quality->rows, "loss",
-                     real(quality->loss), "accuracy", real(quality->accuracy), "auc",
-                     real(quality->auc), "f1", real(quality->f1), "rmse", real(quality->rmse));
-}
-
 static void add_result(const fplt_job_view *view, const fplt_result *result, json_t *document)
 {
     json_object_set_new(document, "outcome", json_string(fplt_outcome_name(result->outcome)));
@@ -135,7 +129,7 @@ static json_t *training_json(const fplt_job_view *view, const fplt_engine *engin
     if (record->measured)
         json_object_set_new(document, "model", measure_json(&record->model));
     if (record->judged)
-        json_object_set_new(document, "held_out", quality_json(&record->held_out));
+        json_object_set_new(document, "held_out", fplt__quality_json(NULL, &record->held_out));
     return document;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "engine/each.h"
 
 fplt_status fplt__curvatures_find(const fplt_objective *objective, fplt_curvature **curvatures,
                                   fplt_error *error)
@@ -12,9 +13,7 @@ fplt_status fplt__curvatures_find(const fplt_objective *objective, fplt_curvatur
     uint32_t agents = fplt_objective_agents(objective);
     fplt_status status =
         fplt__alloc_into(curvatures, agents, sizeof **curvatures, "curvatures", error);
-    for (uint32_t i = 0; !status && i < agents; i++)
-        status = fplt_objective_curvature(objective, i, 0, &(*curvatures)[i], error);
-    return status;
+    return status ? status : fplt__each_curvature(objective, 1, *curvatures, error);
 }
 
 fplt_status fplt__scene_make(const fplt_generate_settings *data,

@@ -194,7 +194,7 @@ static void divides_and_holds_out(void **state)
 
     set(settings, "generator", "iid");
     assert_int_equal(fplt_job_create(settings, 0, &job, &error), FPLT_BAD_VALUE);
-    assert_contains(error.text, "generator is given");
+    assert_contains(error.text, "generator has no effect beside data");
     fplt_settings_destroy(settings);
     unlink(file.path);
 }

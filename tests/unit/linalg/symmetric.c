@@ -1,6 +1,7 @@
 /* Extreme eigenvalues against LAPACK and closed forms. */
 #include "testing.h"
 
+#include <float.h>
 #include <lapacke.h>
 
 #include "fedplt/random.h"
@@ -57,6 +58,56 @@ static void tridiagonal(void **state)
     }
 }
 
+/* The same by bisection of Gershgorin's interval alone, from the definition of what is sought: the two
+ * neighbours between which the number of negative pivots passes `index`. */
+static double by_bisection(const double *diagonal, const double *beside, size_t n, size_t index)
+{
+    double low = HUGE_VAL, high = -HUGE_VAL;
+    for (size_t i = 0; i < n; i++) {
+        double radius = (i ? fabs(beside[i - 1]) : 0) + (i + 1 < n ? fabs(beside[i]) : 0);
+        low = fmin(low, diagonal[i] - radius);
+        high = fmax(high, diagonal[i] + radius);
+    }
+    for (;;) {
+        double middle = low + (high - low) / 2, pivot = 1;
+        size_t below = 0;
+        if (!(low < middle && middle < high))
+            return middle;
+        for (size_t i = 0; i < n; i++) {
+            pivot = diagonal[i] - middle - (i ? beside[i - 1] * beside[i - 1] : 0) / pivot;
+            if (fabs(pivot) < DBL_MIN)
+                pivot = -DBL_MIN;
+            below += pivot < 0;
+        }
+        *(below > index ? &high : &low) = middle;
+    }
+}
+
+/* Wherever the search begins it ends at the same bits: well apart, close together, equal, graded. */
+static void shortcuts_change_no_bit(void **state)
+{
+    (void)state;
+    for (uint32_t trial = 0; trial < 3000; trial++) {
+        double diagonal[30], beside[30];
+        size_t n = 2 + trial % 29;
+        fplt_stream stream = fplt_stream_make(22, 0, FPLT_FOR_TEST, trial, 0, 0);
+        fplt_stream_normals(&stream, 1, diagonal, n);
+        fplt_stream_normals(&stream, trial % 3 ? 1 : 1e-9, beside, n);
+        for (size_t i = 0; i < n; i++) {
+            double grade = trial % 5 == 0 ? pow(10, -(double)(i % 12)) : 1;
+            diagonal[i] = (trial % 7 == 0 ? 1 : diagonal[i]) * grade;
+            beside[i] *= trial % 11 == 0 ? 0 : grade;
+        }
+        for (size_t k = 0; k < 2; k++) {
+            size_t index = k ? n - 1 : 0;
+            double got = fplt__tridiagonal_eigenvalue(diagonal, beside, n, index);
+            double wanted = by_bisection(diagonal, beside, n, index);
+            if (got != wanted)
+                fail_msg("trial %u, n %zu, %zu: %.17g, not %.17g", trial, n, index, got, wanted);
+        }
+    }
+}
+
 static void zero_and_diagonal(void **state)
 {
     (void)state;
@@ -74,6 +125,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_lapack),
         cmocka_unit_test(tridiagonal),
+        cmocka_unit_test(shortcuts_change_no_bit),
         cmocka_unit_test(zero_and_diagonal),
     };
     return cmocka_run_group_tests_name("symmetric", tests, NULL, NULL);

@@ -67,8 +67,8 @@ static void section_without_promise_is_refused(void **state)
     assert_false(source.public_only);
     assert_false(fplt_promise_wanted(settings));
     set(settings, "privacy.rows", "1");
-    assert_int_equal(fplt_promise_prepare(settings, &source, &error), FPLT_BAD_VALUE);
-    assert_contains(error.text, "no promise is asked for");
+    assert_int_equal(fplt_settings_effective(settings, &error), FPLT_BAD_VALUE);
+    assert_contains(error.text, "no effect without privacy.epsilon, or privacy.tau");
     fplt_settings_destroy(settings);
     settings = settings_for(NULL);
     set(settings, "privacy.tau", "1");

@@ -1,0 +1,95 @@
+#include "engine/each.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/machine.h"
+#include "engine/pool.h"
+
+struct survey {
+    uint32_t count, portion;
+    fplt_status (*ask)(void *, uint32_t, fplt_error *);
+    void *context;
+    atomic_uint next;
+    atomic_int failed;
+    pthread_mutex_t mutex;
+    fplt_error failure;
+    uint32_t failed_index;
+};
+
+static void report(struct survey *survey, uint32_t index, fplt_status status,
+                   const fplt_error *error)
+{
+    pthread_mutex_lock(&survey->mutex);
+    if (!atomic_load(&survey->failed) || index < survey->failed_index) {
+        survey->failure = *error;
+        survey->failure.status = status;
+        survey->failed_index = index;
+        atomic_store(&survey->failed, 1);
+    }
+    pthread_mutex_unlock(&survey->mutex);
+}
+
+/* A portion once taken is done up to its own failure, so that no earlier one is missed. */
+static void ask_portions(void *context, unsigned number)
+{
+    struct survey *survey = context;
+    (void)number;
+    while (!atomic_load(&survey->failed)) {
+        uint32_t first = atomic_fetch_add(&survey->next, survey->portion);
+        if (first >= survey->count)
+            return;
+        for (uint32_t i = first; i < survey->count && i - first < survey->portion; i++) {
+            fplt_error error = {0};
+            fplt_status status = survey->ask(survey->context, i, &error);
+            if (status) {
+                report(survey, i, status, &error);
+                return;
+            }
+        }
+    }
+}
+
+fplt_status fplt__each(uint32_t count, unsigned threads,
+                       fplt_status (*ask)(void *context, uint32_t index, fplt_error *error),
+                       void *context, fplt_error *error)
+{
+    fplt__pool *pool;
+    unsigned workers = fplt__cores(threads);
+    workers = workers > count ? count : workers;
+    fplt_status status = fplt__pool_create(workers ? workers : 1, &pool, error);
+    if (status)
+        return status;
+    struct survey survey = {.count = count,
+                            .portion = count / (8 * (workers ? workers : 1)) + 1,
+                            .ask = ask,
+                            .context = context};
+    pthread_mutex_init(&survey.mutex, NULL);
+    fplt__pool_run(pool, ask_portions, &survey);
+    fplt__pool_destroy(pool);
+    pthread_mutex_destroy(&survey.mutex);
+    if (!atomic_load(&survey.failed))
+        return FPLT_OK;
+    if (error)
+        *error = survey.failure;
+    return survey.failure.status;
+}
+
+struct curving {
+    const fplt_objective *objective;
+    fplt_curvature *curvatures;
+};
+
+static fplt_status ask_curvature(void *context, uint32_t index, fplt_error *error)
+{
+    struct curving *curving = context;
+    return fplt_objective_curvature(curving->objective, index, 0, &curving->curvatures[index],
+                                    error);
+}
+
+fplt_status fplt__each_curvature(const fplt_objective *objective, unsigned threads,
+                                 fplt_curvature *curvatures, fplt_error *error)
+{
+    struct curving curving = {objective, curvatures};
+    return fplt__each(fplt_objective_agents(objective), threads, ask_curvature, &curving, error);
+}

@@ -1,0 +1,19 @@
+/* The same question to every agent, on all threads. */
+#ifndef FPLT_ENGINE_EACH_H
+#define FPLT_ENGINE_EACH_H
+
+#include <stdint.h>
+
+#include "fedplt/objective.h"
+
+/* Calls ask(context, index, error) for every index below `count`, in any order and from several threads
+ * (0: one a processor). Of those that fail the first by index is told, whoever was quicker. */
+fplt_status fplt__each(uint32_t count, unsigned threads,
+                       fplt_status (*ask)(void *context, uint32_t index, fplt_error *error),
+                       void *context, fplt_error *error);
+
+/* How the cost of every agent curves. */
+fplt_status fplt__each_curvature(const fplt_objective *objective, unsigned threads,
+                                 fplt_curvature *curvatures, fplt_error *error);
+
+#endif
