@@ -434,10 +434,15 @@ const cli_command cli_privacy[] = {
     {.name = "privacy audit",
      .summary = "try to refute the promise of a configuration",
      .arguments = "[config.yaml]",
-     .about = "Trains many times on the data and on a neighbour that differs in one record, and "
-              "measures how well all messages, and the final model, tell the two apart. The bound "
-              "holds with the stated confidence; a claim below it is refuted, and the exit status "
-              "is then 1. Not to refute proves nothing.",
+     .about =
+         "Trains many times and holds what the certificate states against what every agent draws, "
+         "computes and sends: each message is what records and noise give, the noise is on its "
+         "lattice, of the claimed deviation for every agent and coordinate, and independent of all "
+         "other noise; no record moves a gradient further than charged. Besides it trains on a "
+         "neighbour that differs in one record and measures how well the messages, and the final "
+         "model, tell the two apart. Every line says what it would have refuted; the stated "
+         "confidence is that of all verdicts together. Where something is refuted the exit status "
+         "is 1. Not to refute proves nothing.",
      .examples =
          "fedplt privacy audit --data hospitals.csv --schema hospitals.schema.yaml "
          "--privacy.epsilon 2\n"

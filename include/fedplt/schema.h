@@ -66,8 +66,6 @@ FPLT_API double fplt_schema_radius(const fplt_schema *schema, int standardised);
 
 /* Columns that are features: numbers, and categories once each; with LIBSVM the features. */
 FPLT_API size_t fplt_schema_inputs(const fplt_schema *schema);
-/* What is learned: FPLT_TASK_REGRESSION also where there is no label. */
-FPLT_API fplt_task fplt_schema_task(const fplt_schema *schema);
 /* Classes of the label; 0: it is a number or a time. */
 FPLT_API uint32_t fplt_schema_classes(const fplt_schema *schema);
 

@@ -979,14 +979,18 @@ uint32_t fplt_schema_classes(const fplt_schema *schema)
     return label ? label->levels.names.count : 0;
 }
 
-fplt_task fplt_schema_task(const fplt_schema *schema)
+fplt_task fplt__schema_task(const fplt_schema *schema, uint32_t *outputs)
 {
     uint32_t classes = fplt_schema_classes(schema);
+    *outputs = classes ? classes : 1;
     if (fplt__schema_column(schema, FPLT__TIME))
         return FPLT_TASK_SURVIVAL;
-    return classes == 0   ? FPLT_TASK_REGRESSION
-           : classes == 2 ? FPLT_TASK_BINARY
-                          : FPLT_TASK_CLASSES;
+    return classes == 2 ? FPLT_TASK_BINARY : classes ? FPLT_TASK_CLASSES : FPLT_TASK_REGRESSION;
+}
+
+const char *fplt__schema_class(const fplt_schema *schema, uint32_t number)
+{
+    return fplt__lookup_word(&fplt__schema_column(schema, FPLT__LABEL)->levels.names, number).text;
 }
 
 uint64_t fplt_schema_most(const fplt_schema *schema)

@@ -201,7 +201,7 @@ static fplt_status agent_json(const fplt_promise_view *view, const fplt_certific
     json_t *ledger = NULL;
     fplt_status status =
         fplt_promise_claim(view, agent, run->rounds[agent], &claim, &epsilon, error);
-    if (!status && run->accounts)
+    if (!status && run->accounts && run->accounts[agent].name)
         status = account_json(view, &run->accounts[agent], claim.renyi_rate / (group * group),
                               &ledger, error);
     if (!status)

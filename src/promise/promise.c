@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "privacy/calibration.h"
 #include "promise/promise.h"
+#include "data/schema.h"
 #include "fedplt/noise.h"
 #include "fedplt/schema.h"
 #include "fedplt/steps.h"
@@ -232,9 +233,21 @@ static fplt_status check_group(const fplt_settings *settings, uint64_t most, fpl
         (unsigned long long)most);
 }
 
-static fplt_status check_task(fplt_task task, fplt_error *error)
+static fplt_status refuse_weights(fplt_error *error)
 {
-    return task == FPLT_TASK_SURVIVAL
+    return fplt_error_set(error, FPLT_UNSUPPORTED,
+                          "rows with weights of their own cannot be used with privacy: they are "
+                          "relative to each other, so that one row changes what all others count; "
+                          "declare the column as ignore");
+}
+
+/* What is a sum over records, each of which counts by itself. */
+static fplt_status check_task(const fplt_schema *schema, fplt_error *error)
+{
+    uint32_t outputs;
+    if (fplt__schema_column(schema, FPLT__WEIGHT))
+        return refuse_weights(error);
+    return fplt__schema_task(schema, &outputs) == FPLT_TASK_SURVIVAL
                ? fplt_error_set(
                      error, FPLT_UNSUPPORTED,
                      "survival times cannot be used with privacy: the loss cox is no sum "
@@ -246,14 +259,14 @@ static fplt_status check_task(fplt_task task, fplt_error *error)
 static fplt_status check_declared(const fplt_settings *settings, const fplt_schema *schema,
                                   fplt_error *error)
 {
-    const char *data = fplt_settings_text(settings, "data");
     char first[200];
     if (schema) {
         fplt_status status = fplt_schema_accepts_all(schema, error);
         if (!status)
-            status = check_task(fplt_schema_task(schema), error);
+            status = check_task(schema, error);
         return status ? status : check_group(settings, fplt_schema_most(schema), error);
     }
+    const char *data = fplt_settings_text(settings, "data");
     if (!data)
         return FPLT_OK;
     fplt_list_next(data, first, sizeof first);
@@ -616,8 +629,12 @@ static fplt_status read_problem(fplt_promise *plan, const fplt_settings *setting
     if (view->group < problem->most)
         view->group = problem->most;
     view->participation = fplt_participation_name(problem->participation);
-    view->full = fplt_participation_is_full(problem->participation);
+    view->full = fplt_participation_is_full(problem->participation) && !problem->quorum;
+    if (problem->quorum && fplt_participation_is_full(problem->participation))
+        view->participation = "present";
     view->least_cohort = fplt_participation_least(problem->participation);
+    if (problem->quorum && problem->quorum < view->least_cohort)
+        view->least_cohort = problem->quorum;
     view->parameter = plan->parameter;
     view->secure = is(settings, "privacy.noise", "secure");
     view->diagnosed = fplt_settings_switch(settings, "privacy.diagnose");
@@ -716,7 +733,8 @@ static fplt_status start_mechanism(fplt_promise *plan, const fplt_settings *sett
     fplt_promise_view *view = &plan->view;
     fplt_privacy_mechanism *mechanism = &view->mechanism;
     int accelerated = (view->solver->traits & FPLT_ACCELERATED) != 0;
-    fplt_status status = fplt_algorithm_allow(view->algorithm, view->solver, !view->full,
+    fplt_status status = fplt_algorithm_allow(view->algorithm, view->solver,
+                                              !fplt_participation_is_full(problem->participation),
                                               !fplt_prox_is_zero(problem->prox), 1, error);
     if (status)
         return status;
@@ -871,9 +889,10 @@ static void search_all(struct search *search)
     }
 }
 
-static uint64_t spare_rounds(double share, uint64_t rounds)
+static uint64_t spare_rounds(const fplt__promise_problem *problem, uint64_t rounds)
 {
-    return share > 0 ? (uint64_t)fmax(1, ceil(share * (double)rounds)) : 0;
+    double share = problem->spare_share * (double)rounds;
+    return problem->spare + (share > 0 ? (uint64_t)fmax(1, ceil(share)) : 0);
 }
 
 static fplt_status decide(fplt_promise *plan, const fplt_settings *settings,
@@ -906,7 +925,7 @@ static fplt_status decide(fplt_promise *plan, const fplt_settings *settings,
         return status;
     view->epochs = (uint32_t)chosen.epochs;
     view->rounds = chosen.rounds;
-    view->mechanism.rounds += spare_rounds(problem->spare, chosen.rounds);
+    view->mechanism.rounds += spare_rounds(problem, chosen.rounds);
     warn_of_delta(view);
     if (plan->rho >= 0)
         view->rho = plan->parameter[plan->rho];
@@ -1004,11 +1023,7 @@ static fplt_status plan_job(const fplt_settings *settings, const fplt_job_view *
 {
     const fplt_schema *schema = fplt_dataset_schema(job->training);
     if (fplt_dataset_all(job->training).weight)
-        return fplt_error_set(
-            error, FPLT_UNSUPPORTED,
-            "rows with weights of their own cannot be used with privacy: they are "
-            "relative to each other, so that one row changes what all others "
-            "count; declare the column as ignore");
+        return refuse_weights(error);
     fplt__promise_problem problem = {.agents = fplt_objective_agents(job->objective),
                                      .records = records,
                                      .names = names,
