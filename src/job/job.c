@@ -339,14 +339,21 @@ static fplt_status hold_out(const fplt_settings *settings, fplt_dataset **traini
     return FPLT_OK;
 }
 
+fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
+                                            const fplt_job_source *source)
+{
+    fplt_transform_settings wanted = fplt_transform_defaults();
+    wanted.standardise = source->by_schema ? "schema" : fplt_settings_text(settings, "standardise");
+    wanted.radius = source->radius > 0 ? source->radius : fplt_settings_real(settings, "radius");
+    return wanted;
+}
+
 /* Found on the training rows, done to both. */
 static fplt_status transform_both(const fplt_settings *settings, const fplt_job_source *source,
                                   fplt_dataset *training, fplt_dataset *held_out,
                                   fplt_transform *transform, fplt_error *error)
 {
-    fplt_transform_settings wanted = fplt_transform_defaults();
-    wanted.standardise = source->by_schema ? "schema" : fplt_settings_text(settings, "standardise");
-    wanted.radius = source->radius > 0 ? source->radius : fplt_settings_real(settings, "radius");
+    fplt_transform_settings wanted = fplt__job_transform(settings, source);
     fplt_status status = fplt_transform_fit(training, &wanted, transform, error);
     if (!status)
         status = fplt_transform_apply(transform, training, error);
@@ -407,6 +414,19 @@ fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task t
     cost.kernel = fplt_settings_text(settings, "kernel");
     if (strcmp(cost.kernel, "auto") == 0)
         cost.kernel = NULL;
+    return cost;
+}
+
+fplt_objective_settings fplt__job_cost(const fplt_settings *settings, const fplt_job_source *source,
+                                       fplt_task task)
+{
+    fplt_objective_settings cost = fplt_job_cost(settings, task);
+    cost.weigh_rows |= source->weigh_rows;
+    cost.intercept |= source->intercept;
+    if (source->weight > 0)
+        cost.weight = source->weight;
+    if (source->clip > 0)
+        cost.clip = source->clip;
     return cost;
 }
 
@@ -480,8 +500,8 @@ static fplt_status check_noise(const fplt_training *training, int given, fplt_er
     return FPLT_OK;
 }
 
-static fplt_status read_training(const fplt_settings *settings, const fplt_job_source *source,
-                                 fplt_training *training, fplt_error *error)
+fplt_status fplt__job_training(const fplt_settings *settings, const fplt_job_source *source,
+                               fplt_training *training, fplt_error *error)
 {
     int noise_given = fplt_settings_text(settings, "tau") != NULL;
     *training = fplt_training_defaults();
@@ -513,7 +533,7 @@ fplt_status fplt_job_training(const fplt_settings *settings, fplt_training *trai
                               fplt_error *error)
 {
     const fplt_job_source nothing = {.dataset = NULL};
-    return read_training(settings, &nothing, training, error);
+    return fplt__job_training(settings, &nothing, training, error);
 }
 
 /* The whole */
@@ -561,17 +581,6 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
     return status;
 }
 
-/* What the source says of the cost, instead of the settings. */
-static void choose_cost(const fplt_job_source *source, fplt_objective_settings *cost)
-{
-    cost->weigh_rows |= source->weigh_rows;
-    cost->intercept |= source->intercept;
-    if (source->weight > 0)
-        cost->weight = source->weight;
-    if (source->clip > 0)
-        cost->clip = source->clip;
-}
-
 static fplt_status build_objective(fplt_job *job, const fplt_settings *settings, uint32_t run,
                                    const fplt_job_source *source, fplt_error *error)
 {
@@ -587,8 +596,7 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     view->training = job->training;
     view->held_out = job->held_out;
     view->in_memory = source->dataset != NULL;
-    view->cost = fplt_job_cost(settings, fplt_dataset_task(job->training));
-    choose_cost(source, &view->cost);
+    view->cost = fplt__job_cost(settings, source, fplt_dataset_task(job->training));
     status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
     return status;
@@ -617,7 +625,7 @@ static fplt_status build_training(fplt_job *job, const fplt_settings *settings,
     const char *path = fplt_settings_text(settings, "uncoordinated");
     fplt_status status;
     if ((status = fplt_job_participation(settings, agents, &job->participation, error)) ||
-        (status = read_training(settings, source, &run->training, error)))
+        (status = fplt__job_training(settings, source, &run->training, error)))
         return status;
     job->view.participation = run->participation = job->participation;
     if (!path)

@@ -116,7 +116,7 @@ static void public_numbers_are_enough(void **state)
                                      .rounds = 21,
                                      .participation = job->participation,
                                      .prox = job->prox,
-                                     .spare = 0.05};
+                                     .spare_share = 0.05};
     assert_ok(fplt__promise_plan(fixture.settings, &problem, &plan, &error), error);
     const fplt_promise_view *view = fplt_promise_see(plan);
     assert_int_equal(view->rounds, 21);
