@@ -297,6 +297,7 @@ static fplt_status open_machine(fplt__agent *agent, fplt_error *error)
     fplt__site_settings settings = {.once = fplt_settings_switch(agent->settings, "once"),
                                     .least = (uint32_t)fplt_settings_integer(agent->settings,
                                                                              "policy.participants"),
+                                    .allows = fplt__policy_allows(agent->settings),
                                     .score = score,
                                     .context = agent};
     fplt_status status;

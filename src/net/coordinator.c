@@ -43,6 +43,8 @@ const fplt_setting fplt_federation_lead_table[] = {
      0, 0},
     {"window", FPLT_INTEGER, 0, "4", 1, 1000, NULL, "large updates received at the same time", 0,
      0},
+    {"inform", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "ask at the end for the sums behind standard errors (fedplt summary); privacy off", 0, 0},
     {"schema", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "file that declares the columns; all agents read their data by it; needed with privacy", 0, 0},
     {"train", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
@@ -101,14 +103,29 @@ static void save(fplt__coordinator *c, const fplt__lead_record *record)
         fplt__coordinator_say(c, -1, "disk", "%s; trying again", error.text);
 }
 
+static void keep_information(fplt__coordinator *c, const double *information)
+{
+    const fplt_plan *plan = &fplt__lead_agreement(c->lead)->plan;
+    size_t count = fplt_plan_information(plan);
+    if (information && !c->information &&
+        !fplt__alloc_into(&c->information, count, sizeof *information, "information", NULL))
+        memcpy(c->information, information, count * sizeof *information);
+}
+
 static void measured(fplt__coordinator *c, const fplt__lead_action *action)
 {
     char sentence[200];
     double criterion = action->measure.criterion;
     if (c->points < FPLT__POINTS)
         c->point[c->points++] = (struct fplt__point){action->round, criterion};
-    snprintf(sentence, sizeof sentence, "round %llu: criterion %.6g, objective %.8g",
-             (unsigned long long)action->round, criterion, action->measure.objective);
+    int used = snprintf(sentence, sizeof sentence, "round %llu: criterion %.6g, objective %.8g",
+                        (unsigned long long)action->round, criterion, action->measure.objective);
+    c->has_score = action->has_score;
+    c->score = action->score;
+    if (c->has_score && c->score.records)
+        snprintf(sentence + used, sizeof sentence - (size_t)used, ", held-out loss %.6g",
+                 c->score.objective / (double)c->score.records);
+    keep_information(c, action->information);
     tell(c, -1, "measured", sentence, criterion);
 }
 
@@ -117,6 +134,14 @@ void fplt__coordinator_path(const fplt__coordinator *c, const char *file, const 
 {
     snprintf(path, size, "%s%s%s%s%s", *file == '/' ? "" : c->folder, *file == '/' ? "" : "/", file,
              inside ? "/" : "", inside ? inside : "");
+}
+
+static json_t *score_json(const fplt_measure *score)
+{
+    double rows = (double)score->records;
+    return json_pack("{s:I, s:f, s:o}", "rows", (json_int_t)score->records, "loss",
+                     score->objective / rows, "accuracy",
+                     score->classifies ? json_real((double)score->hits / rows) : json_null());
 }
 
 /* The record of the run in its model; `certificate` NULL: no promise was made. */
@@ -133,6 +158,8 @@ static char *record_of(const fplt__coordinator *c, const char *certificate)
                                view.sentence, "seed", (json_int_t)agreement->plan.seed);
     if (record && view.has_measure && isfinite(view.measure.criterion))
         json_object_set_new(record, "criterion", json_real(view.measure.criterion));
+    if (record && c->has_score && c->score.records)
+        json_object_set_new(record, "held_out", score_json(&c->score));
     if (record && certificate)
         json_object_set_new(record, "privacy", json_loads(certificate, 0, NULL));
     char *text = record ? json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
@@ -158,7 +185,7 @@ static fplt_status certify(fplt__coordinator *c, const double *x, char **certifi
         rounds[i] =
             fplt__pledge_rounds(agreement, row->seen > row->charges ? row->seen : row->charges);
     }
-    if (!(status = fplt__terms_model(agreement, x, NULL, &bare, error)))
+    if (!(status = fplt__terms_model(agreement, x, NULL, NULL, &bare, error)))
         status =
             fplt__pledge_certificate(agreement, &c->hash, rounds, NULL, bare, certificate, error);
     fplt_model_destroy(bare);
@@ -174,7 +201,8 @@ static fplt_status write_out(fplt__coordinator *c, const double *x, const char *
     fplt_model *model = NULL;
     fplt__coordinator_path(c, out, NULL, path, sizeof path);
     mkdir(path, 0777);
-    fplt_status status = fplt__terms_model(fplt__lead_agreement(c->lead), x, record, &model, error);
+    fplt_status status =
+        fplt__terms_model(fplt__lead_agreement(c->lead), x, record, c->information, &model, error);
     fplt__coordinator_path(c, out, "privacy.json", path, sizeof path);
     if (!status && certificate)
         status = fplt_file_save(path, 0666, certificate, strlen(certificate), error);
@@ -313,6 +341,7 @@ static fplt__lead_settings lead_settings(const fplt__coordinator *c)
 {
     const fplt_settings *settings = c->settings;
     fplt__lead_settings lead = {.members = c->members,
+                                .inform = fplt_settings_switch(settings, "inform"),
                                 .repair = fplt_settings_switch(settings, "repair")};
     memcpy(lead.receipt_key, c->authority.receipt, sizeof lead.receipt_key);
     if (!fplt_settings_is_auto(settings, "deadline"))
@@ -496,6 +525,7 @@ static void close_all(fplt__coordinator *c)
     fplt__free(c->bend);
     fplt__free(c->scalars);
     fplt__free(c->counted);
+    fplt__free(c->information);
     fplt__coordinator_forget(c);
     fplt__free(c);
 }

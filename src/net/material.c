@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "engine/member.h"
 #include "fedplt/noise.h"
 #include "job/job.h"
 #include "net/terms.h"
@@ -18,7 +19,8 @@ struct fplt__material {
     fplt_objective *objective;
     fplt_noise *noise;
     fplt_noise_source source_of_noise;
-    double *scratch; /* for scoring */
+    fplt_objective *scored; /* of the held-out rows; made when they are asked for */
+    double *scratch;        /* for them */
 };
 
 /* What the site says about its files goes beside what the proposal says about everything else. */
@@ -120,6 +122,7 @@ void fplt__material_destroy(fplt__material *material)
     if (!material)
         return;
     fplt_objective_destroy(material->objective);
+    fplt_objective_destroy(material->scored);
     fplt_dataset_destroy(material->training);
     fplt_dataset_destroy(material->held_out);
     fplt_schema_destroy(material->schema);
@@ -257,8 +260,37 @@ fplt_status fplt__material_node(fplt__material *material, const fplt__agreement 
     return fplt_node_create(&agreement->plan, &settings, node, error);
 }
 
-fplt_status fplt__material_score(const fplt__material *material, const double *x, double out[4])
+/* Held-out rows */
+
+/* Their losses without the regulariser, every row once. */
+static fplt_status make_scores(fplt__material *material, fplt_error *error)
 {
-    (void)material, (void)x, (void)out;
-    return FPLT_UNSUPPORTED;
+    fplt_objective_settings cost = fplt__job_cost(material->settings, &material->source,
+                                                  fplt_dataset_task(material->held_out));
+    cost.regulariser = "none";
+    cost.weight = 0;
+    cost.weigh_rows = 0;
+    fplt_status status = fplt_objective_create(&cost, material->held_out, &material->scored, error);
+    if (status)
+        return status;
+    size_t n = fplt_objective_dimension(material->scored);
+    return fplt__alloc_into(&material->scratch,
+                            n + FPLT_MEASURES + fplt_objective_scratch(material->scored),
+                            sizeof *material->scratch, "held-out rows", error);
+}
+
+fplt_status fplt__material_score(fplt__material *material, const double *x,
+                                 double out[FPLT_MEASURES])
+{
+    fplt_error error;
+    if (!material->held_out)
+        return FPLT_UNSUPPORTED;
+    if (!material->scratch && make_scores(material, &error))
+        return error.status;
+    size_t n = fplt_objective_dimension(material->scored);
+    fplt_status status = fplt__member_measure(material->scored, 0, x, material->scratch,
+                                              material->scratch + n + FPLT_MEASURES);
+    memcpy(out, material->scratch + n, FPLT_MEASURES * sizeof *out);
+    out[0] *= (double)fplt_dataset_rows(material->held_out);
+    return status;
 }

@@ -207,3 +207,18 @@ fplt_status fplt__policy_judge(const fplt__consent_source *source, const fplt__p
                               plan, text);
     return has_policy(settings) || plan ? FPLT_OK : ask_person(source, proposal, text, error);
 }
+
+unsigned fplt__policy_allows(const fplt_settings *settings)
+{
+    static const struct {
+        const char *word;
+        unsigned kinds;
+    } rows[] = {{"measure", 1u << FPLT__MEASURE | 1u << FPLT__MEAN},
+                {"score", 1u << FPLT__SCORE},
+                {"information", 1u << FPLT__INFORMATION}};
+    unsigned allows = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!has_policy(settings) || lists(settings, "policy.allow", rows[i].word))
+            allows |= rows[i].kinds;
+    return allows;
+}

@@ -30,4 +30,7 @@ fplt_status fplt__policy_judge_plan(const fplt_settings *settings, const fplt__a
 fplt_ledger_budget fplt__policy_budget(const fplt_settings *settings,
                                        const fplt__agreement *agreement);
 
+/* Bit k where questions of kind k are answered while privacy is off. */
+unsigned fplt__policy_allows(const fplt_settings *settings);
+
 #endif

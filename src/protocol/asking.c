@@ -141,23 +141,76 @@ static void take_measure(fplt__lead *lead, const double *sums)
     lead->has_measured = !status;
 }
 
-static int wants_information(const fplt__lead *lead)
+/* Whether the run ends with this measurement, in order. */
+static int ends(const fplt__lead *lead)
 {
-    return lead->settings.inform && lead->record.round >= lead->stopping.rounds;
+    fplt_error error;
+    fplt_outcome outcome = fplt__judge(
+        &lead->stopping, lead->record.round, lead->has_measured ? &lead->measured : NULL,
+        lead->record.has_start ? lead->record.start.criterion : HUGE_VAL, lead->stalled, &error);
+    return outcome != FPLT_RUNNING && outcome != FPLT_RUN_DIVERGED;
 }
 
-/* All have answered: what the sum says, and what is asked next. */
+/* What is asked next, at the model that is handed out; `from`: the kinds before it are done. */
+static void ask_more(fplt__lead *lead, unsigned from)
+{
+    int scores = from == FPLT__MEASURE && lead->agreement->score;
+    if ((!scores && !(lead->settings.inform && ends(lead))) ||
+        fplt_hub_model(lead->hub, lead->point))
+        fplt__ask_stop(lead);
+    else if (scores)
+        ask_point(lead, FPLT__SCORE, FPLT_MEASURES);
+    else
+        ask_point(lead, FPLT__INFORMATION, fplt_plan_information(&lead->agreement->plan));
+}
+
+static void take_score(fplt__lead *lead, const double *sums)
+{
+    lead->has_score = 1;
+    lead->score = (fplt_measure){.criterion = NAN,
+                                 .objective = sums[0],
+                                 .hits = (uint64_t)sums[1],
+                                 .records = (uint64_t)sums[2],
+                                 .classifies = sums[3] > 0};
+}
+
+static void complete_facts(fplt__lead *lead)
+{
+    lead->asking = 0;
+    lead->resolving = 1;
+    fplt__lead_action *action = fplt__lead_add(lead, FPLT__LEAD_RESOLVE);
+    if (action)
+        action->step = (int)lead->ask_step;
+}
+
+/* All have answered: what the sum says, and what is asked next. `sums` is taken over. */
+static void complete_question(fplt__lead *lead, unsigned kind, double *sums)
+{
+    if (kind == FPLT__MEAN) {
+        for (size_t j = 0; j < lead->n; j++)
+            lead->point[j] = sums[j] / lead->settings.members;
+        ask_point(lead, FPLT__MEASURE, lead->n + FPLT_MEASURES);
+    } else if (kind == FPLT__MEASURE) {
+        take_measure(lead, sums);
+        ask_more(lead, FPLT__MEASURE);
+    } else if (kind == FPLT__SCORE) {
+        take_score(lead, sums);
+        ask_more(lead, FPLT__SCORE);
+    } else {
+        fplt__free(lead->information);
+        lead->information = sums;
+        fplt__ask_stop(lead);
+        return;
+    }
+    fplt__free(sums);
+}
+
 static void complete(fplt__lead *lead)
 {
-    unsigned kind = lead->asking;
-    double *sums = NULL;
+    double *sums;
     fplt_error error;
-    if (kind == FPLT__MOMENTS) {
-        lead->asking = 0;
-        lead->resolving = 1;
-        fplt__lead_action *action = fplt__lead_add(lead, FPLT__LEAD_RESOLVE);
-        if (action)
-            action->step = (int)lead->ask_step;
+    if (lead->asking == FPLT__MOMENTS) {
+        complete_facts(lead);
         return;
     }
     if (fplt__alloc_into(&sums, (size_t)lead->ask_numbers + 1, sizeof *sums, "sums", &error)) {
@@ -165,36 +218,16 @@ static void complete(fplt__lead *lead)
         return;
     }
     fplt_sum_read(lead->ask_sum, 0, sums, (size_t)lead->ask_numbers);
-    if (kind == FPLT__MEAN) {
-        for (size_t j = 0; j < lead->n; j++)
-            lead->point[j] = sums[j] / lead->settings.members;
-        ask_point(lead, FPLT__MEASURE, lead->n + FPLT_MEASURES);
-    } else if (kind == FPLT__MEASURE) {
-        take_measure(lead, sums);
-        if (lead->agreement->score)
-            ask_point(lead, FPLT__SCORE, FPLT_MEASURES);
-        else if (wants_information(lead))
-            ask_point(lead, FPLT__INFORMATION, (uint64_t)lead->n * lead->n);
-        else
-            fplt__ask_stop(lead);
-    } else if (kind == FPLT__SCORE) {
-        lead->has_score = 1;
-        lead->score = (fplt_measure){.criterion = NAN,
-                                     .objective = sums[0],
-                                     .hits = (uint64_t)sums[1],
-                                     .records = (uint64_t)sums[2],
-                                     .classifies = sums[3] > 0};
-        if (wants_information(lead))
-            ask_point(lead, FPLT__INFORMATION, (uint64_t)lead->n * lead->n);
-        else
-            fplt__ask_stop(lead);
-    } else {
-        fplt__free(lead->information);
-        lead->information = sums;
-        sums = NULL;
-        fplt__ask_stop(lead);
-    }
-    fplt__free(sums);
+    complete_question(lead, lead->asking, sums);
+}
+
+/* A site whose policy does not let it answer: asked no more this time. */
+void fplt__ask_refused(fplt__lead *lead, uint32_t identity, const char *sentence)
+{
+    if (!lead->asking || lead->asking == FPLT__MOMENTS)
+        return;
+    fplt__lead_say(lead, identity, "trouble", "%s", sentence);
+    fplt__ask_stop(lead);
 }
 
 void fplt__ask_look(fplt__lead *lead)

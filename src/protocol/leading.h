@@ -147,6 +147,7 @@ void fplt__ask_begin(fplt__lead *lead);
 void fplt__ask_facts(fplt__lead *lead, const fplt__ask *ask);
 void fplt__ask_look(fplt__lead *lead);
 void fplt__ask_stop(fplt__lead *lead);
+void fplt__ask_refused(fplt__lead *lead, uint32_t identity, const char *sentence);
 void fplt__ask_head(const fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD]);
 void fplt__ask_update(fplt__lead *lead, const fplt__request *request, const fplt__frame *frame,
                       const uint8_t *body);

@@ -702,15 +702,18 @@ static void answer_question(fplt__site *site)
     const double *x = site->task.down;
     size_t n = site->n, numbers = n;
     fplt_error error = {FPLT_OK, "not a question"};
-    if (site->agreement->private || site->task.frame.count != n) {
-        trouble(site, site->task.frame.round, "private",
-                "asked to measure, which this run does not allow");
+    if (site->agreement->private || !(site->settings.allows >> kind & 1) ||
+        site->task.frame.count != n) {
+        trouble(site, site->task.frame.round, FPLT__NO_ANSWER,
+                site->agreement->private ? "asked to measure, which a private run does not allow"
+                                         : "asked what the policy of this site does not allow");
         wait_a_while(site);
         return;
     }
+    site->has_trouble = 0;
     numbers = kind == FPLT__MEASURE ? n + FPLT_MEASURES : numbers;
     numbers = kind == FPLT__SCORE ? FPLT_MEASURES : numbers;
-    numbers = kind == FPLT__INFORMATION ? n * n : numbers;
+    numbers = kind == FPLT__INFORMATION ? fplt_plan_information(&site->agreement->plan) : numbers;
     fplt_status status = fplt__grow(&site->words, &site->word_room, 2 * numbers,
                                     sizeof *site->words, "numbers", &error);
     if (!status && kind == FPLT__MEASURE)
