@@ -19,6 +19,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "net/pledge.h"
+#include "net/policy.h"
 
 enum { SPARE_CONNECTIONS = 64, LAST_SECONDS = 30 };
 
@@ -45,6 +46,10 @@ const fplt_setting fplt_federation_lead_table[] = {
      0},
     {"inform", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "ask at the end for the sums behind standard errors (fedplt summary); privacy off", 0, 0},
+    {"check", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "compare at the end the agents' own vectors with their sum, as federation check does", 0, 0},
+    {"dry-run", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "only check settings, schema and identity, and show the proposal", 0, 0},
     {"schema", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "file that declares the columns; all agents read their data by it; needed with privacy", 0, 0},
     {"train", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
@@ -136,6 +141,18 @@ void fplt__coordinator_path(const fplt__coordinator *c, const char *file, const 
              inside ? "/" : "", inside ? inside : "");
 }
 
+/* As the agents know it. */
+static fplt__digest plan_hash(const fplt__agreement *agreement)
+{
+    fplt__digest hash = {{0}};
+    char *text;
+    if (!fplt__agreement_text(agreement, &text, NULL)) {
+        hash = fplt__document_hash(text, strlen(text));
+        fplt__free(text);
+    }
+    return hash;
+}
+
 static json_t *score_json(const fplt_measure *score)
 {
     double rows = (double)score->records;
@@ -149,8 +166,9 @@ static char *record_of(const fplt__coordinator *c, const char *certificate)
 {
     fplt__lead_view view = fplt__lead_see(c->lead);
     const fplt__agreement *agreement = fplt__lead_agreement(c->lead);
+    fplt__digest plan = plan_hash(agreement);
     char hash[FPLT__HEX];
-    fplt__hex(&c->hash, sizeof c->hash, hash);
+    fplt__hex(&plan, sizeof plan, hash);
     json_t *record = json_pack("{s:{s:s, s:i, s:s}, s:s, s:I, s:s, s:s, s:I}", "federation", "name",
                                c->authority.federation, "run", (int)c->run, "plan", hash,
                                "algorithm", agreement->plan.algorithm->name, "rounds",
@@ -177,6 +195,7 @@ static fplt_status certify(fplt__coordinator *c, const double *x, char **certifi
     *certificate = NULL;
     if (!agreement->private)
         return FPLT_OK;
+    fplt__digest plan = plan_hash(agreement);
     fplt_status status = fplt__alloc_into(&rounds, c->members, sizeof *rounds, "rounds", error);
     if (status)
         return status;
@@ -186,8 +205,7 @@ static fplt_status certify(fplt__coordinator *c, const double *x, char **certifi
             fplt__pledge_rounds(agreement, row->seen > row->charges ? row->seen : row->charges);
     }
     if (!(status = fplt__terms_model(agreement, x, NULL, NULL, &bare, error)))
-        status =
-            fplt__pledge_certificate(agreement, &c->hash, rounds, NULL, bare, certificate, error);
+        status = fplt__pledge_certificate(agreement, &plan, rounds, NULL, bare, certificate, error);
     fplt_model_destroy(bare);
     fplt__free(rounds);
     return status;
@@ -342,6 +360,7 @@ static fplt__lead_settings lead_settings(const fplt__coordinator *c)
     const fplt_settings *settings = c->settings;
     fplt__lead_settings lead = {.members = c->members,
                                 .inform = fplt_settings_switch(settings, "inform"),
+                                .check = fplt_settings_switch(settings, "check"),
                                 .repair = fplt_settings_switch(settings, "repair")};
     memcpy(lead.receipt_key, c->authority.receipt, sizeof lead.receipt_key);
     if (!fplt_settings_is_auto(settings, "deadline"))
@@ -485,13 +504,34 @@ static fplt_status open_servers(fplt__coordinator *c, fplt_error *error)
     return status ? status : fplt__control_open(c->folder, &c->control, error);
 }
 
-static fplt_status open_all(fplt__coordinator *c, fplt_error *error)
+static fplt_status prepare(fplt__coordinator *c, fplt_error *error)
 {
     fplt_status status;
     if ((status = fplt_settings_complete(c->settings, error)) ||
         (status = fplt_settings_effective(c->settings, error)) ||
-        (status = fplt__authority_open(c->folder, &c->authority, error)) ||
-        (status = fplt__coordinator_propose(c, error)))
+        (status = fplt__authority_open(c->folder, &c->authority, error)))
+        return status;
+    return fplt__coordinator_propose(c, error);
+}
+
+/* Nothing is opened, stored or sent: what would be proposed is shown. */
+static fplt_status rehearse(fplt__coordinator *c, fplt_error *error)
+{
+    fplt__buffer text = {NULL, 0, 0, FPLT_OK};
+    fplt_status status = prepare(c, error);
+    if (status)
+        return status;
+    fplt__proposal_show(&c->proposal, &text);
+    if (!text.status)
+        tell(c, -1, "proposal", text.text, NAN);
+    fplt__buffer_clear(&text);
+    return FPLT_OK;
+}
+
+static fplt_status open_all(fplt__coordinator *c, fplt_error *error)
+{
+    fplt_status status = prepare(c, error);
+    if (status)
         return status;
     c->run = c->proposal.run;
     c->members = c->proposal.members;
@@ -651,7 +691,9 @@ fplt_status fplt_federation_lead(const fplt_settings *settings, const fplt_feder
     c->control = -1;
     c->started = fplt__now();
     snprintf(c->folder, sizeof c->folder, "%s", fplt_settings_text(settings, "folder"));
-    if (!(status = open_all(c, error))) {
+    if (fplt_settings_switch(settings, "dry-run")) {
+        status = rehearse(c, error);
+    } else if (!(status = open_all(c, error))) {
         announce(c);
         run_loop(c);
         if ((status = c->failure) && error)

@@ -1,5 +1,7 @@
 /* An agent's data: read as its own settings and the proposal say, measured, transformed, made a cost. */
-#include <math.h>
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,6 +117,67 @@ fplt_status fplt__material_create(const fplt_settings *site, const fplt__proposa
     }
     *out = material;
     return FPLT_OK;
+}
+
+/* The files by themselves */
+
+static fplt_status no_data(fplt_error *error)
+{
+    return fplt_error_set(error, FPLT_BAD_VALUE, "no data are given: add `data: FILE`");
+}
+
+fplt_status fplt__site_data_look(const fplt_settings *site, size_t *rows, size_t *features,
+                                 fplt_error *error)
+{
+    const char *list = fplt_settings_text(site, "data");
+    char path[4096];
+    const char *paths[] = {path};
+    fplt_read_settings read = fplt_job_read(site);
+    fplt_schema *schema = NULL;
+    fplt_status status = list ? fplt_job_schema(site, &schema, error) : no_data(error);
+    *rows = *features = 0;
+    read.schema = schema;
+    while (!status && *list) {
+        fplt_dataset *dataset;
+        list = fplt_list_next(list, path, sizeof path);
+        if (!(status = fplt_dataset_read(paths, 1, &read, &dataset, error))) {
+            *rows += fplt_dataset_rows(dataset);
+            *features = fplt_dataset_features(dataset);
+            fplt_dataset_destroy(dataset);
+        }
+    }
+    fplt_schema_destroy(schema);
+    return status;
+}
+
+static fplt_status add_file(const char *path, crypto_generichash_state *state, fplt_error *error)
+{
+    unsigned char bytes[65536];
+    size_t got;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return fplt_error_set(error, FPLT_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    while ((got = fread(bytes, 1, sizeof bytes, file)) > 0)
+        crypto_generichash_update(state, bytes, got);
+    int failed = ferror(file);
+    fclose(file);
+    return failed ? fplt_error_set(error, FPLT_IO, "%s: cannot be read", path) : FPLT_OK;
+}
+
+fplt_status fplt__site_data_digest(const fplt_settings *site, fplt__digest *digest,
+                                   fplt_error *error)
+{
+    const char *list = fplt_settings_text(site, "data");
+    char path[4096];
+    crypto_generichash_state state;
+    fplt_status status = list ? FPLT_OK : no_data(error);
+    crypto_generichash_init(&state, NULL, 0, sizeof *digest);
+    while (!status && *list) {
+        list = fplt_list_next(list, path, sizeof path);
+        status = add_file(path, &state, error);
+    }
+    crypto_generichash_final(&state, digest->byte, sizeof *digest);
+    return status;
 }
 
 void fplt__material_destroy(fplt__material *material)

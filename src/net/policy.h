@@ -2,12 +2,16 @@
 #ifndef FPLT_NET_POLICY_H
 #define FPLT_NET_POLICY_H
 
+#include "base/buffer.h"
 #include "fedplt/federation.h"
 #include "fedplt/ledger.h"
 #include "net/certificate.h"
 #include "wire/document.h"
 
 extern const fplt_setting fplt__policy_table[];
+
+/* A proposal as a person reads it: many lines. */
+void fplt__proposal_show(const fplt__proposal *proposal, fplt__buffer *text);
 
 /* Who decides. */
 typedef struct fplt__consent_source {

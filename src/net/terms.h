@@ -103,6 +103,12 @@ fplt_status fplt__material_create(const fplt_settings *site, const fplt__proposa
 void fplt__material_destroy(fplt__material *material);
 uint64_t fplt__material_records(const fplt__material *material);
 fplt__form fplt__material_form(const fplt__material *material);
+/* How much there is to be read, by the site's own settings alone. */
+fplt_status fplt__site_data_look(const fplt_settings *site, size_t *rows, size_t *features,
+                                 fplt_error *error);
+/* Digest of the bytes of the files. */
+fplt_status fplt__site_data_digest(const fplt_settings *site, fplt__digest *digest,
+                                   fplt_error *error);
 /* The rows that it trains on, as they were read. */
 const fplt_dataset *fplt__material_rows(const fplt__material *material);
 /* Transforms the rows as the plan says (shift and scale alone are looked at) and makes the cost.

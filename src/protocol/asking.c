@@ -64,13 +64,54 @@ static void ask_point(fplt__lead *lead, unsigned kind, uint64_t numbers)
         fplt__ask_stop(lead);
 }
 
+/* Whether the run ends with this measurement, in order. */
+static int ends(const fplt__lead *lead)
+{
+    fplt_error error;
+    fplt_outcome outcome = fplt__judge(
+        &lead->stopping, lead->record.round, lead->has_measured ? &lead->measured : NULL,
+        lead->record.has_start ? lead->record.start.criterion : HUGE_VAL, lead->stalled, &error);
+    return outcome != FPLT_RUNNING && outcome != FPLT_RUN_DIVERGED;
+}
+
+/* Whether a kind is asked for after the measurement. */
+static int is_wanted(const fplt__lead *lead, unsigned kind)
+{
+    const fplt_plan *plan = &lead->agreement->plan;
+    switch (kind) {
+    case FPLT__SCORE: return lead->agreement->score && lead->has_measured;
+    case FPLT__INFORMATION: return lead->settings.inform && lead->has_measured && ends(lead);
+    default:
+        return fplt_plan_enrol_words(plan) &&
+               (lead->check_wanted || (lead->settings.check && ends(lead)));
+    }
+}
+
+/* What is asked next, at the model that is handed out; kinds up to `done` are. */
+static void ask_more(fplt__lead *lead, unsigned done)
+{
+    static const unsigned order[] = {FPLT__MEASURE, FPLT__SCORE, FPLT__INFORMATION, FPLT__CHECK};
+    const fplt_plan *plan = &lead->agreement->plan;
+    const uint64_t numbers[] = {0, FPLT_MEASURES, fplt_plan_information(plan),
+                                fplt_plan_enrol_words(plan) / 2};
+    size_t next = 1;
+    while (order[next - 1] != done)
+        next++;
+    while (next < 4 && !is_wanted(lead, order[next]))
+        next++;
+    if (next == 4 || fplt_hub_model(lead->hub, lead->point))
+        fplt__ask_stop(lead);
+    else
+        ask_point(lead, order[next], numbers[next]);
+}
+
 /* After a round, and before the first, where the rules ask for it. */
 void fplt__ask_begin(fplt__lead *lead)
 {
     lead->has_measured = lead->has_score = 0;
     if (!fplt__is_due(&lead->stopping, lead->record.round, lead->record.has_start, lead->stalled) ||
         fplt_hub_model(lead->hub, lead->point)) {
-        fplt__ask_stop(lead);
+        ask_more(lead, FPLT__INFORMATION);
         return;
     }
     int mean = lead->agreement->criterion_at_mean && lead->shape.local_model >= 0;
@@ -141,29 +182,6 @@ static void take_measure(fplt__lead *lead, const double *sums)
     lead->has_measured = !status;
 }
 
-/* Whether the run ends with this measurement, in order. */
-static int ends(const fplt__lead *lead)
-{
-    fplt_error error;
-    fplt_outcome outcome = fplt__judge(
-        &lead->stopping, lead->record.round, lead->has_measured ? &lead->measured : NULL,
-        lead->record.has_start ? lead->record.start.criterion : HUGE_VAL, lead->stalled, &error);
-    return outcome != FPLT_RUNNING && outcome != FPLT_RUN_DIVERGED;
-}
-
-/* What is asked next, at the model that is handed out; `from`: the kinds before it are done. */
-static void ask_more(fplt__lead *lead, unsigned from)
-{
-    int scores = from == FPLT__MEASURE && lead->agreement->score;
-    if ((!scores && !(lead->settings.inform && ends(lead))) ||
-        fplt_hub_model(lead->hub, lead->point))
-        fplt__ask_stop(lead);
-    else if (scores)
-        ask_point(lead, FPLT__SCORE, FPLT_MEASURES);
-    else
-        ask_point(lead, FPLT__INFORMATION, fplt_plan_information(&lead->agreement->plan));
-}
-
 static void take_score(fplt__lead *lead, const double *sums)
 {
     lead->has_score = 1;
@@ -172,6 +190,30 @@ static void take_score(fplt__lead *lead, const double *sums)
                                  .hits = (uint64_t)sums[1],
                                  .records = (uint64_t)sums[2],
                                  .classifies = sums[3] > 0};
+}
+
+/* The agents' own vectors, added up, against the running sums: to the bit. */
+static void take_check(fplt__lead *lead)
+{
+    size_t count = fplt_plan_enrol_words(&lead->agreement->plan);
+    uint64_t *words;
+    fplt_error error;
+    lead->check_wanted = 0;
+    if (fplt__alloc_into(&words, 2 * count, sizeof *words, "sums", &error))
+        return;
+    fplt_hub_totals(lead->hub, words);
+    fplt_sum_export(lead->ask_sum, 0, words + count, count / 2);
+    lead->has_check = 1;
+    lead->check_equal = memcmp(words, words + count, count * sizeof *words) == 0;
+    lead->check_round = lead->record.round;
+    fplt__free(words);
+    fplt__lead_say(lead, lead->settings.members, "checked",
+                   lead->check_equal
+                       ? "round %llu: the vectors of all agents add up to the sum, to "
+                         "the bit"
+                       : "round %llu: the vectors of all agents do not add up to the "
+                         "sum",
+                   (unsigned long long)lead->check_round);
 }
 
 static void complete_facts(fplt__lead *lead)
@@ -196,11 +238,14 @@ static void complete_question(fplt__lead *lead, unsigned kind, double *sums)
     } else if (kind == FPLT__SCORE) {
         take_score(lead, sums);
         ask_more(lead, FPLT__SCORE);
-    } else {
+    } else if (kind == FPLT__INFORMATION) {
         fplt__free(lead->information);
         lead->information = sums;
-        fplt__ask_stop(lead);
+        ask_more(lead, FPLT__INFORMATION);
         return;
+    } else {
+        take_check(lead);
+        ask_more(lead, FPLT__CHECK);
     }
     fplt__free(sums);
 }

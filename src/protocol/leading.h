@@ -93,6 +93,8 @@ struct fplt__lead {
     int has_measured, has_score;
     fplt_measure score;
     double *information;
+    int check_wanted, has_check, check_equal;
+    uint64_t check_round;
     int resolving;
 
     /* repair */
