@@ -97,6 +97,7 @@ void fplt__builder_clear(fplt__builder *builder)
     fplt__lookup_clear(&builder->expected);
     fplt__lookup_clear(&builder->expected_categories);
     fplt__lookup_clear(&builder->persons);
+    fplt__free(builder->person_rows);
     for (size_t k = 0; k < FPLT__EXTRAS; k++)
         fplt__free(builder->extra[k]);
 }

@@ -83,6 +83,7 @@ fplt_status fplt__pledge_make(const fplt__terms *terms, const fplt__proposal *pr
                                      .rounds = terms->run.rounds,
                                      .participation = terms->participation,
                                      .prox = terms->prox,
+                                     .most = fplt_schema_most(terms->schema),
                                      .quorum = least_present(terms, proposal)};
     if (fplt_settings_is_auto(terms->settings, "privacy.spare"))
         problem.spare_share = SPARE_SHARE;

@@ -124,7 +124,8 @@ static fplt_run_settings run_of(const fplt_settings *settings, double *parameter
     run.tolerance = fplt_settings_real(settings, "tolerance");
     run.relative = fplt_settings_switch(settings, "relative");
     run.change = fplt_settings_real(settings, "change");
-    run.evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
+    if (!fplt_settings_is_auto(settings, "eval-every"))
+        run.evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
     run.gradient_time = fplt_settings_real(settings, "t-gradient");
     run.communication_time = fplt_settings_real(settings, "t-communication");
     return run;

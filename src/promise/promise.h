@@ -21,6 +21,7 @@ typedef struct fplt__promise_problem {
     uint64_t rounds;
     const fplt_participation *participation;
     const fplt_prox *prox;
+    uint64_t most; /* records of one person; 0: persons are not declared */
     /* rounds that may be computed once more: so many, and a share of all, then at least 1 */
     uint64_t spare;
     double spare_share;

@@ -82,6 +82,8 @@ static void read_problem(struct verification *self)
     view->epsilon = view->predicted = NAN;
     view->delta = number(self, "promise", "delta");
     view->group = count(self, "promise", "group");
+    view->by_person = strncmp(json_string_value(json_object_get(self->root, "unit")),
+                              FPLT_CERTIFICATE_PERSON, strlen(FPLT_CERTIFICATE_PERSON)) == 0;
     view->loss.name = text(self, "problem", "loss");
     view->loss.row_norm = number(self, "problem", "row_norm");
     view->loss.intercept = truth(self, "problem", "intercept");
