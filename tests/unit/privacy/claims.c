@@ -410,7 +410,11 @@ static void a_step_too_large_is_told_the_range(void **state)
     mechanism.inverse_rho = 0;
     mechanism.strong_convexity = -0.1;
     assert_int_equal(fplt_privacy_check(&mechanism, &clean, &error), FPLT_BAD_VALUE);
-    assert_contains(error.text, "strong_convexity + inverse_rho");
+    assert_contains(error.text, "strong_convexity + inverse_rho is -0.1,");
+    mechanism.inverse_rho = 0.25;
+    mechanism.strong_convexity = -0.5;
+    assert_int_equal(fplt_privacy_check(&mechanism, &clean, &error), FPLT_BAD_VALUE);
+    assert_contains(error.text, "strong_convexity + inverse_rho is -0.25,");
 }
 
 static void losses_have_their_constants(void **state)
