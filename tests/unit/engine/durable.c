@@ -236,6 +236,26 @@ static void bytes_give_the_engines_bits(void **state)
     }
 }
 
+/* 40 bytes of head, the vectors, and of each answer that it knows a hash and the words. */
+static void a_node_takes_the_room_of_its_layout(void **state)
+{
+    (void)state;
+    struct scene scene;
+    open_scene(&scene, fplt_algorithm_find("fed-plt"));
+    size_t vectors = 8 * N * (2 * scene.shape.kept + scene.shape.held);
+    for (uint32_t i = 0; i < AGENTS; i++)
+        assert_int_equal(scene.node[i].size, 40 + vectors);
+    one_round(&scene, 0);
+    size_t answered = 0;
+    for (uint32_t i = 0; i < AGENTS; i++) {
+        size_t more = scene.node[i].size - 40 - vectors;
+        assert_true(more == 0 || more == 32 + 8 * fplt_plan_words(&scene.plan, 0));
+        answered += more > 0;
+    }
+    assert_int_equal(answered, 3);
+    close_scene(&scene);
+}
+
 static void plans_travel(void **state)
 {
     (void)state;
@@ -472,6 +492,7 @@ int main(void)
         cmocka_unit_test(a_restarted_hub_is_enrolled_again),
         cmocka_unit_test(information_adds_up),
         cmocka_unit_test(an_agent_alone_is_the_agent_among_all),
+        cmocka_unit_test(a_node_takes_the_room_of_its_layout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
