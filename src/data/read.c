@@ -204,7 +204,10 @@ static fplt_status visit_path(const char *path, fplt__builder *builder, const fp
 {
     char *text;
     fplt__source source = {.name = path};
-    fplt_status status = fplt_file_read(path, LARGEST_FILE, &text, &source.size, error);
+    size_t most = 0;
+    fplt_status status = fplt__read_limit(path, builder->settings, &most, error);
+    if (!status)
+        status = fplt_file_read(path, most, &text, &source.size, error);
     if (status)
         return status;
     source.text = text;

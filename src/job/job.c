@@ -135,6 +135,8 @@ fplt_read_settings fplt_job_read(const fplt_settings *settings)
     read.features = (size_t)fplt_settings_integer(settings, "features");
     read.no_header = !fplt_settings_switch(settings, "header");
     read.drop_missing = is(settings, "missing", "drop");
+    if (fplt_settings_given(settings, "largest-file"))
+        read.largest = (size_t)(fplt_settings_real(settings, "largest-file") * 1073741824.0);
     read.categories = fplt_settings_text(settings, "categories");
     read.drop_first_level = fplt_settings_switch(settings, "drop-first-level");
     read.task = fplt_settings_text(settings, "task");
