@@ -241,23 +241,41 @@ static fplt_status refuse_weights(fplt_error *error)
                           "declare the column as ignore");
 }
 
+static fplt_status refuse_survival(fplt_error *error)
+{
+    return fplt_error_set(error, FPLT_UNSUPPORTED,
+                          "survival times cannot be used with privacy: the loss cox is no sum over "
+                          "records, so that one of them changes what all others count");
+}
+
 /* What is a sum over records, each of which counts by itself. */
 static fplt_status check_task(const fplt_schema *schema, fplt_error *error)
 {
     uint32_t outputs;
     if (fplt__schema_column(schema, FPLT__WEIGHT))
         return refuse_weights(error);
-    return fplt__schema_task(schema, &outputs) == FPLT_TASK_SURVIVAL
-               ? fplt_error_set(
-                     error, FPLT_UNSUPPORTED,
-                     "survival times cannot be used with privacy: the loss cox is no sum "
-                     "over records, so that one of them changes what all others count")
-               : FPLT_OK;
+    return fplt__schema_task(schema, &outputs) == FPLT_TASK_SURVIVAL ? refuse_survival(error)
+                                                                     : FPLT_OK;
+}
+
+/* Of numbers in memory the columns are declared by who made the array, and so is the task; a bound on
+ * them is not. */
+static fplt_status check_memory(const fplt_settings *settings, const fplt_dataset *dataset,
+                                fplt_error *error)
+{
+    if (fplt_dataset_task(dataset) == FPLT_TASK_SURVIVAL)
+        return refuse_survival(error);
+    if (fplt_settings_given(settings, "privacy.rows") || is_given(settings, "radius"))
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_UNSUPPORTED,
+                          "data in memory have no schema, and with privacy bounds are declared and "
+                          "not read from the records; give privacy.rows, the norm that rows are "
+                          "shortened to, or read the data by a schema");
 }
 
 /* With given data everything that shapes the model is declared. */
 static fplt_status check_declared(const fplt_settings *settings, const fplt_schema *schema,
-                                  fplt_error *error)
+                                  const fplt_dataset *in_memory, fplt_error *error)
 {
     char first[200];
     if (schema) {
@@ -266,6 +284,8 @@ static fplt_status check_declared(const fplt_settings *settings, const fplt_sche
             status = check_task(schema, error);
         return status ? status : check_group(settings, fplt_schema_most(schema), error);
     }
+    if (in_memory)
+        return check_memory(settings, in_memory, error);
     const char *data = fplt_settings_text(settings, "data");
     if (!data)
         return FPLT_OK;
@@ -324,7 +344,7 @@ static fplt_status prepare(const fplt_settings *settings, const fplt_schema *sch
     fplt_status status;
     if ((status = check_source(source, error)) || (status = refuse_conflicts(settings, error)) ||
         (status = check_solver(settings, error)) ||
-        (status = check_declared(settings, schema, error)))
+        (status = check_declared(settings, schema, source->dataset, error)))
         return status;
     source->public_only = 1;
     source->by_schema = schema && !is_given(settings, "standardise");
@@ -349,8 +369,10 @@ fplt_status fplt_promise_prepare(const fplt_settings *settings, fplt_job_source 
     fplt_status status = check_section(settings, error);
     if (status || !fplt_promise_wanted(settings))
         return status;
-    if (source->schema)
-        return prepare(settings, source->schema, source, error);
+    const fplt_schema *own =
+        source->schema || !source->dataset ? source->schema : fplt_dataset_schema(source->dataset);
+    if (own)
+        return prepare(settings, own, source, error);
     if (!(status = fplt_job_schema(settings, &schema, error)))
         status = prepare(settings, schema, source, error);
     fplt_schema_destroy(schema);
