@@ -2,6 +2,7 @@
 #include "fedplt/job.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -599,6 +600,11 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     view->held_out = job->held_out;
     view->in_memory = source->dataset != NULL;
     view->cost = fplt__job_cost(settings, source, fplt_dataset_task(job->training));
+    if (!source->dataset && is(settings, "label", "none"))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: label is none, but the loss %s learns from labels: name their "
+                              "column",
+                              fplt_settings_origin(settings, "label"), view->cost.loss);
     status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
     return status;
@@ -714,14 +720,29 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
     run->relative = fplt_settings_switch(settings, "relative");
     run->at_model = is(settings, "criterion-at", "model");
     run->change = fplt_settings_real(settings, "change");
-    run->evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
+    if (!fplt_settings_is_auto(settings, "eval-every"))
+        run->evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
     run->gradient_time = fplt_settings_real(settings, "t-gradient");
     run->communication_time = fplt_settings_real(settings, "t-communication");
     return FPLT_OK;
 }
 
+/* A measurement takes about two gradients of every agent, however few were active. Where all are, it is
+ * taken after every round: a round too many costs more. */
+static void space_measurements(fplt_job *job)
+{
+    fplt_run_settings *run = &job->view.run;
+    double agents = fplt_objective_agents(job->view.objective), cohort = 0;
+    for (uint32_t i = 0; i < agents; i++)
+        cohort += fplt_participation_rate(run->participation, i);
+    double round = fmax(cohort, 1) * (run->training.epochs ? run->training.epochs : 1);
+    if (!fplt_participation_is_full(run->participation))
+        run->evaluate_every = (uint32_t)fmax(1, ceil(8 * agents / round - 1e-6));
+}
+
 /* What is auto becomes a number; agents that train in their own way share the number of epochs. */
-static fplt_status resolve(fplt_job *job, int public_only, fplt_error *error)
+static fplt_status resolve(fplt_job *job, const fplt_settings *settings, int public_only,
+                           fplt_error *error)
 {
     fplt_run_settings *run = &job->view.run;
     if (public_only) {
@@ -739,6 +760,8 @@ static fplt_status resolve(fplt_job *job, int public_only, fplt_error *error)
         if (job->each[i].epochs == 0)
             job->each[i].epochs = job->automatic.epochs;
     job->view.automatic = &job->automatic;
+    if (fplt_settings_is_auto(settings, "eval-every"))
+        space_measurements(job);
     return FPLT_OK;
 }
 
@@ -749,7 +772,7 @@ static fplt_status build(fplt_job *job, const fplt_settings *settings, uint32_t 
     if ((status = build_costs(job, settings, run, source, error)) ||
         (status = build_training(job, settings, source, error)) ||
         (status = build_run(job, settings, run, error)) ||
-        (status = resolve(job, source->public_only, error)) || !source->start)
+        (status = resolve(job, settings, source->public_only, error)) || !source->start)
         return status;
     return fplt_job_start(job, source->start, fplt_objective_dimension(job->view.objective),
                           "start", error);
