@@ -27,6 +27,8 @@ struct fplt_dataset {
     double *label;
     double *weight, *offset; /* NULL where rows have none */
     double *person;          /* numbers from 0, or NULL */
+    size_t *left_out;        /* numbers of rows of the files that were left out, or NULL */
+    size_t left_out_count;
     fplt__names feature_names, agent_names;
     fplt__names class_names; /* in order of the class values */
     fplt_schema *schema;     /* kept, or NULL */

@@ -1,6 +1,7 @@
 /* A training job from settings. */
 #include "fedplt/job.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -405,6 +406,8 @@ fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task t
     cost.predictor_bound = fplt_settings_is_auto(settings, "predictor-bound")
                                ? 0
                                : fplt_settings_real(settings, "predictor-bound");
+    if (cost.predictor_bound == 0 && !fplt_settings_is_auto(settings, "predictor-bound"))
+        cost.predictor_bound = DBL_MIN; /* 0 is auto there, and e to this is 1 as well */
     /* a preference is no wish: where the loss sees no intercept there is none */
     cost.intercept =
         fplt_settings_switch(settings, "intercept") &&
@@ -597,6 +600,11 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     view->held_out = job->held_out;
     view->in_memory = source->dataset != NULL;
     view->cost = fplt__job_cost(settings, source, fplt_dataset_task(job->training));
+    if (!source->dataset && is(settings, "label", "none"))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: label is none, but the loss %s learns from labels: name their "
+                              "column",
+                              fplt_settings_origin(settings, "label"), view->cost.loss);
     status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
     return status;
