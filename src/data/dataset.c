@@ -161,6 +161,7 @@ void fplt_dataset_destroy(fplt_dataset *dataset)
     if (dataset->release)
         dataset->release(dataset->release_context);
     fplt__free(dataset->person);
+    fplt__free(dataset->left_out);
     fplt_schema_destroy(dataset->schema);
     fplt__names_clear(&dataset->feature_names);
     fplt__names_clear(&dataset->agent_names);
@@ -588,6 +589,12 @@ fplt_rows fplt_dataset_shard(const fplt_dataset *dataset, uint32_t agent)
 fplt_rows fplt_dataset_all(const fplt_dataset *dataset)
 {
     return view(dataset, 0, dataset->rows);
+}
+
+const size_t *fplt_dataset_left_out(const fplt_dataset *dataset, size_t *count)
+{
+    *count = dataset->left_out_count;
+    return dataset->left_out;
 }
 
 const double *fplt_dataset_persons(const fplt_dataset *dataset, uint32_t agent)

@@ -196,6 +196,7 @@ static fplt_status make_case(const fplt_comparison *comparison, const struct sta
         fplt_job_composite(comparison->settings, n, fplt_objective_intercepts(view->objective),
                            prox, error);
     *one = (fplt__case){.objective = view->objective,
+                        .impatient = 1,
                         .curvatures = stage->curvatures,
                         .partial = view->participation,
                         .prox = *prox,
@@ -238,14 +239,16 @@ static fplt_status fill_entries(fplt_comparison *comparison, fplt_error *error)
 }
 
 /* The settings of the job with the method's algorithm. */
-static void adopt_run(fplt__method *method, const fplt_run_settings *run, unsigned threads)
+static void adopt_run(fplt__method *method, const fplt_run_settings *run, unsigned threads,
+                      int every_round)
 {
     const fplt_algorithm *algorithm = method->run.algorithm;
     method->run = *run;
     method->run.algorithm = algorithm;
     method->run.parameter = NULL;
     method->run.threads = threads;
-    method->run.evaluate_every = run->evaluate_every ? run->evaluate_every : 1;
+    if (!run->evaluate_every || every_round)
+        method->run.evaluate_every = 1;
 }
 
 /* Methods that cannot do what is asked for stay in the list, with the reason. */
@@ -259,7 +262,8 @@ static fplt_status admit(fplt_comparison *comparison, fplt_error *error)
     for (size_t i = 0; !status && i < comparison->count; i++) {
         struct entry *entry = &comparison->entries[i];
         fplt__automatic automatic;
-        adopt_run(&entry->method, &fplt_job_see(comparison->shared.job)->run, 1);
+        adopt_run(&entry->method, &fplt_job_see(comparison->shared.job)->run, 1,
+                  fplt_settings_is_auto(comparison->settings, "eval-every"));
         fplt_status verdict = fplt__automatic_find(&one, &entry->method, &automatic, &reason);
         if (verdict != FPLT_OK && verdict != FPLT_UNSUPPORTED && verdict != FPLT_BAD_VALUE)
             status = verdict;
@@ -519,6 +523,7 @@ static fplt_status sum_up(fplt_comparison *comparison, fplt_error *error)
         for (uint32_t r = 0; r < runs; r++) {
             entry->view.failures += !entry->judged[r].converged;
             entry->view.diverged += entry->diverged[r];
+            entry->view.stalled += entry->judged[r].stalled;
         }
         entry->view.rounds = spread_of(entry, room, offsetof(fplt__judged, rounds));
         entry->view.gradients = spread_of(entry, room, offsetof(fplt__judged, gradients));
