@@ -115,16 +115,18 @@ FPLT_API fplt_status fplt_dataset_generate(const fplt_generate_settings *setting
 /* What exists: name number `index` and one line of help; NULL past the last. */
 FPLT_API const char *fplt_generator_list(size_t index, const char **help);
 
-/* Reading. Every failure is a sentence that names the file and the line.
+/* Reading. Every failure is a sentence that names the file and the line. `-` is standard input; what
+ * gzip packed is unpacked, told by its first bytes.
  *   csv     RFC 4180 (quotes, embedded commas, newlines and quotes; LF or CRLF; a UTF-8 byte order
  *           mark is skipped), header row; blanks around an unquoted field do not count. Dense; only
  *           where one-hot columns would need many times the room of the file, CSR.
  *   libsvm  `label index:value ...`, indices from 1, increasing; # begins a comment. CSR.
- *   npy     versions 1 and 2, two dimensions, C order, little-endian f4 or f8. Dense.
+ *   npy     versions 1 and 2, two dimensions in either order: floating point of 4 or 8 bytes, integers
+ *           of any width, bool; any byte order. Dense.
  * Labels. With `labels`, or with class names of an existing model, a label must be one of them
- * (compared as text, then as numbers). Without, labels are numbers (words are legal with task
- * classes): two distinct ones become -1 and +1, the smaller -1; more become 0, 1, ... in sorted
- * order; in regression the number itself counts. Task auto: two distinct labels are binary, 3 to
+ * (compared as text, then as numbers). Without, labels are numbers, or all of them words: two
+ * distinct ones become -1 and +1, the smaller -1; more become 0, 1, ... in sorted order; in
+ * regression the number itself counts. Task auto: two distinct labels are binary, 3 to
  * 100 whole ones are classes, anything else must be said. */
 typedef struct fplt_read_settings {
     const char *format; /* NULL or auto: by extension, then by content; csv, libsvm, npy */

@@ -232,7 +232,8 @@ fplt_status fplt__builder_file_agent(fplt__builder *builder, const fplt__source 
                                      uint32_t *agent, fplt_error *error)
 {
     const char *slash = strrchr(source->name, '/');
-    fplt__span stem = fplt__span_of(slash ? slash + 1 : source->name);
+    const char *last = slash ? slash + 1 : source->name;
+    fplt__span stem = {last, fplt__unpacked_length(last)};
     const char *dot = stem.length ? memrchr(stem.text, '.', stem.length) : NULL;
     if (dot && dot > stem.text)
         stem.length = (size_t)(dot - stem.text);
