@@ -18,8 +18,9 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
     return status ? status : fplt_settings_add(settings, "output", table, error);
 }
 
-/* label (or value), then the probability of every class, or the score where there is none. */
-static fplt_status make_columns(const fplt_model *model, fplt_table **out, fplt_error *error)
+/* The id of the row where there is one, label (or value), then the probability of every class, or the score where there is none. */
+static fplt_status make_columns(const fplt_model *model, const char *id, fplt_table **out,
+                                fplt_error *error)
 {
     const fplt_model_info *info = fplt_model_see(model);
     int probable = fplt_model_has_probabilities(model);
@@ -27,17 +28,18 @@ static fplt_status make_columns(const fplt_model *model, fplt_table **out, fplt_
     const char **columns;
     char(*names)[128];
     fplt_status status =
-        cli_alloc(&columns, extra + 1, sizeof *columns + sizeof *names, "columns", error);
+        cli_alloc(&columns, extra + 2, sizeof *columns + sizeof *names, "columns", error);
     if (status)
         return status;
-    names = (char(*)[128])(columns + extra + 1);
-    columns[0] = info->classes ? "label" : "value";
+    names = (char(*)[128])(columns + extra + 2);
+    columns[0] = id ? id : "";
+    columns[1] = info->classes ? "label" : "value";
     for (uint32_t k = 0; k < extra; k++) {
         snprintf(names[k], sizeof names[k], probable ? "probability:%.100s" : "score%.0s",
                  info->class_names[k]);
-        columns[k + 1] = names[k];
+        columns[k + 2] = names[k];
     }
-    status = fplt_table_create(columns, extra + 1, out, error);
+    status = fplt_table_create(columns + !id, extra + 1 + (id != NULL), out, error);
     free(columns);
     return status;
 }
@@ -63,11 +65,14 @@ static fplt_status predict(const fplt_model *model, const fplt_rows *rows, struc
                               error);
 }
 
-static void fill(const fplt_model *model, const struct predictions *made, size_t count,
-                 fplt_table *out)
+static void fill(const fplt_model *model, const struct predictions *made,
+                 const fplt_dataset *dataset, fplt_table *out)
 {
+    size_t count = fplt_dataset_rows(dataset);
     const fplt_model_info *info = fplt_model_see(model);
     for (size_t i = 0; i < count; i++) {
+        if (fplt_dataset_row_id(dataset, i))
+            fplt_table_text(out, fplt_dataset_row_id(dataset, i));
         if (!info->classes) {
             fplt_table_number(out, made->predicted[i], 17);
             continue;
@@ -98,6 +103,16 @@ static fplt_status deliver(cli_call *cli, const fplt_table *out, fplt_error *err
     return status;
 }
 
+/* What the column of ids is called; NULL: there is none. */
+static const char *id_name(const cli_call *cli, const fplt_model *model,
+                           const fplt_dataset *dataset)
+{
+    const char *given = fplt_settings_text(cli->settings, "id");
+    if (!fplt_dataset_row_id(dataset, 0))
+        return NULL;
+    return given ? given : fplt_model_see(model)->id;
+}
+
 static fplt_status run(cli_call *cli, fplt_error *error)
 {
     struct predictions made = {NULL, NULL, NULL};
@@ -112,8 +127,8 @@ static fplt_status run(cli_call *cli, fplt_error *error)
         !(status = cli_model_data(cli, model, 0, &dataset, error))) {
         fplt_rows rows = fplt_dataset_all(dataset);
         if (!(status = predict(model, &rows, &made, error)) &&
-            !(status = make_columns(model, &out, error))) {
-            fill(model, &made, rows.count, out);
+            !(status = make_columns(model, id_name(cli, model, dataset), &out, error))) {
+            fill(model, &made, dataset, out);
             status = deliver(cli, out, error);
         }
     }
@@ -130,11 +145,11 @@ const cli_command cli_predict[] = {
     {.name = "predict",
      .summary = "labels and probabilities for new rows",
      .arguments = "MODEL DATA...",
-     .about =
-         "Writes one line a row, in the order of the files: the predicted label and the "
-         "probability of every class (a score for losses without probabilities, the value in "
-         "regression). CSV columns are found by their names; labels, if there are any, are not "
-         "looked at.",
+     .about = "Writes one line a row, in the order of the files: the predicted label and the "
+              "probability of every class (a score for losses without probabilities, the value in "
+              "regression), behind the id of the row where there is one. CSV columns are found by "
+              "their names; labels, if there are any, are not "
+              "looked at.",
      .examples = "fedplt predict fedplt-out/model.json new.csv --out predictions.csv\n"
                  "fedplt predict model.json new.libsvm | head",
      .least = 2,

@@ -32,6 +32,7 @@ typedef enum fplt__label_mode {
 typedef struct fplt__row {
     double label;
     uint32_t agent;
+    uint32_t number; /* in its file, from 1 */
 } fplt__row;
 
 typedef struct fplt__origin {
@@ -54,6 +55,7 @@ typedef enum fplt__extra {
     FPLT__EXTRA_TIME,
     FPLT__EXTRA_EVENT,
     FPLT__EXTRA_PERSON,
+    FPLT__EXTRA_ID,
     FPLT__EXTRAS
 } fplt__extra;
 
@@ -85,13 +87,16 @@ typedef struct fplt__builder {
     fplt__lookup expected;   /* feature names that must come out; empty: any */
     fplt__lookup expected_categories;
 
-    size_t dropped; /* rows with missing values */
+    size_t dropped;                      /* rows with missing values */
+    uint32_t number;                     /* of the row that was read last, in its file */
+    size_t lost_levels;                  /* categories whose level is missing, in all rows */
+    fplt__lookup ignored, features_only; /* CSV: columns by name */
 
     const fplt_schema *schema;   /* of the settings, or NULL */
     int neutral;                 /* the row being read becomes the schema's neutral row */
     double *extra[FPLT__EXTRAS]; /* one a row, or NULL */
     size_t extra_capacity[FPLT__EXTRAS];
-    fplt__lookup persons;
+    fplt__lookup persons, ids;
 } fplt__builder;
 
 fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings *settings,

@@ -218,7 +218,7 @@ static fplt_status read_row(const struct array *array, fplt__builder *builder, s
     fplt_status status = fplt__builder_cells(builder, &cells, error);
     for (size_t j = 0; j < array->columns && !status; j++) {
         double value = number_at(array, row, j);
-        if (!isfinite(value))
+        if (!isfinite(value) && !(isnan(value) && j != label_at && builder->settings->keep_missing))
             return fplt__bad_data(error, array->source->name, 0,
                                   "row %zu, column %zu: %g is not a finite number", row + 1, j + 1,
                                   value);

@@ -107,9 +107,13 @@ static fplt_status check_settings(const fplt__source *source, const fplt__format
     const char *site = settings->site, *label = settings->label;
     if (format->columns)
         return FPLT_OK;
-    const char *name = site && strcmp(site, "none") != 0 ? "site"
-                       : settings->categories            ? "categories"
-                                                         : NULL;
+    const char *name = site && strcmp(site, "none") != 0        ? "site"
+                       : settings->categories                   ? "categories"
+                       : settings->columns                      ? "columns"
+                       : settings->ignore                       ? "ignore"
+                       : settings->row_weight                   ? "row-weight"
+                       : settings->id && !settings->id_if_there ? "id"
+                                                                : NULL;
     if (name)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: %s is for CSV files, but this file is read as %s", source->name,
@@ -198,6 +202,7 @@ static fplt_status visit(const fplt__source *source, fplt__builder *builder,
     }
     if (status)
         return status;
+    builder->number = 0;
     if (builder->schema && *format == &fplt__format_csv)
         return scan ? FPLT_OK : fplt__declared_csv(source, builder, error);
     if (!scan)

@@ -77,6 +77,10 @@ static fplt_status check_terms(const fplt_settings *settings, fplt_error *error)
                               "train: standardise is %s, but in a federation it can only be no so "
                               "far; scale the columns at the sites",
                               standardise);
+    if (strcmp(fplt_settings_text(settings, "class-weight"), "none") != 0)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "train: class-weight is balanced, but a federation does not count "
+                              "classes over its sites so far; give the rows a weight");
     if (strcmp(start, "zero") != 0)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "train: start is %s, but a federation starts at zero, or at the last "
@@ -511,6 +515,11 @@ fplt_status fplt__material_create(const fplt_settings *site, const fplt__proposa
         !(status = take_reading(site, material->settings, error)) &&
         !fplt_settings_text(material->settings, "data"))
         status = fplt_error_set(error, FPLT_BAD_VALUE, "no data are given: add `data: FILE`");
+    if (!status && fplt_job_read(material->settings).keep_missing)
+        status = fplt_error_set(error, FPLT_UNSUPPORTED,
+                                "missing is %s, but a federation fills nothing in so far; declare "
+                                "constants in a schema, or drop",
+                                fplt_settings_text(material->settings, "missing"));
     if (!status)
         status = fplt_job_dataset(material->settings, 0, NULL, 0, NULL, &material->training, error);
     if (!status && fplt_dataset_agents(material->training) != 1)
