@@ -92,6 +92,9 @@ void cli_wants(const fplt_setting *row, char *text, size_t size);
  * line begins at column `at`. */
 void cli_wrap(cli_text *out, const char *text, size_t at, size_t indent, size_t width);
 
+/* lmin and lmax, for commands that can do without data. */
+extern const fplt_setting cli_curvature_table[];
+
 /* Data for an existing model. */
 extern const fplt_setting cli_reading_table[];
 /* The files behind the first argument, the model. `labelled` 0: rows in the order of the files. */

@@ -23,7 +23,7 @@ static const fplt_setting compare_table[] = {
     {"tune", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "first search each method's parameters and gamma, on other keys than it is judged by", 0, 0},
     {"points", FPLT_INTEGER, 0, "25", 1, 100000, NULL,
-     "points of a search, the same for every method", 0, 0},
+     "points of a search, the same for every method", 0, 0, .needs = "tune=yes"},
     FPLT_SETTINGS_END,
 };
 

@@ -27,17 +27,34 @@ static fplt_status declare_generate(const cli_call *cli, fplt_settings *settings
     return status ? status : fplt_settings_add(settings, "output", format_table, error);
 }
 
+/* The files are arguments here; what needs data has them. */
+static fplt_status declare_reading(const cli_call *cli, unsigned parts, fplt_settings *settings,
+                                   fplt_error *error)
+{
+    fplt_status status = fplt_job_declare(settings, FPLT_JOB_READ | parts, NULL, error);
+    if (status || !cli->argument_count)
+        return status;
+    return fplt_settings_prefer(settings, "data", cli->arguments[0], "the arguments", error);
+}
+
+static fplt_status refuse_flag(const cli_call *cli, fplt_error *error)
+{
+    if (!fplt_settings_given(cli->settings, "data"))
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_BAD_VALUE,
+                          "--data: fedplt %s takes its files without a flag: fedplt %s %s",
+                          cli->command->name, cli->command->name, cli->command->arguments);
+}
+
 static fplt_status declare_inspect(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
-    (void)cli;
-    fplt_status status = fplt_job_declare(settings, FPLT_JOB_READ | FPLT_JOB_DIVIDE, NULL, error);
+    fplt_status status = declare_reading(cli, FPLT_JOB_DIVIDE, settings, error);
     return status ? status : fplt_settings_add(settings, "output", json_table, error);
 }
 
 static fplt_status declare_convert(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
-    (void)cli;
-    fplt_status status = fplt_job_declare(settings, FPLT_JOB_READ | FPLT_JOB_DIVIDE, NULL, error);
+    fplt_status status = declare_reading(cli, FPLT_JOB_DIVIDE, settings, error);
     return status ? status : fplt_settings_add(settings, "output", format_table, error);
 }
 
@@ -48,9 +65,8 @@ static const fplt_setting draft_table[] = {
 
 static fplt_status declare_draft(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
-    (void)cli;
     fplt_status status = fplt_settings_add(settings, "output", draft_table, error);
-    return status ? status : fplt_job_declare(settings, FPLT_JOB_READ, NULL, error);
+    return status ? status : declare_reading(cli, 0, settings, error);
 }
 
 static fplt_status draft(cli_call *cli, fplt_error *error)
@@ -58,7 +74,9 @@ static fplt_status draft(cli_call *cli, fplt_error *error)
     fplt_read_settings read = fplt_job_read(cli->settings);
     const char *path = fplt_settings_text(cli->settings, "out");
     char *text;
-    fplt_status status = path ? cli_protect(cli, path, error) : FPLT_OK;
+    fplt_status status = refuse_flag(cli, error);
+    if (!status && path)
+        status = cli_protect(cli, path, error);
     if (status)
         return status;
     status = fplt_schema_draft(cli->arguments, cli->argument_count, &read, &text, error);
@@ -134,7 +152,9 @@ static fplt_status convert(cli_call *cli, fplt_error *error)
 {
     size_t inputs = cli->argument_count - 1;
     fplt_dataset *dataset;
-    fplt_status status = check_free(cli, cli->arguments[inputs], error);
+    fplt_status status = refuse_flag(cli, error);
+    if (!status)
+        status = check_free(cli, cli->arguments[inputs], error);
     if (status)
         return status;
     status = read_whole(cli, inputs, &dataset, error);
@@ -293,7 +313,9 @@ static fplt_status inspect(cli_call *cli, fplt_error *error)
     size_t most = (size_t)fplt_settings_integer(cli->settings, "show");
     fplt_dataset *dataset;
     fplt_table *agents = NULL, *features = NULL;
-    fplt_status status = read_whole(cli, cli->argument_count, &dataset, error);
+    fplt_status status = refuse_flag(cli, error);
+    if (!status)
+        status = read_whole(cli, cli->argument_count, &dataset, error);
     if (status)
         return status;
     if (!(status = agents_table(dataset, most, &agents, error)) &&

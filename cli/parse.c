@@ -97,11 +97,10 @@ static fplt_status check_arguments(const cli_call *cli, fplt_error *error)
     return FPLT_OK;
 }
 
-const char *cli_peek(const cli_call *cli, const char *name)
+/* The value of a flag among the words, the last if there are several; NULL: none. */
+static const char *peek_flag(const cli_call *cli, const char *name)
 {
     size_t length = strlen(name);
-    if (!cli->settings)
-        return NULL;
     for (int at = cli->count - 1; at >= 0; at--) {
         const char *word = cli->words[at];
         if (!is_flag(word) || strncmp(word + 2, name, length) != 0)
@@ -111,7 +110,15 @@ const char *cli_peek(const cli_call *cli, const char *name)
         if (!word[2 + length]) /* a switch may stand alone */
             return at + 1 < cli->count && !is_flag(cli->words[at + 1]) ? cli->words[at + 1] : "yes";
     }
-    return cli->config ? fplt_config_find(cli->config, name, NULL) : NULL;
+    return NULL;
+}
+
+const char *cli_peek(const cli_call *cli, const char *name)
+{
+    const char *flag = cli->settings ? peek_flag(cli, name) : NULL;
+    if (flag || !cli->settings || !cli->config)
+        return flag;
+    return fplt_config_find(cli->config, name, NULL);
 }
 
 /* A setting of another algorithm is better explained than called unknown. */
@@ -139,6 +146,18 @@ static void explain_foreign(const cli_call *cli, fplt_error *error)
         }
 }
 
+/* A flag that names another algorithm overrules the file, and with its algorithm the parameters. */
+static void drop_foreign(cli_call *cli)
+{
+    const fplt_algorithm *algorithm;
+    if (!cli->config || !peek_flag(cli, "algorithm"))
+        return;
+    for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++)
+        for (const fplt_setting *row = algorithm->settings; row->name; row++)
+            if (!fplt_settings_find(cli->settings, row->name))
+                fplt_config_drop(cli->config, row->name);
+}
+
 static fplt_status apply_flags(cli_call *cli, fplt_error *error)
 {
     struct flag flag;
@@ -158,8 +177,8 @@ static fplt_status apply_flags(cli_call *cli, fplt_error *error)
             fplt_setting_legal(row, legal, sizeof legal);
             return fplt_error_set(error, FPLT_BAD_VALUE, "%s needs a value: %s", origin, legal);
         }
-        if ((status = fplt_settings_set(cli->settings, flag.name, flag.value ? flag.value : "yes",
-                                        origin, error))) {
+        if ((status = fplt_settings_append(cli->settings, flag.name,
+                                           flag.value ? flag.value : "yes", origin, error))) {
             if (!row)
                 explain_foreign(cli, error);
             return status;
@@ -197,12 +216,16 @@ fplt_status cli_parse(cli_call *cli, fplt_error *error)
         (status = fplt_settings_create(&cli->settings, error)) ||
         (status = declare(cli, cli->settings, error)))
         return status;
+    drop_foreign(cli);
     if (cli->config && (status = fplt_config_apply(cli->config, cli->settings, error))) {
         if (strstr(error->text, "there is no setting"))
             explain_foreign(cli, error);
         return status;
     }
-    return apply_flags(cli, error);
+    fplt_settings_overrule(cli->settings);
+    if ((status = apply_flags(cli, error)))
+        return status;
+    return fplt_settings_effective(cli->settings, error);
 }
 
 void cli_clear(cli_call *cli)

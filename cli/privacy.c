@@ -24,7 +24,7 @@ const fplt_setting privacy_mechanism_table[] = {
     {"lmax", FPLT_REAL, FPLT_ABOVE, "0.75", 0, HUGE_VAL, NULL,
      "smoothness of every cost; logistic: ridge + (norm of a row)^2/4", 0, 0},
     {"rho", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL, "penalty of Fed-PLT", 0,
-     0, .rule = "1/sqrt(lmin lmax)"},
+     0, .rule = "1/sqrt(lmin lmax)", .needs = "proximal=yes"},
     {"proximal", FPLT_SWITCH, 0, "yes", 0, 0, NULL,
      "the local cost has the term ||w - v||^2/(2 rho), as in Fed-PLT", 0, 0},
     {"step-wise", FPLT_SWITCH, 0, "no", 0, 0, NULL,
@@ -46,7 +46,8 @@ static const fplt_setting epsilon_table[] = {
     {"batch-rate", FPLT_REAL, FPLT_ABOVE, NULL, 0, 1, NULL,
      "Poisson minibatches: probability with which a record is taken in a step", 0, 0},
     {"clip", FPLT_REAL, FPLT_ABOVE, "1", 0, HUGE_VAL, NULL,
-     "Poisson minibatches: norm to which record gradients are clipped", 0, 0},
+     "Poisson minibatches: norm to which record gradients are clipped", 0, 0,
+     .needs = "batch-rate"},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
     FPLT_SETTINGS_END,
 };
@@ -57,8 +58,10 @@ static const fplt_setting calibrate_table[] = {
      "transcript|broadcast|secagg|final-y|final-x|paper", "what the adversary sees", 0, 0},
     {"best", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "also find the epochs and rounds whose predicted error is least", 0, 0},
-    {"most-epochs", FPLT_INTEGER, 0, "64", 1, 1e6, NULL, "best: epochs at most", 0, 0},
-    {"most-rounds", FPLT_INTEGER, 0, "1000", 1, 1e6, NULL, "best: rounds at most", 0, 0},
+    {"most-epochs", FPLT_INTEGER, 0, "64", 1, 1e6, NULL, "best: epochs at most", 0, 0,
+     .needs = "best=yes"},
+    {"most-rounds", FPLT_INTEGER, 0, "1000", 1, 1e6, NULL, "best: rounds at most", 0, 0,
+     .needs = "best=yes"},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
     FPLT_SETTINGS_END,
 };
@@ -431,10 +434,15 @@ const cli_command cli_privacy[] = {
     {.name = "privacy audit",
      .summary = "try to refute the promise of a configuration",
      .arguments = "[config.yaml]",
-     .about = "Trains many times on the data and on a neighbour that differs in one record, and "
-              "measures how well all messages, and the final model, tell the two apart. The bound "
-              "holds with the stated confidence; a claim below it is refuted, and the exit status "
-              "is then 1. Not to refute proves nothing.",
+     .about =
+         "Trains many times and holds what the certificate states against what every agent draws, "
+         "computes and sends: each message is what records and noise give, the noise is on its "
+         "lattice, of the claimed deviation for every agent and coordinate, and independent of all "
+         "other noise; no record moves a gradient further than charged. Besides it trains on a "
+         "neighbour that differs in one record and measures how well the messages, and the final "
+         "model, tell the two apart. Every line says what it would have refuted; the stated "
+         "confidence is that of all verdicts together. Where something is refuted the exit status "
+         "is 1. Not to refute proves nothing.",
      .examples =
          "fedplt privacy audit --data hospitals.csv --schema hospitals.schema.yaml "
          "--privacy.epsilon 2\n"

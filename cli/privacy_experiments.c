@@ -14,11 +14,14 @@ static const fplt_setting audit_table[] = {
     {"canary-agent", FPLT_INTEGER, 0, NULL, 0, 4294967294.0, NULL,
      "whose record, from 0; by default the agent with the weakest claim", 0, 0},
     {"canary-record", FPLT_INTEGER, 0, NULL, 0, 4294967294.0, NULL,
-     "which record of it, from 0; by default the longest row", 0, 0},
-    {"confidence", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "0.99", 0, 1, NULL, "of all bounds together",
+     "which record of it, from 0; by default the worst that a search finds, or the longest row", 0,
+     0},
+    {"confidence", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "0.9999", 0, 1, NULL,
+     "of all verdicts together", 0, 0},
+    {"secure-noise", FPLT_SWITCH, 0, "yes", 0, 0, NULL,
+     "draw from the system's random source as training does; no: simulated noise, which is faster "
+     "but not what is promised",
      0, 0},
-    {"secure-noise", FPLT_SWITCH, 0, "no", 0, 0, NULL,
-     "draw from the system's random source instead of the much faster simulation", 0, 0},
     {"picture", FPLT_TEXT, 0, NULL, 0, 0, NULL, "draw the ROC curves into this .svg or .png file",
      0, 0},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
@@ -120,44 +123,136 @@ static fplt_status draw_audit(const fplt_audit_result *result, const char *path,
     return status;
 }
 
+static fplt_status list_checks(const fplt_audit_result *result, fplt_table **table,
+                               fplt_error *error)
+{
+    static const char *const columns[] = {"check", "tests",   "found",  "worst",
+                                          "doubt", "refutes", "verdict"};
+    fplt_status status = fplt_table_create(columns, 7, table, error);
+    for (size_t i = 0; !status && i < FPLT_AUDIT_CHECKS; i++) {
+        const fplt_audit_check *check = &result->check[i];
+        int left_out = check->verdict == FPLT_AUDIT_LEFT_OUT;
+        fplt_table_text(*table, check->name);
+        fplt_table_whole(*table, (long long)check->tests);
+        fplt_table_number(*table, left_out ? NAN : check->found, 4);
+        if (check->where[0])
+            fplt_table_text(*table, check->where);
+        else
+            fplt_table_number(*table, NAN, 1);
+        fplt_table_number(*table, left_out ? NAN : check->doubt, 2);
+        fplt_table_text(*table, check->refutes);
+        fplt_table_text(*table, fplt_audit_verdict_name(check->verdict));
+    }
+    return status;
+}
+
+static fplt_status list_attacks(const fplt_audit_result *result, fplt_table **table,
+                                fplt_error *error)
+{
+    static const char *const columns[] = {
+        "attack",     "sees",        "claimed mu",          "for any record",
+        "reached mu", "mu at least", "refutes noise below", "verdict"};
+    fplt_status status = fplt_table_create(columns, 8, table, error);
+    for (size_t i = 0; !status && i < FPLT_AUDIT_TESTS; i++) {
+        const fplt_audit_test *test = &result->test[i];
+        fplt_table_text(*table, test->name);
+        fplt_table_text(*table, test->sees);
+        fplt_table_number(*table, test->claimed, 4);
+        fplt_table_number(*table, test->any_record, 4);
+        fplt_table_number(*table, test->left_out ? NAN : test->estimate, 4);
+        fplt_table_number(*table, test->left_out ? NAN : test->bound, 4);
+        fplt_table_number(*table, test->left_out ? NAN : test->power, 2);
+        fplt_table_text(*table, fplt_audit_verdict_name(test->verdict));
+    }
+    return status;
+}
+
+/* The table as a value of a larger document. */
+static json_t *table_json(const fplt_table *table, fplt_error *error)
+{
+    char *text;
+    if (fplt_table_render(table, FPLT_TABLE_JSON, &text, error))
+        return NULL;
+    json_t *value = json_loads(text, 0, NULL);
+    fplt_free(text);
+    return value;
+}
+
+static fplt_status print_audit_json(const fplt_audit_result *result, double confidence,
+                                    const fplt_table *checks, const fplt_table *attacks,
+                                    fplt_error *error)
+{
+    return cli_print_json(
+        json_pack("{s:b, s:f, s:I, s:f, s:{s:I, s:I, s:f}, s:o, s:o}", "refuted", result->refuted,
+                  "confidence", confidence, "runs", (json_int_t)result->runs, "seconds",
+                  result->seconds, "canary", "agent", (json_int_t)result->agent, "record",
+                  (json_int_t)result->record, "gap", result->gap, "checks",
+                  table_json(checks, error), "attacks", table_json(attacks, error)),
+        error);
+}
+
+static void print_refuted(const fplt_audit_result *result)
+{
+    puts("\nREFUTED:");
+    for (size_t i = 0; i < FPLT_AUDIT_CHECKS; i++) {
+        const fplt_audit_check *check = &result->check[i];
+        if (check->verdict == FPLT_AUDIT_REFUTED)
+            printf("  %s: %.4g %s%s%s\n", check->name, check->found, check->measure,
+                   check->where[0] ? "; " : "", check->where);
+    }
+    for (size_t i = 0; i < FPLT_AUDIT_TESTS; i++)
+        if (result->test[i].refuted)
+            printf("  %s: the messages tell more than the claim allows, mu is at least %.4g\n",
+                   result->test[i].name, result->test[i].bound);
+}
+
+/* What stands, and how much of it could have fallen. */
+static void print_standing(const fplt_audit_result *result)
+{
+    int blind = 0;
+    printf("\nNot refuted, which is no proof. With probability 0.99 this audit would have "
+           "refuted:\n");
+    for (size_t i = 0; i < FPLT_AUDIT_CHECKS; i++)
+        if (result->check[i].verdict == FPLT_AUDIT_NOT_REFUTED)
+            printf("  %s: %s\n", result->check[i].name, result->check[i].refutes);
+    for (size_t i = 0; i < FPLT_AUDIT_TESTS; i++) {
+        blind += result->test[i].verdict == FPLT_AUDIT_BLIND;
+        if (result->test[i].verdict == FPLT_AUDIT_NOT_REFUTED)
+            printf("  %s: noise below %.2g of what is claimed\n", result->test[i].name,
+                   result->test[i].power);
+    }
+    for (size_t i = 0; i < FPLT_AUDIT_CHECKS; i++)
+        blind += result->check[i].verdict == FPLT_AUDIT_BLIND;
+    if (blind)
+        puts("What \"could not have refuted\" would have missed half of the noise, or half of what "
+             "is charged: more runs see more.");
+}
+
 static fplt_status print_audit(const fplt_audit_result *result, double confidence, int json,
                                fplt_error *error)
 {
-    static const char *const columns[] = {"attack",          "sees",       "claimed mu",
-                                          "for any record",  "reached mu", "mu at least",
-                                          "false positives", "verdict"};
-    fplt_table *table;
-    fplt_status status = fplt_table_create(columns, 8, &table, error);
-    if (status)
-        return status;
-    for (size_t i = 0; i < FPLT_AUDIT_TESTS; i++) {
-        const fplt_audit_test *test = &result->test[i];
-        fplt_table_text(table, test->name);
-        fplt_table_text(table, test->sees);
-        fplt_table_number(table, test->claimed, 4);
-        fplt_table_number(table, test->any_record, 4);
-        fplt_table_number(table, test->left_out ? NAN : test->estimate, 4);
-        fplt_table_number(table, test->left_out ? NAN : test->bound, 4);
-        fplt_table_number(table,
-                          test->left_out ? NAN
-                                         : (double)test->trials.false_positives /
-                                               (double)test->trials.negatives,
-                          3);
-        fplt_table_text(table, test->left_out  ? "left out: too many coordinates"
-                               : test->refuted ? "REFUTED"
-                                               : "not refuted");
-    }
-    if (!json)
+    fplt_table *checks = NULL, *attacks = NULL;
+    fplt_status status = list_checks(result, &checks, error);
+    if (!status)
+        status = list_attacks(result, &attacks, error);
+    if (!status && json)
+        status = print_audit_json(result, confidence, checks, attacks, error);
+    else if (!status) {
         printf("canary: record %u of agent %u, gradient gap at most %.4g; 2 x %llu trainings in "
-               "%.1f s, confidence %g\n\n",
+               "%.1f s; confidence %g for all verdicts together\n\n",
                result->record, result->agent, result->gap, (unsigned long long)result->runs,
                result->seconds, confidence);
-    status = cli_print_table(table, json, error);
-    if (!status && !json)
-        printf("\n%s\n", result->refuted
-                             ? "The claim is REFUTED: the messages tell more than it allows."
-                             : "The claim was not refuted. That is no proof of it.");
-    fplt_table_destroy(table);
+        status = cli_print_table(checks, 0, error);
+        puts("");
+        if (!status)
+            status = cli_print_table(attacks, 0, error);
+        if (!status && result->refuted)
+            print_refuted(result);
+        else if (!status)
+            print_standing(result);
+    }
+    fplt_table_destroy(checks);
+    fplt_table_destroy(attacks);
     return status;
 }
 

@@ -7,6 +7,14 @@
 #include "fedplt/theory.h"
 #include "fedplt/tune.h"
 
+const fplt_setting cli_curvature_table[] = {
+    {"lmin", FPLT_REAL, 0, "0.1", 0, HUGE_VAL, NULL,
+     "least curvature of the costs, instead of data; of generator quadratic", 0, 0},
+    {"lmax", FPLT_REAL, FPLT_ABOVE, "10", 0, HUGE_VAL, NULL,
+     "greatest curvature of the costs, instead of data; of generator quadratic", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
 static const fplt_setting table[] = {
     {"picture", FPLT_TEXT, 0, "theory", 0, 0, NULL,
      "with data: name of the pictures of the bound and of the error of a run (.svg and .png are "
@@ -37,7 +45,9 @@ struct study {
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
     (void)cli;
-    fplt_status status = fplt_job_declare(settings, FPLT_JOB_ALL, "fed-plt", error);
+    fplt_status status = fplt_settings_add(settings, "theory", cli_curvature_table, error);
+    if (!status)
+        status = fplt_job_declare(settings, FPLT_JOB_ALL, "fed-plt", error);
     return status ? status : fplt_settings_add(settings, "theory", table, error);
 }
 

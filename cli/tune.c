@@ -11,7 +11,7 @@ static const fplt_setting table[] = {
      "experiment with what theory proposes",
      0, 0},
     {"tune-rounds", FPLT_INTEGER, 0, "1000", 1, 9007199254740992.0, NULL,
-     "rounds that an experiment may spend in all", 0, 0},
+     "rounds that an experiment may spend in all", 0, 0, .needs = "by=experiment|both"},
     {"public", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "use nothing of the data, only lmin and lmax as public bounds: needed for a privacy claim", 0,
      0},
@@ -22,8 +22,9 @@ static const fplt_setting table[] = {
 
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
-    fplt_status status =
-        fplt_job_declare(settings, FPLT_JOB_ALL, cli_peek(cli, "algorithm"), error);
+    fplt_status status = fplt_settings_add(settings, "tuning", cli_curvature_table, error);
+    if (!status)
+        status = fplt_job_declare(settings, FPLT_JOB_ALL, cli_peek(cli, "algorithm"), error);
     return status ? status : fplt_settings_add(settings, "tuning", table, error);
 }
 

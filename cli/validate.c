@@ -18,7 +18,7 @@ static const fplt_setting table[] = {
      "rows: every site's rows are dealt out into folds; sites: each site is left out in turn", 0,
      0},
     {"folds", FPLT_INTEGER, 0, "5", 2, 1000, NULL, "parts that each site's rows are dealt into", 0,
-     0},
+     0, .needs = "by=rows"},
     {"out", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "folder for model.json, trained on all rows with the chosen value, validation.csv and "
      "folds.csv",

@@ -98,10 +98,10 @@ enum fplt_allowance {
     FPLT_ALLOWS_COMPOSITE = 8, /* h != 0 */
     FPLT_ALLOWS_PRIVACY = 16,  /* a privacy claim for noisy training */
     FPLT_NEEDS_CERTAINTY = 32, /* takes no solver that draws random numbers */
-    FPLT_NEEDS_MIXING = 128,   /* cohorts must overlap from round to round */
     FPLT_ALLOWS_ANY_START =
         64, /* right from whatever agents keep: one may begin anew among the others */
-    FPLT_TRAINS_NOTHING = 128 /* agents only evaluate: no solver, no epochs, no gamma */
+    FPLT_TRAINS_NOTHING = 128, /* agents only evaluate: no solver, no epochs, no gamma */
+    FPLT_NEEDS_MIXING = 256    /* cohorts must overlap from round to round */
 };
 
 typedef struct fplt_algorithm {

@@ -35,6 +35,9 @@ FPLT_API void fplt_config_destroy(fplt_config *config);
  * where there is none. Nothing is checked yet. */
 FPLT_API const char *fplt_config_find(const fplt_config *config, const char *name, size_t *line);
 
+/* Takes a value out, as if the file did not have it: what it belongs to is overruled. */
+FPLT_API void fplt_config_drop(fplt_config *config, const char *name);
+
 /* Sets every value of the file, in its order; the first that is not legal ends it, those before it
  * are set. A setting's origin is then file:line. */
 FPLT_API fplt_status fplt_config_apply(const fplt_config *config, fplt_settings *settings,

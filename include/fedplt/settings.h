@@ -43,12 +43,16 @@ typedef struct fplt_setting {
     double search_low, search_high;
     const char
         *rule; /* what the word auto stands for; NULL: the word is not legal, or says it all */
+    /* Without what this setting has no effect; NULL: it always has. "solver=sgd|svrg": another setting
+     * has one of these values; "data": it has a value at all; "!data": it has none. A comma means or, a
+     * semicolon and. A setting that no table has asks nothing. */
+    const char *needs;
 } fplt_setting;
 
 /* Ends a table. */
-#define FPLT_SETTINGS_END                                      \
-    {                                                          \
-        NULL, FPLT_TEXT, 0, NULL, 0, 0, NULL, NULL, 0, 0, NULL \
+#define FPLT_SETTINGS_END                                            \
+    {                                                                \
+        NULL, FPLT_TEXT, 0, NULL, 0, 0, NULL, NULL, 0, 0, NULL, NULL \
     }
 
 typedef struct fplt_settings fplt_settings;
@@ -65,6 +69,14 @@ FPLT_API fplt_status fplt_settings_add(fplt_settings *settings, const char *grou
  * the message when the value is not legal; an unknown name is answered with the nearest one. */
 FPLT_API fplt_status fplt_settings_set(fplt_settings *settings, const char *name, const char *value,
                                        const char *origin, fplt_error *error);
+
+/* What is set from here on overrules what was set before, as flags do with a file. */
+FPLT_API void fplt_settings_overrule(fplt_settings *settings);
+
+/* Adds to a list or to pairs that was set since the last fplt_settings_overrule; sets it otherwise, and
+ * any other setting. */
+FPLT_API fplt_status fplt_settings_append(fplt_settings *settings, const char *name,
+                                          const char *value, const char *origin, fplt_error *error);
 
 /* Another default than the table's, with the reason for it (both borrowed): it holds until a value is
  * given and does not count as given. */
@@ -97,6 +109,11 @@ FPLT_API const fplt_setting *fplt_settings_row(const fplt_settings *settings, si
 
 /* FPLT_BAD_VALUE naming the first required setting that was not given. */
 FPLT_API fplt_status fplt_settings_complete(const fplt_settings *settings, fplt_error *error);
+
+/* FPLT_BAD_VALUE naming the first given setting that has no effect beside the others, and what it needs.
+ * One that is overruled, because what makes it useless was set after fplt_settings_overrule and it was
+ * not, is no mistake; nor is the word auto. */
+FPLT_API fplt_status fplt_settings_effective(const fplt_settings *settings, fplt_error *error);
 
 /* Strict numbers: the whole text, finite, nothing behind it; the decimal point is a point in every
  * locale. */

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/settings.h"
 #include "base/text.h"
 
 struct entry {
@@ -19,11 +20,13 @@ struct entry {
     char *value;                    /* owned; NULL: the default holds */
     char *origin;                   /* owned */
     const char *preferred, *reason; /* borrowed; NULL: the row's default holds */
+    unsigned layer;                 /* in which the value was given, from 1 */
 };
 
 struct fplt_settings {
     struct entry *entries;
     size_t count, capacity;
+    unsigned overruled; /* layers below the present one */
 };
 
 fplt_status fplt_settings_create(fplt_settings **settings, fplt_error *error)
@@ -333,7 +336,37 @@ fplt_status fplt_settings_set(fplt_settings *settings, const char *name, const c
     fplt__free(entry->origin);
     entry->value = text;
     entry->origin = where;
+    entry->layer = settings->overruled + 1;
     return FPLT_OK;
+}
+
+void fplt_settings_overrule(fplt_settings *settings)
+{
+    settings->overruled++;
+}
+
+fplt_status fplt_settings_append(fplt_settings *settings, const char *name, const char *value,
+                                 const char *origin, fplt_error *error)
+{
+    const struct entry *entry = entry_of(settings, name);
+    if (!entry || !(entry->row->flags & (FPLT_LIST | FPLT_PAIRS)) ||
+        entry->layer != settings->overruled + 1)
+        return fplt_settings_set(settings, name, value, origin, error);
+    fplt_status status = check_value(entry->row, value, origin, error);
+    size_t size = strlen(entry->value) + strlen(value) + 2;
+    char *both;
+    if (status || (status = fplt__alloc_into(&both, size, 1, "a list", error)))
+        return status;
+    snprintf(both, size, "%s,%s", entry->value, value);
+    status = fplt_settings_set(settings, name, both, origin, error);
+    fplt__free(both);
+    return status;
+}
+
+unsigned fplt__settings_layer(const fplt_settings *settings, const char *name)
+{
+    const struct entry *entry = entry_of(settings, name);
+    return entry ? entry->layer : 0;
 }
 
 fplt_status fplt_settings_prefer(fplt_settings *settings, const char *name, const char *value,

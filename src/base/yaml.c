@@ -25,7 +25,8 @@ struct node {
     const char *key; /* the last part of it */
     char *value;     /* owned: text of a scalar, a,b,c of a sequence, otherwise NULL */
     size_t line;
-    size_t end; /* mappings: number of the first node that is not inside this one */
+    size_t end;  /* mappings: number of the first node that is not inside this one */
+    int dropped; /* not to be applied */
 };
 
 struct fplt_config {
@@ -423,17 +424,29 @@ fplt_status fplt_config_load(const char *path, fplt_config **config, fplt_error 
     return status;
 }
 
-const char *fplt_config_find(const fplt_config *config, const char *name, size_t *line)
+static struct node *find_value(const fplt_config *config, const char *name)
 {
     for (size_t i = 0; i < config->count; i++) {
-        const struct node *node = &config->nodes[i];
-        if (node->value && strcmp(node->name, name) == 0) {
-            if (line)
-                *line = node->line;
-            return node->value;
-        }
+        struct node *node = &config->nodes[i];
+        if (node->value && !node->dropped && strcmp(node->name, name) == 0)
+            return node;
     }
     return NULL;
+}
+
+const char *fplt_config_find(const fplt_config *config, const char *name, size_t *line)
+{
+    const struct node *node = find_value(config, name);
+    if (node && line)
+        *line = node->line;
+    return node ? node->value : NULL;
+}
+
+void fplt_config_drop(fplt_config *config, const char *name)
+{
+    struct node *node = find_value(config, name);
+    if (node)
+        node->dropped = 1;
 }
 
 size_t fplt__config_count(const fplt_config *config)
@@ -522,6 +535,8 @@ static fplt_status apply_node(const fplt_config *config, size_t *index, fplt_set
     const struct node *node = &config->nodes[*index];
     const fplt_setting *row = fplt_settings_find(settings, node->name);
     size_t here = (*index)++;
+    if (node->dropped)
+        return FPLT_OK;
     switch (node->kind) {
     case MAPPING:
         if (row && row->flags & FPLT_PAIRS) {

@@ -105,6 +105,7 @@ void fplt__builder_clear(fplt__builder *builder)
     fplt__lookup_clear(&builder->ids);
     fplt__lookup_clear(&builder->ignored);
     fplt__lookup_clear(&builder->features_only);
+    fplt__free(builder->person_rows);
     for (size_t k = 0; k < FPLT__EXTRAS; k++)
         fplt__free(builder->extra[k]);
 }

@@ -97,6 +97,8 @@ typedef struct fplt__builder {
     double *extra[FPLT__EXTRAS]; /* one a row, or NULL */
     size_t extra_capacity[FPLT__EXTRAS];
     fplt__lookup persons, ids;
+    uint64_t *person_rows; /* of each so far */
+    size_t person_capacity;
 } fplt__builder;
 
 fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings *settings,

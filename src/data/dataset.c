@@ -492,6 +492,50 @@ static fplt_status select_ids(const fplt_dataset *source, const size_t *order, f
     return status;
 }
 
+/* Schema and names. */
+static fplt_status keep_meaning(const fplt_dataset *source, int same_agents, fplt_dataset *made,
+                                fplt_error *error)
+{
+    made->schema = fplt_schema_keep(source->schema);
+    fplt_status status = fplt__names_copy(&source->feature_names, &made->feature_names, error);
+    if (!status)
+        status = fplt__names_copy(&source->class_names, &made->class_names, error);
+    if (!status && source->group)
+        status = copy_groups(source, made, error);
+    if (!status && same_agents)
+        status = fplt__names_copy(&source->agent_names, &made->agent_names, error);
+    return status;
+}
+
+fplt_status fplt__dataset_lend(const fplt_dataset *source, fplt_dataset **dataset,
+                               fplt_error *error)
+{
+    fplt_rows rows = fplt_dataset_all(source);
+    fplt_dataset *made;
+    *dataset = NULL;
+    fplt_status status =
+        create_empty(source->rows, source->features, source->agents, source->task, &made, error);
+    if (status)
+        return status;
+    made->outputs = source->outputs;
+    memcpy(made->first, source->first, (source->agents + (size_t)1) * sizeof *made->first);
+    lend_rows(&rows, made);
+    if (source->person && !(status = fplt__dataset_add(made, &made->person, error)))
+        memcpy(made->person, source->person, source->rows * sizeof *made->person);
+    if (source->number && !status && !(status = fplt__dataset_add(made, &made->number, error)))
+        memcpy(made->number, source->number, source->rows * sizeof *made->number);
+    if (!status)
+        status = fplt__names_copy(&source->ids, &made->ids, error);
+    if (!status)
+        status = keep_meaning(source, 1, made, error);
+    if (status) {
+        fplt_dataset_destroy(made);
+        return status;
+    }
+    *dataset = made;
+    return FPLT_OK;
+}
+
 fplt_status fplt__dataset_select(const fplt_dataset *source, const size_t *order,
                                  const size_t *agent_rows, uint32_t agents, int same_agents,
                                  fplt_dataset **dataset, fplt_error *error)
@@ -521,17 +565,10 @@ fplt_status fplt__dataset_select(const fplt_dataset *source, const size_t *order
         status = fplt__dataset_add(made, &made->number, error);
     if (!status && source->ids.count)
         status = select_ids(source, order, made, error);
-    made->schema = fplt_schema_keep(source->schema);
     if (!status) {
         copy_selected(source, order, made);
-        status = fplt__names_copy(&source->feature_names, &made->feature_names, error);
+        status = keep_meaning(source, same_agents, made, error);
     }
-    if (!status)
-        status = fplt__names_copy(&source->class_names, &made->class_names, error);
-    if (!status && source->group)
-        status = copy_groups(source, made, error);
-    if (!status && same_agents)
-        status = fplt__names_copy(&source->agent_names, &made->agent_names, error);
     if (status) {
         fplt_dataset_destroy(made);
         return status;

@@ -1,6 +1,7 @@
 /* A training job from settings. */
 #include "fedplt/job.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -278,11 +279,6 @@ static fplt_status read_files(const fplt_settings *settings, const char *const *
     fplt_schema *schema = NULL;
     char **items = NULL;
     fplt_status status = FPLT_OK;
-    if (wished(settings, "generator"))
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "%s: generator is given, but data are read from a file; leave one of "
-                              "them out",
-                              fplt_settings_origin(settings, "generator"));
     if (!paths) {
         if ((status = split(fplt_settings_text(settings, "data"), &items, &count, error)))
             return status;
@@ -336,10 +332,6 @@ fplt_status fplt_job_dataset(const fplt_settings *settings, uint32_t run, const 
     int from_file = paths || wished(settings, "data");
     fplt_status status;
     *dataset = NULL;
-    if (!from_file && wished(settings, "schema"))
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "%s: schema is given, but there is no data file to read by it",
-                              fplt_settings_origin(settings, "schema"));
     if (!from_file && !wished(settings, "partition"))
         return generate(settings, run, dataset, error);
     status = from_file ? read_files(settings, paths, count, read, dataset, error)
@@ -369,16 +361,23 @@ static fplt_status hold_out(const fplt_settings *settings, fplt_dataset **traini
     return FPLT_OK;
 }
 
+fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
+                                            const fplt_job_source *source)
+{
+    fplt_transform_settings wanted = fplt_transform_defaults();
+    wanted.standardise = source->by_schema ? "schema" : fplt_settings_text(settings, "standardise");
+    wanted.radius = source->radius > 0 ? source->radius : fplt_settings_real(settings, "radius");
+    if (!source->by_schema)
+        fplt_job_filling(settings, &wanted);
+    return wanted;
+}
+
 /* Found on the training rows, done to both. */
 static fplt_status transform_both(const fplt_settings *settings, const fplt_job_source *source,
                                   fplt_dataset *training, fplt_dataset *held_out,
                                   fplt_transform *transform, fplt_error *error)
 {
-    fplt_transform_settings wanted = fplt_transform_defaults();
-    wanted.standardise = source->by_schema ? "schema" : fplt_settings_text(settings, "standardise");
-    if (!source->by_schema)
-        fplt_job_filling(settings, &wanted);
-    wanted.radius = source->radius > 0 ? source->radius : fplt_settings_real(settings, "radius");
+    fplt_transform_settings wanted = fplt__job_transform(settings, source);
     fplt_status status = fplt_transform_fit(training, &wanted, transform, error);
     if (!status)
         status = fplt_transform_apply(transform, training, error);
@@ -441,6 +440,19 @@ fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task t
     cost.kernel = fplt_settings_text(settings, "kernel");
     if (strcmp(cost.kernel, "auto") == 0)
         cost.kernel = NULL;
+    return cost;
+}
+
+fplt_objective_settings fplt__job_cost(const fplt_settings *settings, const fplt_job_source *source,
+                                       fplt_task task)
+{
+    fplt_objective_settings cost = fplt_job_cost(settings, task);
+    cost.weigh_rows |= source->weigh_rows;
+    cost.intercept |= source->intercept;
+    if (source->weight > 0)
+        cost.weight = source->weight;
+    if (source->clip > 0)
+        cost.clip = source->clip;
     return cost;
 }
 
@@ -514,8 +526,8 @@ static fplt_status check_noise(const fplt_training *training, int given, fplt_er
     return FPLT_OK;
 }
 
-static fplt_status read_training(const fplt_settings *settings, const fplt_job_source *source,
-                                 fplt_training *training, fplt_error *error)
+fplt_status fplt__job_training(const fplt_settings *settings, const fplt_job_source *source,
+                               fplt_training *training, fplt_error *error)
 {
     int noise_given = fplt_settings_text(settings, "tau") != NULL;
     *training = fplt_training_defaults();
@@ -547,7 +559,7 @@ fplt_status fplt_job_training(const fplt_settings *settings, fplt_training *trai
                               fplt_error *error)
 {
     const fplt_job_source nothing = {.dataset = NULL};
-    return read_training(settings, &nothing, training, error);
+    return fplt__job_training(settings, &nothing, training, error);
 }
 
 /* The whole */
@@ -595,17 +607,6 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
     return status;
 }
 
-/* What the source says of the cost, instead of the settings. */
-static void choose_cost(const fplt_job_source *source, fplt_objective_settings *cost)
-{
-    cost->weigh_rows |= source->weigh_rows;
-    cost->intercept |= source->intercept;
-    if (source->weight > 0)
-        cost->weight = source->weight;
-    if (source->clip > 0)
-        cost->clip = source->clip;
-}
-
 static fplt_status build_objective(fplt_job *job, const fplt_settings *settings, uint32_t run,
                                    const fplt_job_source *source, fplt_error *error)
 {
@@ -621,8 +622,7 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     view->training = job->training;
     view->held_out = job->held_out;
     view->in_memory = source->dataset != NULL;
-    view->cost = fplt_job_cost(settings, fplt_dataset_task(job->training));
-    choose_cost(source, &view->cost);
+    view->cost = fplt__job_cost(settings, source, fplt_dataset_task(job->training));
     status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
     return status;
@@ -651,7 +651,7 @@ static fplt_status build_training(fplt_job *job, const fplt_settings *settings,
     const char *path = fplt_settings_text(settings, "uncoordinated");
     fplt_status status;
     if ((status = fplt_job_participation(settings, agents, &job->participation, error)) ||
-        (status = read_training(settings, source, &run->training, error)))
+        (status = fplt__job_training(settings, source, &run->training, error)))
         return status;
     job->view.participation = run->participation = job->participation;
     if (!path)
@@ -738,14 +738,29 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
     run->relative = fplt_settings_switch(settings, "relative");
     run->at_model = is(settings, "criterion-at", "model");
     run->change = fplt_settings_real(settings, "change");
-    run->evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
+    if (!fplt_settings_is_auto(settings, "eval-every"))
+        run->evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
     run->gradient_time = fplt_settings_real(settings, "t-gradient");
     run->communication_time = fplt_settings_real(settings, "t-communication");
     return FPLT_OK;
 }
 
+/* A measurement takes about two gradients of every agent, however few were active. Where all are, it is
+ * taken after every round: a round too many costs more. */
+static void space_measurements(fplt_job *job)
+{
+    fplt_run_settings *run = &job->view.run;
+    double agents = fplt_objective_agents(job->view.objective), cohort = 0;
+    for (uint32_t i = 0; i < agents; i++)
+        cohort += fplt_participation_rate(run->participation, i);
+    double round = fmax(cohort, 1) * (run->training.epochs ? run->training.epochs : 1);
+    if (!fplt_participation_is_full(run->participation))
+        run->evaluate_every = (uint32_t)fmax(1, ceil(8 * agents / round - 1e-6));
+}
+
 /* What is auto becomes a number; agents that train in their own way share the number of epochs. */
-static fplt_status resolve(fplt_job *job, int public_only, fplt_error *error)
+static fplt_status resolve(fplt_job *job, const fplt_settings *settings, int public_only,
+                           fplt_error *error)
 {
     fplt_run_settings *run = &job->view.run;
     if (public_only) {
@@ -763,6 +778,8 @@ static fplt_status resolve(fplt_job *job, int public_only, fplt_error *error)
         if (job->each[i].epochs == 0)
             job->each[i].epochs = job->automatic.epochs;
     job->view.automatic = &job->automatic;
+    if (fplt_settings_is_auto(settings, "eval-every"))
+        space_measurements(job);
     return FPLT_OK;
 }
 
@@ -773,7 +790,7 @@ static fplt_status build(fplt_job *job, const fplt_settings *settings, uint32_t 
     if ((status = build_costs(job, settings, run, source, error)) ||
         (status = build_training(job, settings, source, error)) ||
         (status = build_run(job, settings, run, error)) ||
-        (status = resolve(job, source->public_only, error)) || !source->start)
+        (status = resolve(job, settings, source->public_only, error)) || !source->start)
         return status;
     return fplt_job_start(job, source->start, fplt_objective_dimension(job->view.objective),
                           "start", error);
@@ -787,6 +804,8 @@ fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_t run,
     *out = NULL;
     source = source ? source : &nothing;
     fplt_status status = check_source(settings, source, error);
+    if (!status)
+        status = fplt_settings_effective(settings, error);
     if (!status)
         status = fplt__alloc_into(&job, 1, sizeof *job, "a job", error);
     if (status) {

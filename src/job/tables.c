@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "fedplt/algorithm.h"
@@ -16,6 +17,8 @@
 
 static char loss_choices[256], regulariser_choices[256], kernel_choices[256], prox_choices[256],
     algorithm_choices[512], solver_choices[512], participation_choices[256];
+/* What settings of local training need. */
+static char trains[512], steps[768], stochastic[256], noisy[256];
 
 const fplt_setting fplt__job_seed_table[] = {
     {"seed", FPLT_INTEGER, 0, "0", 0, 9007199254740992.0, NULL,
@@ -49,12 +52,13 @@ const fplt_setting fplt__job_cost_table[] = {
      0, 0},
     {"regulariser", FPLT_CHOICE, 0, "ridge", 0, 0, regulariser_choices,
      "r(x) in every agent's cost", 0, 0},
-    {"eps", FPLT_REAL, 0, "0.5", 0, HUGE_VAL, NULL, "weight of the regulariser", 0, 0},
+    {"eps", FPLT_REAL, 0, "0.5", 0, HUGE_VAL, NULL, "weight of the regulariser", 0, 0,
+     .needs = "regulariser=ridge|nonconvex"},
     {"huber-delta", FPLT_REAL, FPLT_ABOVE, "1", 0, HUGE_VAL, NULL,
-     "where the loss huber turns from squares to lines", 0, 0},
+     "where the loss huber turns from squares to lines", 0, 0, .needs = "loss=huber"},
     {"predictor-bound", FPLT_REAL, FPLT_AUTO, "auto", -700, 700, NULL,
      "poisson: exp goes on as a parabola above this linear predictor, which bounds the curvature",
-     0, 0, .rule = "one more than the logarithm of the largest count"},
+     0, 0, .rule = "one more than the logarithm of the largest count", .needs = "loss=poisson"},
     {"intercept", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "one more coordinate an output, not regularised", 0, 0},
     {"class-weight", FPLT_CHOICE, 0, "none", 0, 0, "none|balanced",
@@ -72,15 +76,18 @@ const fplt_setting fplt__job_composite_table[] = {
     {"h", FPLT_CHOICE, 0, "zero", 0, 0, prox_choices,
      "common cost h(x), not smooth or a constraint", 0, 0},
     {"h-weight", FPLT_REAL, 0, "1", 0, HUGE_VAL, NULL,
-     "weight of h: l1, l2-squared, elastic-net, group-lasso", 0, 0},
+     "weight of h: l1, l2-squared, elastic-net, group-lasso", 0, 0,
+     .needs = "h=l1|l2-squared|elastic-net|group-lasso"},
     {"h-weight2", FPLT_REAL, 0, "1", 0, HUGE_VAL, NULL, "elastic-net: weight of the squared part",
-     0, 0},
-    {"h-low", FPLT_REAL, 0, "-1", -HUGE_VAL, HUGE_VAL, NULL, "box: least coordinate", 0, 0},
-    {"h-high", FPLT_REAL, 0, "1", -HUGE_VAL, HUGE_VAL, NULL, "box: largest coordinate", 0, 0},
+     0, 0, .needs = "h=elastic-net"},
+    {"h-low", FPLT_REAL, 0, "-1", -HUGE_VAL, HUGE_VAL, NULL, "box: least coordinate", 0, 0,
+     .needs = "h=box"},
+    {"h-high", FPLT_REAL, 0, "1", -HUGE_VAL, HUGE_VAL, NULL, "box: largest coordinate", 0, 0,
+     .needs = "h=box"},
     {"h-radius", FPLT_REAL, FPLT_ABOVE, "1", 0, HUGE_VAL, NULL,
-     "ball: its radius; simplex: the sum of the coordinates", 0, 0},
+     "ball: its radius; simplex: the sum of the coordinates", 0, 0, .needs = "h=ball|simplex"},
     {"h-group", FPLT_INTEGER, 0, "1", 1, MOST_AGENTS, NULL, "group-lasso: coordinates in a group",
-     0, 0},
+     0, 0, .needs = "h=group-lasso"},
     FPLT_SETTINGS_END,
 };
 
@@ -95,20 +102,23 @@ const fplt_setting fplt__job_training_table[] = {
     {"solver", FPLT_CHOICE, 0, "gradient", 0, 0, solver_choices, "how an agent trains locally", 0,
      0},
     {"gamma", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL, "local step size", 0.5,
-     2, .rule = "the algorithm's choice for the agent's curvature"},
+     2, .rule = "the algorithm's choice for the agent's curvature", .needs = steps},
     {"epochs", FPLT_INTEGER, FPLT_AUTO, "5", 1, 1000000, NULL, "local epochs a round", 0, 0,
-     .rule = "what costs least for t-gradient and t-communication"},
+     .rule = "what costs least for t-gradient and t-communication", .needs = trains},
     {"batch", FPLT_INTEGER, 0, "32", 1, MOST_AGENTS, NULL,
-     "stochastic solvers: records in a minibatch", 0, 0},
+     "stochastic solvers: records in a minibatch", 0, 0, .needs = stochastic},
     {"replacement", FPLT_SWITCH, 0, "no", 0, 0, NULL,
-     "stochastic solvers: draw records with replacement", 0, 0},
+     "stochastic solvers: draw records with replacement", 0, 0, .needs = stochastic},
     {"epoch", FPLT_CHOICE, 0, "step", 0, 0, "step|pass",
-     "stochastic solvers: an epoch is one step, or a pass over the agent's records", 0, 0},
+     "stochastic solvers: an epoch is one step, or a pass over the agent's records", 0, 0,
+     .needs = stochastic},
     {"tau", FPLT_REAL, 0, NULL, 0, HUGE_VAL, NULL,
-     "noisy solvers: each step adds N(0, 2 gamma tau^2) to every coordinate", 0, 0},
-    {"memory", FPLT_INTEGER, 0, "6", 1, 1000, NULL, "lbfgs: pairs kept", 0, 0},
+     "noisy solvers: each step adds N(0, 2 gamma tau^2) to every coordinate", 0, 0, .needs = noisy},
+    {"memory", FPLT_INTEGER, 0, "6", 1, 1000, NULL, "lbfgs: pairs kept", 0, 0,
+     .needs = "solver=lbfgs,uncoordinated"},
     {"local-tolerance", FPLT_REAL, 0, "0", 0, HUGE_VAL, NULL,
-     "newton, lbfgs: stop at a local gradient of this norm; 0: all epochs", 0, 0},
+     "newton, lbfgs: stop at a local gradient of this norm; 0: all epochs", 0, 0,
+     .needs = "solver=newton|lbfgs,uncoordinated"},
     {"uncoordinated", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "CSV file with columns agent, solver, gamma, epochs, batch, tau: what some agents do "
      "otherwise",
@@ -120,11 +130,14 @@ const fplt_setting fplt__job_participation_table[] = {
     {"participation", FPLT_CHOICE, 0, "all", 0, 0, participation_choices,
      "who is active in a round", 0, 0},
     {"active-share", FPLT_REAL, FPLT_ABOVE | FPLT_LIST, "0.5", 0, 1, NULL,
-     "bernoulli: probability p with which an agent is active, or one an agent", 0, 0},
+     "bernoulli: probability p with which an agent is active, or one an agent", 0, 0,
+     .needs = "participation=bernoulli"},
     {"active", FPLT_INTEGER, 0, NULL, 1, MOST_AGENTS, NULL,
-     "fixed, round-robin: agents active in a round; by default half of them", 0, 0},
+     "fixed, round-robin: agents active in a round; by default half of them", 0, 0,
+     .needs = "participation=fixed|round-robin"},
     {"trace", FPLT_TEXT, 0, NULL, 0, 0, NULL,
-     "trace: file whose lines list the active agents (from 0) of one round each", 0, 0},
+     "trace: file whose lines list the active agents (from 0) of one round each", 0, 0,
+     .needs = "participation=trace"},
     FPLT_SETTINGS_END,
 };
 
@@ -140,15 +153,18 @@ const fplt_setting fplt__job_run_table[] = {
      0, 0},
     {"change", FPLT_REAL, 0, "0", 0, HUGE_VAL, NULL,
      "stop when the model moves relatively less than this in a round; 0: never", 0, 0},
-    {"eval-every", FPLT_INTEGER, 0, "1", 0, MOST_AGENTS, NULL,
-     "rounds between measurements; 0: only at the end", 0, 0},
+    {"eval-every", FPLT_INTEGER, FPLT_AUTO, "auto", 0, MOST_AGENTS, NULL,
+     "rounds between measurements; 0: only at the end; auto: 1 where all agents take part, else so "
+     "many "
+     "that measuring takes a fifth of the time",
+     0, 0},
     {"threads", FPLT_INTEGER, 0, "0", 0, 4096, NULL, "threads; 0: one a core", 0, 0},
     {"start", FPLT_CHOICE, 0, "zero", 0, 0, "zero|model|random|prior",
      "starting point; prior: N(0, 2 tau^2/lmin) as the paper's Prop. 4 has it", 0, 0},
     {"start-scale", FPLT_REAL, FPLT_ABOVE, "1", 0, HUGE_VAL, NULL, "start random: its deviation", 0,
-     0},
+     0, .needs = "start=random"},
     {"start-model", FPLT_TEXT, 0, NULL, 0, 0, NULL, "start model: the model file to start from", 0,
-     0},
+     0, .needs = "start=model"},
     {"t-gradient", FPLT_REAL, 0, "1", 0, HUGE_VAL, NULL, "time t_G of a local gradient", 0, 0},
     {"t-communication", FPLT_REAL, 0, "10", 0, HUGE_VAL, NULL,
      "time t_C of an agent's round trip to the coordinator", 0, 0},
@@ -172,11 +188,50 @@ static void join_all(char *choices, size_t size, const char *(*list)(size_t, con
         join(choices, size, name);
 }
 
+/* "algorithm=auto|..." of those whose agents train. */
+static void fill_trains(void)
+{
+    const fplt_algorithm *algorithm;
+    char names[sizeof trains - 16] = "";
+    for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++)
+        if (!(algorithm->allows & FPLT_TRAINS_NOTHING))
+            join(names, sizeof names, algorithm->name);
+    snprintf(trains, sizeof trains, "algorithm=auto|%s", names);
+}
+
+/* "solver=sgd|..." of those that `fits`; a file about single agents may name others. */
+static void fill_needs(char *needs, size_t size, int (*fits)(const fplt_solver *solver),
+                       const char *others)
+{
+    const fplt_solver *solver;
+    char names[256] = "";
+    for (size_t i = 0; (solver = fplt_solver_list(i)); i++)
+        if (fits(solver))
+            join(names, sizeof names, solver->name);
+    snprintf(needs, size, "solver=%s,uncoordinated%s", names, others);
+}
+
+static int is_stochastic(const fplt_solver *solver)
+{
+    return (solver->traits & FPLT_STOCHASTIC) != 0;
+}
+
+static int is_noisy(const fplt_solver *solver)
+{
+    return (solver->traits & FPLT_NOISY) != 0;
+}
+
 static void fill(void)
 {
     const fplt_algorithm *algorithm;
     const fplt_solver *solver;
     const fplt__kernel *kernel;
+    char behind[sizeof trains + 1];
+    fill_trains();
+    snprintf(behind, sizeof behind, ";%s", trains);
+    fill_needs(steps, sizeof steps, fplt_solver_has_step, behind);
+    fill_needs(stochastic, sizeof stochastic, is_stochastic, "");
+    fill_needs(noisy, sizeof noisy, is_noisy, ",start=prior");
     join(loss_choices, sizeof loss_choices, "auto");
     join_all(loss_choices, sizeof loss_choices, fplt_loss_name);
     join_all(regulariser_choices, sizeof regulariser_choices, fplt_regulariser_name);

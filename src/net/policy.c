@@ -1,5 +1,7 @@
 #include "net/policy.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,19 +59,73 @@ static fplt_status against(const fplt_settings *settings, const char *name, fplt
     return fplt_error_set(error, FPLT_FAILED, "%s %s", sentence, value);
 }
 
+static int is_off(const fplt_settings *settings)
+{
+    const char *epsilon = fplt_settings_text(settings, "policy.epsilon");
+    return epsilon && strcmp(epsilon, "off") == 0;
+}
+
 static fplt_status judge_privacy(const fplt_settings *settings, const fplt__proposal *proposal,
                                  fplt_error *error)
 {
-    const char *epsilon = fplt_settings_text(settings, "policy.epsilon");
-    int off = epsilon && strcmp(epsilon, "off") == 0;
-    if (!proposal->privacies && !off)
+    const char *noise = fplt__pair_find(proposal->privacy, proposal->privacies, "noise");
+    int seeded = noise && strcmp(noise, "simulated") == 0;
+    if (!proposal->privacies && !is_off(settings))
         return against(settings, "policy.epsilon", error,
                        "the proposal trains without privacy; `epsilon: off` would agree to that",
+                       "");
+    if (seeded && !is_off(settings))
+        return against(settings, "policy.epsilon", error,
+                       "the proposal's noise is simulated, which protects nobody; `epsilon: off` "
+                       "would agree to that",
                        "");
     if (proposal->privacies || lists(settings, "policy.allow", "facts"))
         return FPLT_OK;
     return against(settings, "policy.allow", error,
                    "the proposal needs facts (curvature of the cost)", "");
+}
+
+static fplt_status judge_rounds(const fplt_settings *settings, uint64_t rounds, fplt_error *error)
+{
+    char text[64];
+    if (!fplt_settings_given(settings, "policy.rounds") ||
+        rounds <= (uint64_t)fplt_settings_integer(settings, "policy.rounds"))
+        return FPLT_OK;
+    snprintf(text, sizeof text, "%llu", (unsigned long long)rounds);
+    return against(settings, "policy.rounds", error, "the proposal wants", text);
+}
+
+fplt_status fplt__policy_judge_plan(const fplt_settings *settings, const fplt__agreement *agreement,
+                                    fplt_error *error)
+{
+    return judge_rounds(settings, agreement->rounds, error);
+}
+
+fplt_status fplt__policy_check(const fplt_settings *settings, fplt_error *error)
+{
+    const char *epsilon = fplt_settings_text(settings, "policy.epsilon");
+    double number;
+    if (!epsilon || is_off(settings) || (!fplt_parse_real(epsilon, &number) && number > 0))
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_BAD_VALUE,
+                          "%s: policy.epsilon is '%.40s', but it must be a number above 0, or off",
+                          fplt_settings_origin(settings, "policy.epsilon"), epsilon);
+}
+
+fplt_ledger_budget fplt__policy_budget(const fplt_settings *settings,
+                                       const fplt__agreement *agreement)
+{
+    const fplt__proposal *proposal = &agreement->proposal;
+    const char *epsilon = fplt_settings_text(settings, "policy.epsilon");
+    const char *group = fplt__pair_find(proposal->privacy, proposal->privacies, "group");
+    fplt_ledger_budget budget = {.epsilon = INFINITY,
+                                 .delta = fplt_settings_real(settings, "policy.delta")};
+    long long count;
+    if (epsilon && !is_off(settings))
+        fplt_parse_real(epsilon, &budget.epsilon);
+    if (group && !fplt_parse_integer(group, &count))
+        budget.group = (uint64_t)count;
+    return budget;
 }
 
 static fplt_status judge_by_policy(const fplt_settings *settings, const fplt__proposal *proposal,
@@ -82,17 +138,16 @@ static fplt_status judge_by_policy(const fplt_settings *settings, const fplt__pr
         return status;
     const char *algorithm = fplt_settings_text(terms, "algorithm");
     long long rounds = fplt_settings_integer(terms, "rounds");
+    int private = fplt_promise_wanted(terms); /* it plans its rounds: they are looked at then */
     if (!lists(settings, "policy.federations", proposal->federation))
         status =
             against(settings, "policy.federations", error, "does not name", proposal->federation);
     else if (fplt_settings_given(settings, "policy.algorithms") &&
              !lists(settings, "policy.algorithms", algorithm))
         status = against(settings, "policy.algorithms", error, "does not name", algorithm);
-    else if (fplt_settings_given(settings, "policy.rounds") &&
-             rounds > fplt_settings_integer(settings, "policy.rounds")) {
-        snprintf(text, sizeof text, "%lld", rounds);
-        status = against(settings, "policy.rounds", error, "the proposal wants", text);
-    } else if (proposal->members < fplt_settings_integer(settings, "policy.participants")) {
+    else if (!private && (status = judge_rounds(settings, (uint64_t)rounds, error)))
+        ;
+    else if (proposal->members < fplt_settings_integer(settings, "policy.participants")) {
         snprintf(text, sizeof text, "%u", proposal->members);
         status = against(settings, "policy.participants", error, "the roster has only", text);
     } else {

@@ -3,6 +3,7 @@
 #define FPLT_NET_POLICY_H
 
 #include "fedplt/federation.h"
+#include "fedplt/ledger.h"
 #include "net/certificate.h"
 #include "wire/document.h"
 
@@ -19,5 +20,14 @@ typedef struct fplt__consent_source {
 /* FPLT_OK: agreed. Otherwise the sentence says which line of the policy speaks against it. */
 fplt_status fplt__policy_judge(const fplt__consent_source *source, const fplt__proposal *proposal,
                                const fplt__digest *hash, fplt_error *error);
+
+/* The settings by themselves. */
+fplt_status fplt__policy_check(const fplt_settings *settings, fplt_error *error);
+/* What the plan adds to its proposal: how many rounds it has. */
+fplt_status fplt__policy_judge_plan(const fplt_settings *settings, const fplt__agreement *agreement,
+                                    fplt_error *error);
+/* What all runs together may cost; infinite where no budget is stated. */
+fplt_ledger_budget fplt__policy_budget(const fplt_settings *settings,
+                                       const fplt__agreement *agreement);
 
 #endif

@@ -90,6 +90,12 @@ fplt_status fplt__objective_information(const fplt_objective *objective, const d
                                         double *information, double *scores, double *losses,
                                         fplt_error *error);
 
+/* Least and greatest eigenvalue of the Hessian of f_i at x (NULL: the origin), as
+ * fplt_objective_probe finds them. */
+fplt_status fplt__objective_extremes(const fplt_objective *objective, uint32_t agent,
+                                     const double *x, double *least, double *most,
+                                     fplt_error *error);
+
 /* Finds most_records; FPLT_BAD_VALUE where an agent has none. */
 fplt_status fplt__objective_count_records(fplt_objective *objective, fplt_error *error);
 size_t fplt__objective_most_records(const fplt_objective *objective);

@@ -11,28 +11,19 @@
 const fplt_setting fplt_spending_table[] = {
     {"ledger", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "file that adds up what is spent on the same records over all runs; made if it is missing", 0,
-     0},
+     0, .needs = "privacy.epsilon,privacy.tau"},
     {"privacy.budget", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
-     "with ledger: the epsilon that all runs together may cost a site's records", 0, 0},
+     "with ledger: the epsilon that all runs together may cost a site's records", 0, 0,
+     .needs = "ledger"},
     {"sign", FPLT_TEXT, 0, NULL, 0, 0, NULL,
-     "sign the certificate with this key (NAME.key of fedplt key create)", 0, 0},
+     "sign the certificate with this key (NAME.key of fedplt key create)", 0, 0,
+     .needs = "privacy.epsilon,privacy.tau"},
     FPLT_SETTINGS_END,
 };
 
 fplt_status fplt_spending_check(const fplt_settings *settings, fplt_error *error)
 {
-    for (const fplt_setting *row = fplt_spending_table; row->name; row++)
-        if (fplt_settings_given(settings, row->name) && !fplt_promise_wanted(settings))
-            return fplt_error_set(error, FPLT_BAD_VALUE,
-                                  "%s: %s is given, but no promise is asked for; add "
-                                  "privacy.epsilon",
-                                  fplt_settings_origin(settings, row->name), row->name);
     int ledger = fplt_settings_given(settings, "ledger");
-    if (fplt_settings_given(settings, "privacy.budget") && !ledger)
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "%s: privacy.budget is about all runs and needs their ledger: add "
-                              "ledger",
-                              fplt_settings_origin(settings, "privacy.budget"));
     if (ledger && (fplt_settings_switch(settings, "privacy.diagnose") ||
                    strcmp(fplt_settings_text(settings, "privacy.noise"), "secure") != 0))
         return fplt_error_set(error, FPLT_UNSUPPORTED,

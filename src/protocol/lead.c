@@ -738,6 +738,7 @@ static void take_report(fplt__lead *lead, const fplt__request *request)
         lead->row[i].has_charged = 1;
         lead->row[i].charged = report.charged.rate;
         lead->row[i].charged_mac = report.charged.mac;
+        lead->row[i].charges = report.charged.rounds;
         fplt__bit_set(lead->changed, i, 1);
     }
     guest->report = report;

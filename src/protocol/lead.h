@@ -57,6 +57,7 @@ typedef struct fplt__member_row {
     int has_charged; /* the largest ledger total this member ever reported */
     double charged;
     fplt__digest charged_mac;
+    uint64_t charges; /* rounds of this run that it says it has charged */
 } fplt__member_row;
 
 /* What members accepted in `round` finish with; kept until all of them have it on disk. */

@@ -16,7 +16,7 @@ static const fplt_setting checkpoint_table[] = {
     {"checkpoint", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "file that keeps the state of the run, written when it is interrupted", 0, 0},
     {"checkpoint-every", FPLT_INTEGER, 0, "0", 0, 9007199254740992.0, NULL,
-     "rounds between checkpoints; 0: only when interrupted", 0, 0},
+     "rounds between checkpoints; 0: only when interrupted", 0, 0, .needs = "checkpoint"},
     {"resume", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "checkpoint to go on from, with the same settings and data", 0, 0},
     FPLT_SETTINGS_END,

@@ -43,18 +43,6 @@ struct fplt_trainer {
 
 /* Before it runs */
 
-static fplt_status read_checkpoint(fplt_trainer *trainer, fplt_error *error)
-{
-    const fplt_settings *settings = trainer->settings;
-    trainer->checkpoint = fplt_settings_text(settings, "checkpoint");
-    trainer->checkpoint_every = (uint64_t)fplt_settings_integer(settings, "checkpoint-every");
-    if (!trainer->checkpoint && fplt_settings_given(settings, "checkpoint-every"))
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "%s: checkpoint-every needs a file: give checkpoint",
-                              fplt_settings_origin(settings, "checkpoint-every"));
-    return FPLT_OK;
-}
-
 static fplt_status start_from_model(fplt_trainer *trainer, fplt_error *error)
 {
     const fplt_settings *settings = trainer->settings;
@@ -94,9 +82,10 @@ static fplt_status resume(fplt_trainer *trainer, fplt_error *error)
 static fplt_status make_job(fplt_trainer *trainer, const fplt_job_source *given, fplt_error *error)
 {
     fplt_job_source source = given ? *given : (fplt_job_source){.dataset = NULL};
-    fplt_status status = read_checkpoint(trainer, error);
-    if (!status)
-        status = fplt_spending_check(trainer->settings, error);
+    const fplt_settings *settings = trainer->settings;
+    trainer->checkpoint = fplt_settings_text(settings, "checkpoint");
+    trainer->checkpoint_every = (uint64_t)fplt_settings_integer(settings, "checkpoint-every");
+    fplt_status status = fplt_spending_check(settings, error);
     if (!status)
         status = fplt_promise_prepare(trainer->settings, &source, error);
     if (status) {

@@ -55,6 +55,7 @@ typedef struct fplt__report {
     struct {
         double rate;      /* the sum of rates over all runs of this ledger */
         fplt__digest mac; /* crypto_auth of its eight bytes under the agent's own ledger key */
+        uint64_t rounds;  /* charged in this run */
     } charged;
 } fplt__report;
 

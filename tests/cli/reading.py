@@ -250,7 +250,7 @@ def weights_count_rows_as_often(folder):
     x, y = table()
     times = np.random.default_rng(3).integers(1, 5, 120)
     write_table(folder / "w.csv", x, y, times=times, site=["u", "v", "v"] * 40)
-    plain = ["--eps", "0", "--regulariser", "none"]
+    plain = ["--eps", "0"]
     model = train(folder, "w.csv", "--row-weight", "times", *plain)
     assert model["reading"]["row_weight"] == "times"
     found = json.loads(run(folder, "summary", "out/model.json", "--json").stdout)["coefficients"]

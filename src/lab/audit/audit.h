@@ -1,8 +1,15 @@
-/* The audit's inside: for tests that plant a mistake and want it found. */
+/* The audit's inside: for tests that plant a mistake and want it found, and for its own parts. */
 #ifndef FPLT_LAB_AUDIT_AUDIT_H
 #define FPLT_LAB_AUDIT_AUDIT_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "engine/pool.h"
 #include "fedplt/audit.h"
+#include "fedplt/noise.h"
+#include "lab/audit/observer.h"
+#include "lab/audit/tally.h"
 
 /* What a test puts in place of the real thing; each may be NULL or 0. */
 struct fplt__audit_hook {
@@ -10,7 +17,11 @@ struct fplt__audit_hook {
     fplt_noise_source (*source)(void *context, unsigned worker);
     void (*begin)(void *context, unsigned worker, uint64_t run);
     void *context;
-    uint64_t claimed_records; /* the claim divides by this instead of the agent's records */
+    const fplt_solver *solver; /* trains instead of the real one */
+    const fplt_dataset *data;  /* is trained on */
+    /* The cost that is trained on instead of one that was made from data; borrowed. */
+    const fplt_objective *(*cost)(void *context, const fplt_objective *made);
+    uint64_t claimed_records; /* the claim divides by so many times the agent's records */
 };
 
 fplt_status fplt__audit_run(const fplt_job *job, const fplt_promise *plan,
@@ -23,5 +34,105 @@ fplt_status fplt__audit_run(const fplt_job *job, const fplt_promise *plan,
  * covariance is singular. */
 fplt_status fplt__discriminant(const float *points, size_t count, size_t dimension,
                                double *direction, fplt_error *error);
+
+/* ---- between its parts ---- */
+
+/* Data that are trained on: as they are, with the canary, and (never trained on) with the longest legal
+ * row at every agent. */
+enum { FPLT__AS_IS, FPLT__NEIGHBOUR, FPLT__LONGEST, FPLT__DATA };
+
+/* Checks before those of the tally, and their places. */
+enum { FPLT__MESSAGES, FPLT__LATTICE, FPLT__REUSE, FPLT__GRADIENTS, FPLT__ROWS, FPLT__NOISE };
+
+/* What one agent claims. */
+struct fplt__claimed {
+    double tau, spacing;
+    double charge;    /* how far one record moves the gradient at most */
+    double deviation; /* of the noise that a round leaves in a message, about */
+};
+
+/* A draw that was seen: equal marks are equal noise, as good as surely. */
+struct fplt__mark {
+    uint64_t mark, place;
+};
+
+/* Messages and draws that are not what they must be. */
+struct fplt__oddities {
+    uint64_t messages, odd, draws, off;
+    char where_odd[96], where_off[96]; /* the first of them */
+};
+
+/* A worker's vectors. */
+struct fplt__audit_room {
+    double *y;              /* broadcast */
+    double *first, *second; /* where the agent would go on either data set */
+    double *gradient, *scratch;
+    double *left, *shift, *others; /* for the attacks */
+};
+
+struct fplt__audit_worker {
+    fplt_prox *prox;   /* owned */
+    fplt_noise *noise; /* owned */
+    fplt_stream stream;
+    struct fplt__observer *observer; /* owned */
+    fplt__tally *tally;              /* owned */
+    double *vectors;                 /* owned: of the room */
+    struct fplt__audit_room room;
+    double *before;         /* owned: what all agents kept before the round */
+    uint64_t *updates;      /* owned: of all agents before the round */
+    float *draws;           /* owned: noise of the run */
+    unsigned char *present; /* owned */
+    struct fplt__oddities oddities;
+};
+
+struct fplt__audit {
+    const fplt_job_view *job;
+    const fplt_promise_view *plan;
+    const fplt_audit_settings *settings;
+    const struct fplt__audit_hook *hook;
+    fplt_audit_result *result;
+    fplt_promise_view view; /* the plan's, as claimed */
+    uint64_t *records;      /* owned: of the view, where they are not the plan's */
+    const fplt_dataset *data;
+    fplt_dataset *made[FPLT__DATA];    /* owned */
+    fplt_objective *owned[FPLT__DATA]; /* owned */
+    const fplt_objective *cost[FPLT__DATA];
+    struct fplt__claimed *claimed; /* owned: agents */
+    fplt_training *training;       /* owned: agents */
+    uint32_t agents, victim;
+    size_t n, rounds, epochs;
+    uint64_t total;                     /* runs on both */
+    double level;                       /* of each check and attack */
+    float *left;                        /* owned: total x (rounds n), or NULL */
+    float *final;                       /* owned: total x n */
+    double *score[2];                   /* owned: total; of the projection and of the difference */
+    struct fplt__mark *marks;           /* owned: of the first runs */
+    uint64_t marked;                    /* runs */
+    struct fplt__audit_worker *workers; /* owned */
+    fplt__pool *pool;                   /* owned */
+    atomic_uint_fast64_t next;
+    atomic_int failed;
+    pthread_mutex_t mutex;
+    fplt_error failure;
+};
+
+/* canary.c: the victim and its record, and the data sets made from the given one. */
+fplt_status fplt__audit_choose(struct fplt__audit *audit, fplt_error *error);
+fplt_status fplt__audit_make_neighbour(struct fplt__audit *audit, fplt_error *error);
+fplt_status fplt__audit_make_longest(struct fplt__audit *audit, fplt_error *error);
+
+/* records.c: how far a record moves the gradient; fills the checks of gradients and rows, and proposes
+ * the worst record as the canary. */
+fplt_status fplt__audit_records(struct fplt__audit *audit, fplt_error *error);
+double fplt__row_norm(const fplt_rows *rows, size_t row);
+
+/* replay.c: one agent's round against what was observed; fills its draws and marks. */
+fplt_status fplt__audit_replay(struct fplt__audit *audit, struct fplt__audit_worker *worker,
+                               uint64_t run, size_t round, uint32_t agent, uint32_t place,
+                               const double *after);
+void fplt__audit_judge_replay(struct fplt__audit *audit);
+
+/* attack.c */
+fplt_status fplt__audit_attack(struct fplt__audit *audit, fplt_error *error);
 
 #endif

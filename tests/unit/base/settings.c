@@ -333,6 +333,100 @@ static void memory(void **state)
         6);
 }
 
+static const fplt_setting needing[] = {
+    {"rule", FPLT_CHOICE, 0, "all", 0, 0, "all|fixed|trace", "who", 0, 0},
+    {"active", FPLT_INTEGER, FPLT_AUTO, NULL, 1, INF, NULL, "how many", 0, 0,
+     .needs = "rule=fixed|trace"},
+    {"file", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL, "data", 0, 0},
+    {"label", FPLT_TEXT, 0, NULL, 0, 0, NULL, "column", 0, 0, .needs = "file"},
+    {"rows", FPLT_INTEGER, 0, "5", 1, INF, NULL, "to make", 0, 0, .needs = "!file"},
+    {"loud", FPLT_SWITCH, 0, "no", 0, 0, NULL, "say it", 0, 0},
+    {"both", FPLT_TEXT, 0, NULL, 0, 0, NULL, "two", 0, 0, .needs = "file,rule=trace;loud=yes"},
+    {"far", FPLT_TEXT, 0, NULL, 0, 0, NULL, "of another table", 0, 0, .needs = "elsewhere=1"},
+    FPLT_SETTINGS_END,
+};
+
+/* Pairs of name and value; "|" between them begins a new layer. The sentence, or "" if all have effect. */
+static const char *effect_of(const char *const *pairs)
+{
+    static fplt_error error;
+    fplt_settings *settings;
+    assert_ok(fplt_settings_create(&settings, &error), error);
+    assert_ok(fplt_settings_add(settings, "needing", needing, &error), error);
+    error.text[0] = 0;
+    for (; *pairs; pairs++) {
+        if (strcmp(*pairs, "|") == 0) {
+            fplt_settings_overrule(settings);
+            continue;
+        }
+        assert_ok(fplt_settings_set(settings, pairs[0], pairs[1], "here", &error), error);
+        pairs++;
+    }
+    fplt_status status = fplt_settings_effective(settings, &error);
+    assert_int_equal(status, error.text[0] ? FPLT_BAD_VALUE : FPLT_OK);
+    fplt_settings_destroy(settings);
+    return error.text;
+}
+
+static void settings_without_effect(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pairs[8], *says; /* NULL: all have effect */
+    } cases[] = {
+        {{NULL}, NULL},
+        {{"active", "3", NULL},
+         "here: active has no effect without rule fixed or trace, but rule is all; leave it out"},
+        {{"active", "auto", NULL}, NULL},
+        {{"active", "3", "rule", "trace", NULL}, NULL},
+        {{"label", "b", NULL},
+         "here: label has no effect without file: give file too, or leave label out"},
+        {{"label", "b", "file", "x", NULL}, NULL},
+        {{"rows", "3", NULL}, NULL},
+        {{"rows", "3", "file", "x", NULL},
+         "here: rows has no effect beside file (here); leave one of them out"},
+        {{"both", "1", "file", "x", NULL}, "without loud yes, but loud is no"},
+        {{"both", "1", "loud", "on", NULL}, "without file, or rule trace"},
+        {{"both", "1", "loud", "on", "rule", "trace", NULL}, NULL},
+        {{"far", "1", NULL}, NULL},
+        /* what a later layer makes useless is no mistake; what comes later or at once is */
+        {{"rows", "3", "|", "file", "x", NULL}, NULL},
+        {{"file", "x", "|", "rows", "3", NULL}, "rows has no effect beside file"},
+        {{"active", "3", "rule", "fixed", "|", "rule", "all", NULL}, NULL},
+        {{"active", "3", "|", "file", "x", NULL}, "without rule fixed or trace"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *said = effect_of(cases[i].pairs);
+        if (cases[i].says)
+            assert_contains(said, cases[i].says);
+        else
+            assert_string_equal(said, "");
+    }
+}
+
+static void lists_add_up_within_a_layer(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt_settings *s = make();
+    assert_ok(fplt_settings_append(s, "names", "a", "file", &error), error);
+    assert_ok(fplt_settings_append(s, "names", "b\\,c", "file", &error), error);
+    assert_string_equal(fplt_settings_text(s, "names"), "a,b\\,c");
+    fplt_settings_overrule(s);
+    assert_ok(fplt_settings_append(s, "names", "d", "flag", &error), error);
+    assert_ok(fplt_settings_append(s, "names", "e,f", "flag", &error), error);
+    assert_string_equal(fplt_settings_text(s, "names"), "d,e,f");
+    assert_ok(fplt_settings_append(s, "with", "a=1", "flag", &error), error);
+    assert_ok(fplt_settings_append(s, "with", "b=2", "flag", &error), error);
+    assert_string_equal(fplt_settings_text(s, "with"), "a=1,b=2");
+    assert_int_equal(fplt_settings_append(s, "seeds", "x", "flag", &error), FPLT_BAD_VALUE);
+    assert_contains(error.text, "flag: seeds is 'x'");
+    assert_ok(fplt_settings_append(s, "epochs", "3", "flag", &error), error);
+    assert_ok(fplt_settings_append(s, "epochs", "4", "flag", &error), error);
+    assert_int_equal(fplt_settings_integer(s, "epochs"), 4);
+    fplt_settings_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +440,8 @@ int main(void)
         cmocka_unit_test(strict_numbers),
         cmocka_unit_test(numbers_survive_writing),
         cmocka_unit_test(a_locale_changes_nothing),
+        cmocka_unit_test(settings_without_effect),
+        cmocka_unit_test(lists_add_up_within_a_layer),
         cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests_name("settings", tests, NULL, NULL);

@@ -67,8 +67,8 @@ static void section_without_promise_is_refused(void **state)
     assert_false(source.public_only);
     assert_false(fplt_promise_wanted(settings));
     set(settings, "privacy.rows", "1");
-    assert_int_equal(fplt_promise_prepare(settings, &source, &error), FPLT_BAD_VALUE);
-    assert_contains(error.text, "no promise is asked for");
+    assert_int_equal(fplt_settings_effective(settings, &error), FPLT_BAD_VALUE);
+    assert_contains(error.text, "no effect without privacy.epsilon, or privacy.tau");
     fplt_settings_destroy(settings);
     settings = settings_for(NULL);
     set(settings, "privacy.tau", "1");
@@ -116,7 +116,7 @@ static void public_numbers_are_enough(void **state)
                                      .rounds = 21,
                                      .participation = job->participation,
                                      .prox = job->prox,
-                                     .spare = 0.05};
+                                     .spare_share = 0.05};
     assert_ok(fplt__promise_plan(fixture.settings, &problem, &plan, &error), error);
     const fplt_promise_view *view = fplt_promise_see(plan);
     assert_int_equal(view->rounds, 21);

@@ -327,7 +327,7 @@ static void checkpoints_come_as_often_as_asked(void **state)
     temporary checkpoint = temporary_file("", 0);
     fplt_settings *settings = settings_with(pairs);
     assert_int_equal(fplt_trainer_create(settings, NULL, &trainer, &error), FPLT_BAD_VALUE);
-    assert_contains(error.text, "checkpoint-every needs a file");
+    assert_contains(error.text, "checkpoint-every has no effect without checkpoint");
     assert_ok(fplt_settings_set(settings, "checkpoint", checkpoint.path, "test", &error), error);
     trainer = trainer_on_rows(settings);
     run_to_the_end(trainer);

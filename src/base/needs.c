@@ -1,0 +1,153 @@
+/* Settings without effect, by the column `needs` of their tables. */
+#include <string.h>
+
+#include "base/settings.h"
+
+enum { TERM = 400 };
+
+/* One of the terms of a clause: "solver=sgd|svrg", "data" or "!data". */
+struct term {
+    char text[TERM]; /* the name; behind its end the values */
+    const char *values;
+    int negated;
+};
+
+/* Takes the text up to a separator or the end off `list`, which becomes NULL behind the last. */
+static void take(const char **list, char separator, char *text, size_t size)
+{
+    const char *end = strchr(*list, separator);
+    size_t length = end ? (size_t)(end - *list) : strlen(*list);
+    snprintf(text, size, "%.*s", (int)length, *list);
+    *list = end ? end + 1 : NULL;
+}
+
+static void read_term(const char **clause, struct term *term)
+{
+    take(clause, ',', term->text, sizeof term->text);
+    term->negated = term->text[0] == '!';
+    if (term->negated)
+        memmove(term->text, term->text + 1, strlen(term->text));
+    char *equals = strchr(term->text, '=');
+    term->values = equals ? equals + 1 : NULL;
+    if (equals)
+        *equals = 0;
+}
+
+static int is_among(const char *values, const char *value)
+{
+    while (values) {
+        char one[TERM];
+        take(&values, '|', one, sizeof one);
+        if (strcmp(one, value) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static int holds(const fplt_settings *settings, const struct term *term)
+{
+    const fplt_setting *row = fplt_settings_find(settings, term->text);
+    if (!row)
+        return 1;
+    const char *value = fplt_settings_text(settings, term->text);
+    if (row->kind == FPLT_SWITCH)
+        value = fplt_settings_switch(settings, term->text) ? "yes" : "no";
+    if (term->negated || !term->values)
+        return term->negated ? !value : value != NULL;
+    return value && is_among(term->values, value);
+}
+
+/* Whether some term of the clause holds; otherwise the last layer in which one of them was decided. */
+static int clause_holds(const fplt_settings *settings, const char *clause, unsigned *layer)
+{
+    *layer = 0;
+    while (clause) {
+        struct term term;
+        read_term(&clause, &term);
+        if (holds(settings, &term))
+            return 1;
+        unsigned decided = fplt__settings_layer(settings, term.text);
+        *layer = decided > *layer ? decided : *layer;
+    }
+    return 0;
+}
+
+/* Adds a text where there is room for it. */
+static void add(char *text, size_t size, const char *more)
+{
+    size_t used = strlen(text), length = strlen(more);
+    if (used + length < size)
+        memcpy(text + used, more, length + 1);
+}
+
+/* Adds "fixed or round-robin" for "fixed|round-robin". */
+static void add_values(const char *values, char *text, size_t size)
+{
+    while (values) {
+        char one[TERM];
+        take(&values, '|', one, sizeof one);
+        add(text, size, one);
+        add(text, size, !values ? "" : strchr(values, '|') ? ", " : " or ");
+    }
+}
+
+/* "participation fixed or round-robin", "data", with ", or " between terms. */
+static void describe(const char *clause, char *text, size_t size)
+{
+    *text = 0;
+    while (clause) {
+        struct term term;
+        read_term(&clause, &term);
+        add(text, size, term.text);
+        add(text, size, term.values ? " " : "");
+        add_values(term.values, text, size);
+        add(text, size, clause ? ", or " : "");
+    }
+}
+
+static fplt_status refuse(const fplt_settings *settings, const char *name, const char *clause,
+                          fplt_error *error)
+{
+    char wanted[TERM];
+    struct term first;
+    const char *rest = clause, *origin = fplt_settings_origin(settings, name);
+    read_term(&rest, &first);
+    const char *value = fplt_settings_text(settings, first.text);
+    if (first.negated)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: %s has no effect beside %s (%s); leave one of them out", origin,
+                              name, first.text, fplt_settings_origin(settings, first.text));
+    describe(clause, wanted, sizeof wanted);
+    if (!value)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: %s has no effect without %s: give %s too, or leave %s out",
+                              origin, name, wanted, first.text, name);
+    return fplt_error_set(error, FPLT_BAD_VALUE,
+                          "%s: %s has no effect without %s, but %s is %.80s; leave it out", origin,
+                          name, wanted, first.text, value);
+}
+
+static fplt_status check_row(const fplt_settings *settings, const fplt_setting *row,
+                             fplt_error *error)
+{
+    const char *needs = row->needs;
+    unsigned given = fplt__settings_layer(settings, row->name), decided;
+    if (!given || (row->flags & FPLT_AUTO && fplt_settings_is_auto(settings, row->name)))
+        return FPLT_OK;
+    while (needs) {
+        char clause[TERM];
+        take(&needs, ';', clause, sizeof clause);
+        if (!clause_holds(settings, clause, &decided) && given >= decided)
+            return refuse(settings, row->name, clause, error);
+    }
+    return FPLT_OK;
+}
+
+fplt_status fplt_settings_effective(const fplt_settings *settings, fplt_error *error)
+{
+    const fplt_setting *row;
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; !status && (row = fplt_settings_row(settings, i, NULL)); i++)
+        status = check_row(settings, row, error);
+    return status;
+}

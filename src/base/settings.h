@@ -1,0 +1,10 @@
+/* What only the base knows of settings. */
+#ifndef FPLT_BASE_SETTINGS_H
+#define FPLT_BASE_SETTINGS_H
+
+#include "fedplt/settings.h"
+
+/* How often settings were overruled before this one was given, plus one; 0: it is not given. */
+unsigned fplt__settings_layer(const fplt_settings *settings, const char *name);
+
+#endif
