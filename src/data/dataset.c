@@ -164,6 +164,7 @@ void fplt_dataset_destroy(fplt_dataset *dataset)
     fplt__free(dataset->number);
     fplt__free(dataset->group);
     fplt__names_clear(&dataset->ids);
+    fplt__free(dataset->left_out);
     fplt_schema_destroy(dataset->schema);
     fplt__names_clear(&dataset->feature_names);
     fplt__names_clear(&dataset->agent_names);
@@ -641,6 +642,12 @@ size_t fplt_dataset_row_number(const fplt_dataset *dataset, size_t row)
 const char *fplt_dataset_row_id(const fplt_dataset *dataset, size_t row)
 {
     return name_of(&dataset->ids, row);
+}
+
+const size_t *fplt_dataset_left_out(const fplt_dataset *dataset, size_t *count)
+{
+    *count = dataset->left_out_count;
+    return dataset->left_out;
 }
 
 const double *fplt_dataset_persons(const fplt_dataset *dataset, uint32_t agent)

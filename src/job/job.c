@@ -623,6 +623,11 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     view->held_out = job->held_out;
     view->in_memory = source->dataset != NULL;
     view->cost = fplt__job_cost(settings, source, fplt_dataset_task(job->training));
+    if (!source->dataset && is(settings, "label", "none"))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: label is none, but the loss %s learns from labels: name their "
+                              "column",
+                              fplt_settings_origin(settings, "label"), view->cost.loss);
     status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
     return status;

@@ -28,6 +28,8 @@ static const fplt_setting site_table[] = {
     {"plan", FPLT_TEXT, 0, NULL, 0, 0, NULL, "hash of the one proposal that is agreed to", 0, 0},
     {"once", FPLT_SWITCH, 0, "no", 0, 0, NULL, "end with the run instead of waiting for the next",
      0, 0},
+    {"check", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "only look at certificate, policy, data and ledger; nothing is sent", 0, 0},
     FPLT_SETTINGS_END,
 };
 
@@ -297,6 +299,7 @@ static fplt_status open_machine(fplt__agent *agent, fplt_error *error)
     fplt__site_settings settings = {.once = fplt_settings_switch(agent->settings, "once"),
                                     .least = (uint32_t)fplt_settings_integer(agent->settings,
                                                                              "policy.participants"),
+                                    .allows = fplt__policy_allows(agent->settings),
                                     .score = score,
                                     .context = agent};
     fplt_status status;
@@ -340,6 +343,23 @@ static void run_loop(fplt__agent *agent)
     }
 }
 
+/* All that can be wrong before anybody is dialled. */
+static fplt_status rehearse(fplt__agent *agent, fplt_error *error)
+{
+    char date[16];
+    size_t rows, features;
+    fplt_status status = fplt__site_data_look(agent->settings, &rows, &features, error);
+    if (status)
+        return status;
+    fplt__date(agent->self.ends, date);
+    fplt__agent_tell(
+        agent, "check",
+        "%s of %s, certificate until %s; %zu rows of %zu features; ledger and state are "
+        "in order; nothing was sent",
+        agent->self.name, agent->self.federation, date, rows, features);
+    return FPLT_OK;
+}
+
 static void close_all(fplt__agent *agent)
 {
     fplt__site_destroy(agent->site);
@@ -374,7 +394,10 @@ fplt_status fplt_federation_take_part(const fplt_settings *settings,
     if (!(status = fplt_settings_complete(settings, error)) &&
         !(status = fplt_settings_effective(settings, error)) &&
         !(status = fplt__policy_check(settings, error)) &&
-        !(status = open_identity(agent, error)) && !(status = open_machine(agent, error))) {
+        !(status = open_identity(agent, error)) && !(status = open_machine(agent, error)) &&
+        fplt_settings_switch(settings, "check")) {
+        status = rehearse(agent, error);
+    } else if (!status) {
         fplt__agent_tell(agent, "started", "%s takes part in %s at %s", agent->self.name,
                          agent->self.federation, fplt_settings_text(settings, "coordinator"));
         run_loop(agent);

@@ -228,6 +228,25 @@ static fplt_status check_privacy(fplt__agent *agent, const fplt__agreement *agre
     return status;
 }
 
+/* A run goes on with the data that it began with, to the byte. */
+static fplt_status check_data(fplt__agent *agent, const fplt__digest *plan, fplt_error *error)
+{
+    static const fplt__digest none = {{0}};
+    fplt__digest now, then;
+    fplt_status status;
+    if ((status = fplt__site_data_digest(agent->settings, &now, error)) ||
+        (status = fplt__site_store_data(agent->store, plan, &then, error)))
+        return status;
+    if (fplt__same(&then, &none))
+        return fplt__site_store_set_data(agent->store, plan, &now, error);
+    return fplt__same(&now, &then)
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_BAD_DATA,
+                                "the data file %s was changed since this run began; put it back as "
+                                "it was, or wait for the next run",
+                                fplt_settings_text(agent->settings, "data"));
+}
+
 static fplt_status build_node(fplt__agent *agent, const fplt__site_action *action,
                               fplt__agreement *agreement, fplt_node **node, fplt_error *error)
 {
@@ -248,6 +267,7 @@ static fplt_status build_node(fplt__agent *agent, const fplt__site_action *actio
                               (unsigned long long)fplt__material_records(agent->material),
                               (unsigned long long)agreement->records[view.identity]);
     if ((status = fplt__policy_judge_plan(agent->settings, agreement, error)) ||
+        (status = check_data(agent, &action->hash, error)) ||
         (status = check_privacy(agent, agreement, &action->hash, error)) ||
         (status = fplt__material_shape(agent->material, agreement, agreement->proposal.members,
                                        all_records(agreement), error)))

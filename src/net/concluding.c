@@ -85,7 +85,7 @@ static fplt_status write_files(fplt__agent *agent, const fplt__agreement *agreem
 {
     char path[4200], *record = certificate ? record_of(certificate) : NULL;
     fplt_model *model = NULL;
-    fplt_status status = fplt__terms_model(agreement, x, record, &model, error);
+    fplt_status status = fplt__terms_model(agreement, x, record, NULL, &model, error);
     path_in(agent, "", path, sizeof path);
     mkdir(path, 0777);
     path_in(agent, "privacy.json", path, sizeof path);
@@ -115,7 +115,7 @@ static fplt_status write_model(fplt__agent *agent, const double *x, fplt_error *
     if (status)
         return status;
     if (agreement.private && !(status = settle(agent, &plan, error)) &&
-        !(status = fplt__terms_model(&agreement, x, NULL, &bare, error)))
+        !(status = fplt__terms_model(&agreement, x, NULL, NULL, &bare, error)))
         status = certify(agent, &agreement, &plan, bare, &certificate, error);
     if (!status)
         status = write_files(agent, &agreement, x, certificate, error);

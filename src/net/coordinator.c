@@ -19,6 +19,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "net/pledge.h"
+#include "net/policy.h"
 
 enum { SPARE_CONNECTIONS = 64, LAST_SECONDS = 30 };
 
@@ -43,6 +44,12 @@ const fplt_setting fplt_federation_lead_table[] = {
      0, 0},
     {"window", FPLT_INTEGER, 0, "4", 1, 1000, NULL, "large updates received at the same time", 0,
      0},
+    {"inform", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "ask at the end for the sums behind standard errors (fedplt summary); privacy off", 0, 0},
+    {"check", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "compare at the end the agents' own vectors with their sum, as federation check does", 0, 0},
+    {"dry-run", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "only check settings, schema and identity, and show the proposal", 0, 0},
     {"schema", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "file that declares the columns; all agents read their data by it; needed with privacy", 0, 0},
     {"train", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
@@ -101,14 +108,29 @@ static void save(fplt__coordinator *c, const fplt__lead_record *record)
         fplt__coordinator_say(c, -1, "disk", "%s; trying again", error.text);
 }
 
+static void keep_information(fplt__coordinator *c, const double *information)
+{
+    const fplt_plan *plan = &fplt__lead_agreement(c->lead)->plan;
+    size_t count = fplt_plan_information(plan);
+    if (information && !c->information &&
+        !fplt__alloc_into(&c->information, count, sizeof *information, "information", NULL))
+        memcpy(c->information, information, count * sizeof *information);
+}
+
 static void measured(fplt__coordinator *c, const fplt__lead_action *action)
 {
     char sentence[200];
     double criterion = action->measure.criterion;
     if (c->points < FPLT__POINTS)
         c->point[c->points++] = (struct fplt__point){action->round, criterion};
-    snprintf(sentence, sizeof sentence, "round %llu: criterion %.6g, objective %.8g",
-             (unsigned long long)action->round, criterion, action->measure.objective);
+    int used = snprintf(sentence, sizeof sentence, "round %llu: criterion %.6g, objective %.8g",
+                        (unsigned long long)action->round, criterion, action->measure.objective);
+    c->has_score = action->has_score;
+    c->score = action->score;
+    if (c->has_score && c->score.records)
+        snprintf(sentence + used, sizeof sentence - (size_t)used, ", held-out loss %.6g",
+                 c->score.objective / (double)c->score.records);
+    keep_information(c, action->information);
     tell(c, -1, "measured", sentence, criterion);
 }
 
@@ -119,13 +141,34 @@ void fplt__coordinator_path(const fplt__coordinator *c, const char *file, const 
              inside ? "/" : "", inside ? inside : "");
 }
 
+/* As the agents know it. */
+static fplt__digest plan_hash(const fplt__agreement *agreement)
+{
+    fplt__digest hash = {{0}};
+    char *text;
+    if (!fplt__agreement_text(agreement, &text, NULL)) {
+        hash = fplt__document_hash(text, strlen(text));
+        fplt__free(text);
+    }
+    return hash;
+}
+
+static json_t *score_json(const fplt_measure *score)
+{
+    double rows = (double)score->records;
+    return json_pack("{s:I, s:f, s:o}", "rows", (json_int_t)score->records, "loss",
+                     score->objective / rows, "accuracy",
+                     score->classifies ? json_real((double)score->hits / rows) : json_null());
+}
+
 /* The record of the run in its model; `certificate` NULL: no promise was made. */
 static char *record_of(const fplt__coordinator *c, const char *certificate)
 {
     fplt__lead_view view = fplt__lead_see(c->lead);
     const fplt__agreement *agreement = fplt__lead_agreement(c->lead);
+    fplt__digest plan = plan_hash(agreement);
     char hash[FPLT__HEX];
-    fplt__hex(&c->hash, sizeof c->hash, hash);
+    fplt__hex(&plan, sizeof plan, hash);
     json_t *record = json_pack("{s:{s:s, s:i, s:s}, s:s, s:I, s:s, s:s, s:I}", "federation", "name",
                                c->authority.federation, "run", (int)c->run, "plan", hash,
                                "algorithm", agreement->plan.algorithm->name, "rounds",
@@ -133,6 +176,8 @@ static char *record_of(const fplt__coordinator *c, const char *certificate)
                                view.sentence, "seed", (json_int_t)agreement->plan.seed);
     if (record && view.has_measure && isfinite(view.measure.criterion))
         json_object_set_new(record, "criterion", json_real(view.measure.criterion));
+    if (record && c->has_score && c->score.records)
+        json_object_set_new(record, "held_out", score_json(&c->score));
     if (record && certificate)
         json_object_set_new(record, "privacy", json_loads(certificate, 0, NULL));
     char *text = record ? json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
@@ -150,6 +195,7 @@ static fplt_status certify(fplt__coordinator *c, const double *x, char **certifi
     *certificate = NULL;
     if (!agreement->private)
         return FPLT_OK;
+    fplt__digest plan = plan_hash(agreement);
     fplt_status status = fplt__alloc_into(&rounds, c->members, sizeof *rounds, "rounds", error);
     if (status)
         return status;
@@ -158,9 +204,8 @@ static fplt_status certify(fplt__coordinator *c, const double *x, char **certifi
         rounds[i] =
             fplt__pledge_rounds(agreement, row->seen > row->charges ? row->seen : row->charges);
     }
-    if (!(status = fplt__terms_model(agreement, x, NULL, &bare, error)))
-        status =
-            fplt__pledge_certificate(agreement, &c->hash, rounds, NULL, bare, certificate, error);
+    if (!(status = fplt__terms_model(agreement, x, NULL, NULL, &bare, error)))
+        status = fplt__pledge_certificate(agreement, &plan, rounds, NULL, bare, certificate, error);
     fplt_model_destroy(bare);
     fplt__free(rounds);
     return status;
@@ -174,7 +219,8 @@ static fplt_status write_out(fplt__coordinator *c, const double *x, const char *
     fplt_model *model = NULL;
     fplt__coordinator_path(c, out, NULL, path, sizeof path);
     mkdir(path, 0777);
-    fplt_status status = fplt__terms_model(fplt__lead_agreement(c->lead), x, record, &model, error);
+    fplt_status status =
+        fplt__terms_model(fplt__lead_agreement(c->lead), x, record, c->information, &model, error);
     fplt__coordinator_path(c, out, "privacy.json", path, sizeof path);
     if (!status && certificate)
         status = fplt_file_save(path, 0666, certificate, strlen(certificate), error);
@@ -313,6 +359,8 @@ static fplt__lead_settings lead_settings(const fplt__coordinator *c)
 {
     const fplt_settings *settings = c->settings;
     fplt__lead_settings lead = {.members = c->members,
+                                .inform = fplt_settings_switch(settings, "inform"),
+                                .check = fplt_settings_switch(settings, "check"),
                                 .repair = fplt_settings_switch(settings, "repair")};
     memcpy(lead.receipt_key, c->authority.receipt, sizeof lead.receipt_key);
     if (!fplt_settings_is_auto(settings, "deadline"))
@@ -456,13 +504,34 @@ static fplt_status open_servers(fplt__coordinator *c, fplt_error *error)
     return status ? status : fplt__control_open(c->folder, &c->control, error);
 }
 
-static fplt_status open_all(fplt__coordinator *c, fplt_error *error)
+static fplt_status prepare(fplt__coordinator *c, fplt_error *error)
 {
     fplt_status status;
     if ((status = fplt_settings_complete(c->settings, error)) ||
         (status = fplt_settings_effective(c->settings, error)) ||
-        (status = fplt__authority_open(c->folder, &c->authority, error)) ||
-        (status = fplt__coordinator_propose(c, error)))
+        (status = fplt__authority_open(c->folder, &c->authority, error)))
+        return status;
+    return fplt__coordinator_propose(c, error);
+}
+
+/* Nothing is opened, stored or sent: what would be proposed is shown. */
+static fplt_status rehearse(fplt__coordinator *c, fplt_error *error)
+{
+    fplt__buffer text = {NULL, 0, 0, FPLT_OK};
+    fplt_status status = prepare(c, error);
+    if (status)
+        return status;
+    fplt__proposal_show(&c->proposal, &text);
+    if (!text.status)
+        tell(c, -1, "proposal", text.text, NAN);
+    fplt__buffer_clear(&text);
+    return FPLT_OK;
+}
+
+static fplt_status open_all(fplt__coordinator *c, fplt_error *error)
+{
+    fplt_status status = prepare(c, error);
+    if (status)
         return status;
     c->run = c->proposal.run;
     c->members = c->proposal.members;
@@ -496,6 +565,7 @@ static void close_all(fplt__coordinator *c)
     fplt__free(c->bend);
     fplt__free(c->scalars);
     fplt__free(c->counted);
+    fplt__free(c->information);
     fplt__coordinator_forget(c);
     fplt__free(c);
 }
@@ -621,7 +691,9 @@ fplt_status fplt_federation_lead(const fplt_settings *settings, const fplt_feder
     c->control = -1;
     c->started = fplt__now();
     snprintf(c->folder, sizeof c->folder, "%s", fplt_settings_text(settings, "folder"));
-    if (!(status = open_all(c, error))) {
+    if (fplt_settings_switch(settings, "dry-run")) {
+        status = rehearse(c, error);
+    } else if (!(status = open_all(c, error))) {
         announce(c);
         run_loop(c);
         if ((status = c->failure) && error)

@@ -49,6 +49,9 @@ typedef struct fplt__coordinator {
     /* what was seen */
     struct fplt__point point[FPLT__POINTS];
     size_t points;
+    int has_score;
+    fplt_measure score;  /* of the rows that sites hold out, the last */
+    double *information; /* owned: behind standard errors; NULL: not asked for */
     uint64_t requests, refusals, commits;
     double commit_seconds, started;
     int acting, finished;

@@ -1,10 +1,13 @@
 /* An agent's data: read as its own settings and the proposal say, measured, transformed, made a cost. */
-#include <math.h>
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "engine/member.h"
 #include "fedplt/noise.h"
 #include "job/job.h"
 #include "net/terms.h"
@@ -18,7 +21,8 @@ struct fplt__material {
     fplt_objective *objective;
     fplt_noise *noise;
     fplt_noise_source source_of_noise;
-    double *scratch; /* for scoring */
+    fplt_objective *scored; /* of the held-out rows; made when they are asked for */
+    double *scratch;        /* for them */
 };
 
 /* What the site says about its files goes beside what the proposal says about everything else. */
@@ -120,11 +124,73 @@ fplt_status fplt__material_create(const fplt_settings *site, const fplt__proposa
     return FPLT_OK;
 }
 
+/* The files by themselves */
+
+static fplt_status no_data(fplt_error *error)
+{
+    return fplt_error_set(error, FPLT_BAD_VALUE, "no data are given: add `data: FILE`");
+}
+
+fplt_status fplt__site_data_look(const fplt_settings *site, size_t *rows, size_t *features,
+                                 fplt_error *error)
+{
+    const char *list = fplt_settings_text(site, "data");
+    char path[4096];
+    const char *paths[] = {path};
+    fplt_read_settings read = fplt_job_read(site);
+    fplt_schema *schema = NULL;
+    fplt_status status = list ? fplt_job_schema(site, &schema, error) : no_data(error);
+    *rows = *features = 0;
+    read.schema = schema;
+    while (!status && *list) {
+        fplt_dataset *dataset;
+        list = fplt_list_next(list, path, sizeof path);
+        if (!(status = fplt_dataset_read(paths, 1, &read, &dataset, error))) {
+            *rows += fplt_dataset_rows(dataset);
+            *features = fplt_dataset_features(dataset);
+            fplt_dataset_destroy(dataset);
+        }
+    }
+    fplt_schema_destroy(schema);
+    return status;
+}
+
+static fplt_status add_file(const char *path, crypto_generichash_state *state, fplt_error *error)
+{
+    unsigned char bytes[65536];
+    size_t got;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return fplt_error_set(error, FPLT_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    while ((got = fread(bytes, 1, sizeof bytes, file)) > 0)
+        crypto_generichash_update(state, bytes, got);
+    int failed = ferror(file);
+    fclose(file);
+    return failed ? fplt_error_set(error, FPLT_IO, "%s: cannot be read", path) : FPLT_OK;
+}
+
+fplt_status fplt__site_data_digest(const fplt_settings *site, fplt__digest *digest,
+                                   fplt_error *error)
+{
+    const char *list = fplt_settings_text(site, "data");
+    char path[4096];
+    crypto_generichash_state state;
+    fplt_status status = list ? FPLT_OK : no_data(error);
+    crypto_generichash_init(&state, NULL, 0, sizeof *digest);
+    while (!status && *list) {
+        list = fplt_list_next(list, path, sizeof path);
+        status = add_file(path, &state, error);
+    }
+    crypto_generichash_final(&state, digest->byte, sizeof *digest);
+    return status;
+}
+
 void fplt__material_destroy(fplt__material *material)
 {
     if (!material)
         return;
     fplt_objective_destroy(material->objective);
+    fplt_objective_destroy(material->scored);
     fplt_dataset_destroy(material->training);
     fplt_dataset_destroy(material->held_out);
     fplt_schema_destroy(material->schema);
@@ -262,8 +328,37 @@ fplt_status fplt__material_node(fplt__material *material, const fplt__agreement 
     return fplt_node_create(&agreement->plan, &settings, node, error);
 }
 
-fplt_status fplt__material_score(const fplt__material *material, const double *x, double out[4])
+/* Held-out rows */
+
+/* Their losses without the regulariser, every row once. */
+static fplt_status make_scores(fplt__material *material, fplt_error *error)
 {
-    (void)material, (void)x, (void)out;
-    return FPLT_UNSUPPORTED;
+    fplt_objective_settings cost = fplt__job_cost(material->settings, &material->source,
+                                                  fplt_dataset_task(material->held_out));
+    cost.regulariser = "none";
+    cost.weight = 0;
+    cost.weigh_rows = 0;
+    fplt_status status = fplt_objective_create(&cost, material->held_out, &material->scored, error);
+    if (status)
+        return status;
+    size_t n = fplt_objective_dimension(material->scored);
+    return fplt__alloc_into(&material->scratch,
+                            n + FPLT_MEASURES + fplt_objective_scratch(material->scored),
+                            sizeof *material->scratch, "held-out rows", error);
+}
+
+fplt_status fplt__material_score(fplt__material *material, const double *x,
+                                 double out[FPLT_MEASURES])
+{
+    fplt_error error;
+    if (!material->held_out)
+        return FPLT_UNSUPPORTED;
+    if (!material->scratch && make_scores(material, &error))
+        return error.status;
+    size_t n = fplt_objective_dimension(material->scored);
+    fplt_status status = fplt__member_measure(material->scored, 0, x, material->scratch,
+                                              material->scratch + n + FPLT_MEASURES);
+    memcpy(out, material->scratch + n, FPLT_MEASURES * sizeof *out);
+    out[0] *= (double)fplt_dataset_rows(material->held_out);
+    return status;
 }

@@ -157,22 +157,29 @@ static fplt_status judge_by_policy(const fplt_settings *settings, const fplt__pr
     return status;
 }
 
+void fplt__proposal_show(const fplt__proposal *proposal, fplt__buffer *text)
+{
+    fplt__buffer_format(text, "federation  %s, run %u\nroster     ", proposal->federation,
+                        proposal->run);
+    for (uint32_t i = 0; i < proposal->members; i++)
+        fplt__buffer_format(text, " %s", proposal->roster[i]);
+    for (size_t i = 0; i < proposal->settings; i++)
+        fplt__buffer_format(text, "\n%-11s %s", proposal->setting[i].name,
+                            proposal->setting[i].value);
+    if (proposal->schema)
+        fplt__buffer_format(text, "\nschema      %u features", proposal->columns);
+    fplt__buffer_add(text, proposal->privacies ? "" : "\nprivacy     off");
+    for (size_t i = 0; i < proposal->privacies; i++)
+        fplt__buffer_format(text, "\nprivacy %s %s", proposal->privacy[i].name,
+                            proposal->privacy[i].value);
+    fplt__buffer_add(text, "\n");
+}
+
 static fplt_status ask_person(const fplt__consent_source *source, const fplt__proposal *proposal,
                               const char *hash, fplt_error *error)
 {
     fplt__buffer text = {NULL, 0, 0, FPLT_OK};
-    fplt__buffer_format(&text, "federation  %s, run %u\nroster     ", proposal->federation,
-                        proposal->run);
-    for (uint32_t i = 0; i < proposal->members; i++)
-        fplt__buffer_format(&text, " %s", proposal->roster[i]);
-    for (size_t i = 0; i < proposal->settings; i++)
-        fplt__buffer_format(&text, "\n%-11s %s", proposal->setting[i].name,
-                            proposal->setting[i].value);
-    fplt__buffer_add(&text, proposal->privacies ? "" : "\nprivacy     off");
-    for (size_t i = 0; i < proposal->privacies; i++)
-        fplt__buffer_format(&text, "\nprivacy %s %s", proposal->privacy[i].name,
-                            proposal->privacy[i].value);
-    fplt__buffer_add(&text, "\n");
+    fplt__proposal_show(proposal, &text);
     int agreed = !text.status && source->watch->agree &&
                  source->watch->agree(source->watch->context, text.text, hash);
     fplt__buffer_clear(&text);
@@ -206,4 +213,19 @@ fplt_status fplt__policy_judge(const fplt__consent_source *source, const fplt__p
         return fplt_error_set(error, FPLT_FAILED, "--plan agrees to %.16s..., but this is %.16s...",
                               plan, text);
     return has_policy(settings) || plan ? FPLT_OK : ask_person(source, proposal, text, error);
+}
+
+unsigned fplt__policy_allows(const fplt_settings *settings)
+{
+    static const struct {
+        const char *word;
+        unsigned kinds;
+    } rows[] = {{"measure", 1u << FPLT__MEASURE | 1u << FPLT__MEAN},
+                {"score", 1u << FPLT__SCORE},
+                {"information", 1u << FPLT__INFORMATION}};
+    unsigned allows = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!has_policy(settings) || lists(settings, "policy.allow", rows[i].word))
+            allows |= rows[i].kinds;
+    return allows;
 }

@@ -2,12 +2,16 @@
 #ifndef FPLT_NET_POLICY_H
 #define FPLT_NET_POLICY_H
 
+#include "base/buffer.h"
 #include "fedplt/federation.h"
 #include "fedplt/ledger.h"
 #include "net/certificate.h"
 #include "wire/document.h"
 
 extern const fplt_setting fplt__policy_table[];
+
+/* A proposal as a person reads it: many lines. */
+void fplt__proposal_show(const fplt__proposal *proposal, fplt__buffer *text);
 
 /* Who decides. */
 typedef struct fplt__consent_source {
@@ -29,5 +33,8 @@ fplt_status fplt__policy_judge_plan(const fplt_settings *settings, const fplt__a
 /* What all runs together may cost; infinite where no budget is stated. */
 fplt_ledger_budget fplt__policy_budget(const fplt_settings *settings,
                                        const fplt__agreement *agreement);
+
+/* Bit k where questions of kind k are answered while privacy is off. */
+unsigned fplt__policy_allows(const fplt_settings *settings);
 
 #endif

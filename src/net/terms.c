@@ -7,8 +7,10 @@
 
 #include "base/memory.h"
 #include "data/schema.h"
+#include "fedplt/inference.h"
 #include "job/job.h"
 #include "net/pledge.h"
+#include "report/model.h"
 
 enum {
     TERMS = FPLT_JOB_PREPARE | FPLT_JOB_COST | FPLT_JOB_COMPOSITE | FPLT_JOB_ALGORITHM |
@@ -576,7 +578,8 @@ fplt_status fplt__terms_transform(const fplt_settings *settings, const fplt_job_
 
 static fplt_status make_model(const fplt__terms *terms, const struct names *names,
                               const fplt_transform *transform, const double *x, const char *record,
-                              fplt_model **model, fplt_error *error)
+                              const fplt_inference *inference, fplt_model **model,
+                              fplt_error *error)
 {
     const fplt__form *form = &terms->form;
     fplt_model_info info = {.task = form->task,
@@ -592,13 +595,37 @@ static fplt_status make_model(const fplt__terms *terms, const struct names *name
                             .weights = x,
                             .dimension = terms->dimension,
                             .program = "fedplt " FPLT_VERSION,
-                            .training = record};
+                            .training = record,
+                            .inference = inference->information ? inference : NULL};
     return fplt_model_create(&info, model, error);
 }
 
-fplt_status fplt__terms_model(const fplt__agreement *agreement, const double *x, const char *record,
-                              fplt_model **model, fplt_error *error)
+static fplt_status infer(const fplt__terms *terms, const double *information,
+                         fplt_inference *inference, fplt_error *error)
 {
+    size_t square = terms->dimension * terms->dimension;
+    fplt_status status;
+    if (!information)
+        return FPLT_OK;
+    inference->penalised = !fplt_prox_is_zero(terms->prox) ||
+                           (terms->cost.weight > 0 && strcmp(terms->cost.regulariser, "none") != 0);
+    inference->by_rows = terms->cost.weigh_rows;
+    inference->records = information[2 * square + 1];
+    if ((status = fplt__alloc_into(&inference->information, square, sizeof(double),
+                                   "the information", error)) ||
+        (status = fplt__alloc_into(&inference->scores, square, sizeof(double), "the information",
+                                   error)))
+        return status;
+    memcpy(inference->information, information, square * sizeof(double));
+    memcpy(inference->scores, information + square, square * sizeof(double));
+    return fplt__inference_complete(terms->cost.loss, terms->dimension, information[2 * square],
+                                    inference, error);
+}
+
+fplt_status fplt__terms_model(const fplt__agreement *agreement, const double *x, const char *record,
+                              const double *information, fplt_model **model, fplt_error *error)
+{
+    fplt_inference inference = {.information = NULL};
     fplt__terms terms = {.settings = NULL};
     fplt__form form;
     struct names names = {NULL, NULL, NULL};
@@ -612,7 +639,10 @@ fplt_status fplt__terms_model(const fplt__agreement *agreement, const double *x,
         status = fplt__terms_transform(terms.settings, &terms.source, form.features, agreement,
                                        &transform, error);
     if (!status)
-        status = make_model(&terms, &names, &transform, x, record, model, error);
+        status = infer(&terms, information, &inference, error);
+    if (!status)
+        status = make_model(&terms, &names, &transform, x, record, &inference, model, error);
+    fplt_inference_clear(&inference);
     fplt_transform_clear(&transform);
     fplt__free(names.features);
     fplt__free(names.classes);

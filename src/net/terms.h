@@ -103,6 +103,12 @@ fplt_status fplt__material_create(const fplt_settings *site, const fplt__proposa
 void fplt__material_destroy(fplt__material *material);
 uint64_t fplt__material_records(const fplt__material *material);
 fplt__form fplt__material_form(const fplt__material *material);
+/* How much there is to be read, by the site's own settings alone. */
+fplt_status fplt__site_data_look(const fplt_settings *site, size_t *rows, size_t *features,
+                                 fplt_error *error);
+/* Digest of the bytes of the files. */
+fplt_status fplt__site_data_digest(const fplt_settings *site, fplt__digest *digest,
+                                   fplt_error *error);
 /* The rows that it trains on, as they were read. */
 const fplt_dataset *fplt__material_rows(const fplt__material *material);
 /* Transforms the rows as the plan says (shift and scale alone are looked at) and makes the cost.
@@ -113,7 +119,8 @@ fplt_status fplt__material_shape(fplt__material *material, const fplt__agreement
 fplt_status fplt__material_bend(fplt__material *material, fplt_bend *bend, fplt_error *error);
 size_t fplt__material_dimension(const fplt__material *material); /* 0: no cost is made yet */
 /* Held-out rows at x: sum of the losses, hits, records, and 1 where hits mean something. */
-fplt_status fplt__material_score(const fplt__material *material, const double *x, double out[4]);
+fplt_status fplt__material_score(fplt__material *material, const double *x,
+                                 double out[FPLT_MEASURES]);
 /* The agent of a plan; the material is borrowed by the node. */
 fplt_status fplt__material_node(fplt__material *material, const fplt__agreement *agreement,
                                 uint32_t identity, const double *start, fplt_node **node,
@@ -121,8 +128,9 @@ fplt_status fplt__material_node(fplt__material *material, const fplt__agreement 
 
 /* ---- both ---- */
 
-/* The model file of a plan whose run gave x; `record` is a JSON object about the run. */
+/* The model file of a plan whose run gave x; `record` is a JSON object about the run, `information` what
+ * standard errors are made from (fplt_plan_information numbers), or NULL. */
 fplt_status fplt__terms_model(const fplt__agreement *agreement, const double *x, const char *record,
-                              fplt_model **model, fplt_error *error);
+                              const double *information, fplt_model **model, fplt_error *error);
 
 #endif

@@ -647,6 +647,7 @@ static void weigh(fplt_objective *o, const fplt_objective_settings *settings)
     uint32_t agents = settings->all_agents ? settings->all_agents : o->agents;
     for (uint32_t i = 0; i < o->agents && !settings->all_agents; i++)
         all += o->shard[i].total;
+    o->unit = all / agents;
     for (uint32_t i = 0; i < o->agents; i++)
         o->shard[i].scale = settings->weigh_rows ? o->shard[i].total / (all / agents) : 1;
 }

@@ -702,15 +702,20 @@ static void answer_question(fplt__site *site)
     const double *x = site->task.down;
     size_t n = site->n, numbers = n;
     fplt_error error = {FPLT_OK, "not a question"};
-    if (site->agreement->private || site->task.frame.count != n) {
-        trouble(site, site->task.frame.round, "private",
-                "asked to measure, which this run does not allow");
+    int allowed = kind == FPLT__CHECK || /* sums of what was sent already */
+                  (!site->agreement->private && site->settings.allows >> kind & 1);
+    if (!allowed || site->task.frame.count != n) {
+        trouble(site, site->task.frame.round, FPLT__NO_ANSWER,
+                site->agreement->private ? "asked to measure, which a private run does not allow"
+                                         : "asked what the policy of this site does not allow");
         wait_a_while(site);
         return;
     }
+    site->has_trouble = 0;
     numbers = kind == FPLT__MEASURE ? n + FPLT_MEASURES : numbers;
     numbers = kind == FPLT__SCORE ? FPLT_MEASURES : numbers;
-    numbers = kind == FPLT__INFORMATION ? n * n : numbers;
+    numbers = kind == FPLT__INFORMATION ? fplt_plan_information(&site->agreement->plan) : numbers;
+    numbers = kind == FPLT__CHECK ? fplt_plan_enrol_words(&site->agreement->plan) / 2 : numbers;
     fplt_status status = fplt__grow(&site->words, &site->word_room, 2 * numbers,
                                     sizeof *site->words, "numbers", &error);
     if (!status && kind == FPLT__MEASURE)
@@ -719,6 +724,8 @@ static void answer_question(fplt__site *site)
         status = score(site, x, &error);
     else if (!status && kind == FPLT__MEAN)
         status = fplt_node_local_model(site->node, site->words, &error);
+    else if (!status && kind == FPLT__CHECK)
+        status = fplt_node_enrol(site->node, site->words);
     else if (!status)
         status = fplt_node_information(site->node, x, site->words, &error);
     if (status) {

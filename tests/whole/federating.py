@@ -3,10 +3,12 @@ import csv
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 
 PROGRAM = os.path.abspath(sys.argv[1])
 AGENTS = 4
@@ -57,17 +59,71 @@ def found(folder, train, policy={}, **settings):
             *(["agent", f"{name}/site.yaml"] for name in names)]
 
 
+def start(folder, commands):
+    return [subprocess.Popen([PROGRAM, *words], cwd=folder, stdout=open(folder / f"{i}.log", "w"),
+                             stderr=subprocess.STDOUT) for i, words in enumerate(commands)]
+
+
+def stop(running):
+    for process in running:
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+
 def run_all(folder, commands, coordinator=True):
     """All processes at once; whatever happens, none is left. Without `coordinator` its end is not waited for."""
-    running = [subprocess.Popen([PROGRAM, *words], cwd=folder, stdout=open(folder / f"{i}.log", "w"),
-                                stderr=subprocess.STDOUT) for i, words in enumerate(commands)]
+    running = start(folder, commands)
     try:
         return [process.wait(timeout=SECONDS) for process in running[0 if coordinator else 1:]]
     finally:
-        for process in running:
-            if process.poll() is None:
-                process.send_signal(signal.SIGKILL)
-                process.wait()
+        stop(running)
+
+
+def log(folder, number):
+    return (folder / f"{number}.log").read_text()
+
+
+class Fault(Exception):
+    pass
+
+
+def check(holds, *words):
+    if not holds:
+        raise Fault(" ".join(str(word) for word in words))
+
+
+def fault_of(case):
+    """What is wrong with a case, run in a folder of its own; empty: nothing."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="fedplt-whole-"))
+    try:
+        case(folder)
+        return ""
+    except subprocess.CalledProcessError as error:
+        return f"{error}\n{error.stdout}{error.stderr}"
+    except subprocess.TimeoutExpired as error:
+        return "\n".join([str(error)] + [path.read_text()[-300:] for path in sorted(folder.glob("*.log"))])
+    except (Fault, OSError, KeyError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+    finally:
+        shutil.rmtree(folder)
+
+
+def all_cases(cases):
+    """Runs (label, case) as TAP, or those whose numbers are arguments, and ends the program."""
+    wanted = [int(word) for word in sys.argv[2:]]
+    failed = 0
+    print(f"1..{len(cases)}")
+    for number, (label, case) in enumerate(cases, 1):
+        if wanted and number not in wanted:
+            print(f"ok {number} # SKIP not asked for")
+            continue
+        fault = fault_of(case)
+        print(f"{'not ok' if fault else 'ok'} {number} - {label}", flush=True)
+        for line in fault.splitlines():
+            print("# " + line)
+        failed += bool(fault)
+    sys.exit(1 if failed else 0)
 
 
 def generate(folder):
