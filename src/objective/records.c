@@ -156,11 +156,25 @@ static void all_combined(const fplt_objective *o, const fplt__shard *shard, size
                            sums + k * o->columns);
 }
 
+/* No branch, so that the loop becomes vectors; comparisons are written so that a NaN stays one. */
+static void clip_scalars(double clip, const double *norm, size_t count, double *slopes)
+{
+    for (size_t r = 0; r < count; r++) {
+        double most = clip / norm[r], slope = slopes[r];
+        slope = slope > most ? most : slope;
+        slopes[r] = slope < -most ? -most : slope;
+    }
+}
+
 /* A record's gradient is slope times row (an outer product with several outputs): its norm is the
  * product of the two norms. */
 static void clip_slopes(const fplt_objective *o, const fplt__block *block, const double *norm,
                         double *slopes)
 {
+    if (block->outputs == 1) {
+        clip_scalars(o->clip, norm, block->count, slopes);
+        return;
+    }
     for (size_t r = 0; r < block->count; r++) {
         double square = 0;
         for (size_t k = 0; k < block->outputs; k++)
