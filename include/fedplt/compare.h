@@ -63,6 +63,8 @@ typedef struct fplt_compared {
     const char *refusal;     /* why it cannot run here, or NULL */
     uint32_t runs, failures; /* failures: runs that did not reach the criterion */
     uint32_t diverged;       /* of them, those that left the range of numbers */
+    uint32_t
+        stalled; /* of them, those given up: at twice their pace they would not arrive in time */
     fplt_spread rounds, gradients, vectors, time, paper_time;
     fplt_curve curve;
     unsigned points;                        /* of the search; 0: not tuned */

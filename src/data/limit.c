@@ -15,7 +15,7 @@ static int is_no_text(const char *path)
 {
     char bytes[4096];
     int handle = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t count = handle < 0 ? 0 : read(handle, bytes, sizeof bytes);
+    ssize_t count = handle < 0 || isatty(handle) ? 0 : read(handle, bytes, sizeof bytes);
     if (handle >= 0)
         close(handle);
     return count > 0 && memchr(bytes, 0, (size_t)count);

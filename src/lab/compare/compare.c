@@ -196,6 +196,7 @@ static fplt_status make_case(const fplt_comparison *comparison, const struct sta
         fplt_job_composite(comparison->settings, n, fplt_objective_intercepts(view->objective),
                            prox, error);
     *one = (fplt__case){.objective = view->objective,
+                        .impatient = 1,
                         .curvatures = stage->curvatures,
                         .partial = view->participation,
                         .prox = *prox,
@@ -522,6 +523,7 @@ static fplt_status sum_up(fplt_comparison *comparison, fplt_error *error)
         for (uint32_t r = 0; r < runs; r++) {
             entry->view.failures += !entry->judged[r].converged;
             entry->view.diverged += entry->diverged[r];
+            entry->view.stalled += entry->judged[r].stalled;
         }
         entry->view.rounds = spread_of(entry, room, offsetof(fplt__judged, rounds));
         entry->view.gradients = spread_of(entry, room, offsetof(fplt__judged, gradients));
