@@ -141,19 +141,24 @@ static const fplt_audit_check *find_check(const fplt_audit_result *result, const
 static void planted_mistakes_are_found(void **state)
 {
     (void)state;
-    static const char *const by[PLANTED_COUNT] = {"deviation of all noise",
-                                                  "deviation of all noise",
-                                                  "deviation by agent and coordinate",
-                                                  "deviation by epoch",
-                                                  "every message of every agent",
-                                                  "deviation by agent and coordinate",
-                                                  "correlation of agents",
-                                                  "noise that is used again",
-                                                  "correlation of runs",
-                                                  "correlation of coordinates",
-                                                  "gradient of every record",
-                                                  "gradient of every record",
-                                                  "length of every row"};
+    static const char *const by[PLANTED_COUNT] = {
+        "deviation of all noise",
+        "deviation of all noise",
+        "deviation by agent and coordinate",
+        "deviation by epoch",
+        "every message of every agent",
+        "every message of every agent",
+        "every message of every agent",
+        "the lattice",
+        "deviation by agent and coordinate",
+        "correlation of agents",
+        "noise that is used again",
+        "correlation of runs",
+        "correlation of coordinates",
+        "gradient of every record",
+        "gradient of every record",
+        "length of every row",
+    };
     struct fixture fixture = make("clip", "0.5");
     for (size_t i = 0; i < PLANTED_COUNT; i++) {
         fplt_audit_settings settings = fplt_audit_defaults();
