@@ -149,12 +149,14 @@ static void planted_mistakes_are_found(void **state)
         "every message of every agent",
         "every message of every agent",
         "every message of every agent",
+        "every message of every agent",
         "the lattice",
         "deviation by agent and coordinate",
         "correlation of agents",
         "noise that is used again",
         "correlation of runs",
         "correlation of coordinates",
+        "gradient of every record",
         "gradient of every record",
         "gradient of every record",
         "length of every row",
@@ -173,7 +175,12 @@ static void planted_mistakes_are_found(void **state)
         const fplt_audit_check *check = find_check(&result, by[i]);
         if (check->verdict != FPLT_AUDIT_REFUTED)
             fail_msg("'%s' was not found by '%s'", planted_list[i].name, by[i]);
-        if (planted_list[i].skips_clip) { /* the worst record is the canary */
+        if (planted_list[i].adds) /* behind the noise */
+            assert_int_equal(result.check[FPLT__LATTICE].verdict, FPLT_AUDIT_REFUTED);
+        if (planted_list[i].skips_clip == 2)
+            assert_string_equal(check->where,
+                                "agent 1: its records' gradients do not add up to its own");
+        if (planted_list[i].skips_clip == 1) { /* the worst record is the canary */
             assert_int_equal(result.agent, PLANTED_AGENT);
             assert_int_equal(result.record, PLANTED_RECORD);
             assert_string_equal(check->where, "agent 1, record 4");

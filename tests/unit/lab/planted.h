@@ -20,11 +20,12 @@ struct planted {
     int next_round;    /* the second round has that of the first again */
     int next_run;      /* all runs have the same */
     double leak;       /* share of the coordinate before in each coordinate */
-    int other_lattice; /* of the right deviation, but finer */
+    int other_lattice; /* of the right deviation, but finer in the first epoch */
     int asks;          /* the solver asks for 0.9 of the noise */
     int adds;          /* the solver adds a little of the bare gradient behind the noise */
     int skips_last;    /* the solver asks for none in the last epoch */
-    int skips_clip;    /* the gradient of one record is not clipped */
+    int skips_clip;    /* the gradient of one record is not clipped; 2: in minibatches it is */
+    int pulls;         /* the solver pulls a hundredth too much to its centre */
     int long_row;      /* one row is not shortened */
     uint64_t records;  /* the claim divides by so many times the records */
 };
@@ -37,7 +38,8 @@ static const struct planted planted_list[] = {
     {.name = "the last epoch without noise, by the solver", .skips_last = 1},
     {.name = "the solver asks for 0.9 of the noise", .asks = 1},
     {.name = "the solver adds a millionth of the bare gradient", .adds = 1},
-    {.name = "noise on a finer lattice", .other_lattice = 1},
+    {.name = "the solver pulls a hundredth too much", .pulls = 1},
+    {.name = "noise of the first epoch on a finer lattice", .other_lattice = 1},
     {.name = "one coordinate without noise", .without_one = 1},
     {.name = "one stream for all agents", .one_stream = 1},
     {.name = "noise of the first round again in the second", .next_round = 1},
@@ -45,6 +47,7 @@ static const struct planted planted_list[] = {
     {.name = "a tenth of each coordinate's noise in the next", .leak = 0.1},
     {.name = "the claim divides by twice the records", .records = 2},
     {.name = "clipping skips one record", .skips_clip = 1},
+    {.name = "clipping skips one record, hidden in minibatches", .skips_clip = 2},
     {.name = "one row is not shortened", .long_row = 1},
 };
 
@@ -122,9 +125,9 @@ static fplt_status planted_add(void *context, double step, double tau, const dou
 {
     struct planted_worker *worker = context;
     int64_t *x = malloc(count * sizeof *x);
-    double finer = worker->state->what->other_lattice ? 0.75 : 1;
-    double spacing = finer * fplt_noise_spacing(step, tau);
     uint64_t call = worker->call++;
+    int fine = worker->state->what->other_lattice && call % worker->state->epochs == 0;
+    double finer = fine ? 0.75 : 1, spacing = finer * fplt_noise_spacing(step, tau);
     if (!x)
         return FPLT_NO_MEMORY;
     planted_draw(worker, call, x);
@@ -175,6 +178,15 @@ static fplt_status planted_ask(fplt_local *local, double *w, fplt_error *error)
     return status;
 }
 
+static fplt_status planted_pull(fplt_local *local, double *w, fplt_error *error)
+{
+    double pull = local->problem.inverse_rho;
+    local->problem.inverse_rho = 1.01 * pull;
+    fplt_status status = fplt_solver_find("noisy")->run(local, w, error);
+    local->problem.inverse_rho = pull;
+    return status;
+}
+
 static fplt_status planted_append(fplt_local *local, double *w, fplt_error *error)
 {
     double *gradient = fplt_local_work(local);
@@ -192,6 +204,7 @@ static const fplt_solver *planted_solver(const struct planted *what)
     solver = *fplt_solver_find("noisy");
     solver.run = what->skips_last ? planted_skip
                  : what->asks     ? planted_ask
+                 : what->pulls    ? planted_pull
                  : what->adds     ? planted_append
                                   : NULL;
     return solver.run ? &solver : NULL;
@@ -236,7 +249,8 @@ static int planted_batch(void *context, uint32_t agent, const double *x, const u
     double *scratch = aligned_alloc(64, (fplt_objective_scratch(cost->made) + 8) / 8 * 64);
     int failed = !scratch || fplt_objective_batch_gradient(cost->made, agent, x, rows, count,
                                                            gradient, scratch);
-    for (size_t r = 0; !failed && agent == PLANTED_AGENT && r < count; r++)
+    int shown = agent == PLANTED_AGENT && cost->state->what->skips_clip == 1;
+    for (size_t r = 0; !failed && shown && r < count; r++)
         if (rows[r] == PLANTED_RECORD)
             failed = planted_unclip(cost, x, 1 / (double)count, gradient, scratch);
     free(scratch);
