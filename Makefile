@@ -3,6 +3,7 @@
 #   make            build/fedplt and the library
 #   make demo       set up, build, run the main job
 #   make check      set up, build, pass all tests
+#   make python     set up, build the Python package in build/python
 #   make sanitize   the tests under ASan+UBSan and under TSan, and valgrind
 #   make bench      what the program's speed is, as ratios
 #   make simulate   a million schedules of the federation's protocol (SCHEDULES=1000000)
@@ -27,7 +28,7 @@ SANITIZED = -Db_lundef=false --buildtype=debugoptimized -Dwerror=$(WERROR) -Dben
             -Dexamples=false
 
 .NOTPARALLEL: # each step uses all cores by itself
-.PHONY: all setup setup-tests demo check sanitize bench fuzz simulate mutate install dist format clean
+.PHONY: all setup setup-tests demo python check sanitize bench fuzz simulate mutate install dist format clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD)
@@ -42,9 +43,10 @@ $(BUILD)/build.ninja:
 	@meson setup $(BUILD) --buildtype=release -Dwerror=$(WERROR) -Dtests=false -Dbench=false \
 	    -Dexamples=false >/dev/null
 
-# The same folder with tests, benchmarks and examples from then on: nothing is built twice.
+# The same folder with tests, benchmarks, examples and the Python package from then on: nothing is built
+# twice.
 $(BUILD)/with-tests: | setup-tests $(BUILD)/build.ninja
-	@meson configure $(BUILD) -Dtests=true -Dbench=true -Dexamples=true
+	@meson setup --reconfigure $(BUILD) -Dtests=true -Dbench=true -Dexamples=true -Dpython=true >/dev/null
 	@touch $@
 
 build-asan/build.ninja:
@@ -55,6 +57,10 @@ build-tsan/build.ninja:
 
 demo: setup all
 	@tools/demo $(BUILD)/fedplt
+
+# To be imported from there: PYTHONPATH=build/python python3
+python: setup-tests $(BUILD)/with-tests all
+	@echo "the package fedplt is in $(BUILD)/python"
 
 check: setup-tests $(BUILD)/with-tests all build-asan/build.ninja
 	@$(NINJA) build-asan

@@ -56,6 +56,17 @@ static double rounds(fplt_engine *engine)
     return (now() - begun) / BATCH;
 }
 
+/* One measurement in gradient passes over all agents' records. */
+static double measuring(fplt_engine *engine)
+{
+    fplt_error error;
+    fplt_measure measure;
+    double begun = now();
+    for (int b = 0; b < BATCH; b++)
+        check(fplt_engine_measure(engine, &measure, &error), &error);
+    return (now() - begun) / BATCH;
+}
+
 /* Time of adding one number to the exact sum, in nanoseconds. */
 static double exact_addition(void)
 {
@@ -88,17 +99,20 @@ int main(void)
     check(fplt_objective_create(&cost, dataset, &objective, &error), &error);
     double *scratch = calloc(fplt_objective_scratch(objective) + 8, sizeof *scratch);
     fplt_engine *single = engine_on(objective, 1), *every = engine_on(objective, 0);
-    double one = HUGE_VAL, calls = HUGE_VAL, all = HUGE_VAL;
+    double one = HUGE_VAL, calls = HUGE_VAL, all = HUGE_VAL, measured = HUGE_VAL;
     for (int r = 0; r < REPEATS; r++) {
         calls = fmin(calls, kernel_calls(objective, scratch));
         one = fmin(one, rounds(single));
         all = fmin(all, rounds(every));
+        measured = fmin(measured, measuring(single));
     }
     printf("kernel %s, 100 agents, n = 5, q = 250, 5 epochs\n", fplt_objective_kernel(objective));
     printf("  500 kernel calls     %8.1f us\n", calls);
     printf("  a round, 1 thread    %8.1f us  %.3f of the kernel calls (target 1.15)\n", one,
            one / calls);
     printf("  a round, all threads %8.1f us  %.2f times as fast\n", all, one / all);
+    printf("  a measurement        %8.1f us  %.2f gradient passes, %.0f %% of a measured round\n",
+           measured, measured / calls * EPOCHS, 100 * measured / (one + measured));
     printf("  exact sum            %8.2f ns a number added\n", exact_addition());
     free(scratch);
     fplt_engine_destroy(single);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "federating.h"
+#include "privacy.h"
 
 static const fplt_setting join_table[] = {
     {"folder", FPLT_TEXT, 0, ".", 0, 0, NULL, "where key and certificate go", 0, 0},
@@ -42,6 +43,32 @@ static fplt_status join(cli_call *cli, fplt_error *error)
                "site.yaml\n",
                name, folder);
     return status;
+}
+
+static const fplt_setting ledger_table[] = {
+    {"folder", FPLT_TEXT, 0, ".", 0, 0, NULL, "folder of the agent", 0, 0},
+    {"adopt", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "the ledger was lost or is an old copy: take the larger sum that the agent's state knows", 0,
+     0},
+    FPLT_SETTINGS_END,
+};
+
+static fplt_status declare_ledger(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    fplt_status status = fplt_settings_add(settings, "agent", ledger_table, error);
+    return status ? status : privacy_declare_ledger(cli, settings, error);
+}
+
+static fplt_status ledger(cli_call *cli, fplt_error *error)
+{
+    const char *folder = fplt_settings_text(cli->settings, "folder");
+    char path[4200];
+    double spent;
+    fplt_status status = FPLT_OK;
+    if (fplt_settings_switch(cli->settings, "adopt"))
+        status = fplt_federation_adopt(folder, &spent, error);
+    snprintf(path, sizeof path, "%s/ledger.db", folder);
+    return status ? status : privacy_show_ledger(cli->settings, path, error);
 }
 
 static fplt_status declare_agent(const cli_call *cli, fplt_settings *settings, fplt_error *error)
@@ -86,6 +113,15 @@ const cli_command cli_agent[] = {
      .most = 1,
      .declare = declare_join,
      .run = join},
+    {.name = "agent ledger",
+     .summary = "show what the runs have spent on this site's records",
+     .arguments = "",
+     .about =
+         "Lists the runs that were charged, with the epsilon of each and of all so far. The agent "
+         "must not run meanwhile.",
+     .examples = "fedplt agent ledger --folder basel\nfedplt agent ledger --adopt",
+     .declare = declare_ledger,
+     .run = ledger},
     {.name = "agent request",
      .summary = "make a key and a request for a certificate",
      .arguments = "NAME",

@@ -106,6 +106,18 @@ static void add_spread(fplt_table *table, const fplt_spread *spread)
     fplt_table_text(table, text);
 }
 
+/* How many runs did not arrive, and how they ended. */
+static void say_failed(const fplt_compared *method, char *text, size_t room)
+{
+    size_t used = 0;
+    if (method->failures)
+        used = (size_t)snprintf(text, room, "%u of %u", method->failures, method->runs);
+    if (method->diverged)
+        used += (size_t)snprintf(text + used, room - used, ", %u diverged", method->diverged);
+    if (method->stalled)
+        snprintf(text + used, room - used, ", %u stalled", method->stalled);
+}
+
 static fplt_status make_summary(const fplt_comparison *comparison, fplt_table **table,
                                 fplt_error *error)
 {
@@ -114,12 +126,10 @@ static fplt_status make_summary(const fplt_comparison *comparison, fplt_table **
     fplt_status status = fplt_table_create(columns, 6, table, error);
     for (size_t i = 0; !status && i < fplt_comparison_count(comparison); i++) {
         const fplt_compared *method = fplt_comparison_get(comparison, i);
-        char failed[64] = "";
+        char failed[96] = "";
         if (method->refusal)
             continue;
-        if (method->failures)
-            snprintf(failed, sizeof failed, method->diverged ? "%u of %u, %u diverged" : "%u of %u",
-                     method->failures, method->runs, method->diverged);
+        say_failed(method, failed, sizeof failed);
         fplt_table_text(*table, method->algorithm->title);
         add_spread(*table, &method->rounds);
         add_spread(*table, &method->gradients);
@@ -301,15 +311,20 @@ static void write_parameters(const fplt_compared *method, cli_text *out)
 static void write_rest(cli_call *cli, const fplt_comparison *comparison, int drawn, double seconds,
                        cli_text *out)
 {
-    size_t refused = 0, tuned = 0;
+    size_t refused = 0, tuned = 0, stalled = 0;
     for (size_t i = 0; i < fplt_comparison_count(comparison); i++) {
         const fplt_compared *method = fplt_comparison_get(comparison, i);
+        stalled += method->stalled;
         if (!method->points)
             continue;
         if (!tuned++)
             cli_text_add(out, "\ntuned parameters, on the data of the first run\n");
         write_parameters(method, out);
     }
+    if (stalled)
+        cli_text_add(out,
+                     "\nstalled: given up, because twice its pace would not bring the run to the "
+                     "criterion in its rounds\n");
     for (size_t i = 0; i < fplt_comparison_count(comparison); i++) {
         const fplt_compared *method = fplt_comparison_get(comparison, i);
         if (!method->refusal)
@@ -365,13 +380,14 @@ static json_t *method_json(const fplt_compared *method)
         json_object_set_new(parameters, rows[i].name, json_real(method->parameter[i]));
     json_object_set_new(parameters, "gamma",
                         method->step > 0 ? json_real(method->step) : json_string("auto"));
-    return json_pack("{s:s, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i}", "algorithm",
-                     method->algorithm->name, "runs", (int)method->runs, "failures",
-                     (int)method->failures, "diverged", (int)method->diverged, "rounds",
-                     spread_json(&method->rounds), "gradients", spread_json(&method->gradients),
-                     "vectors", spread_json(&method->vectors), "time", spread_json(&method->time),
-                     "paper_time", spread_json(&method->paper_time), "parameters", parameters,
-                     "search_points", (int)method->points, "tuning_runs", (int)method->tuning_runs);
+    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i}",
+                     "algorithm", method->algorithm->name, "runs", (int)method->runs, "failures",
+                     (int)method->failures, "diverged", (int)method->diverged, "stalled",
+                     (int)method->stalled, "rounds", spread_json(&method->rounds), "gradients",
+                     spread_json(&method->gradients), "vectors", spread_json(&method->vectors),
+                     "time", spread_json(&method->time), "paper_time",
+                     spread_json(&method->paper_time), "parameters", parameters, "search_points",
+                     (int)method->points, "tuning_runs", (int)method->tuning_runs);
 }
 
 static fplt_status print_json(const fplt_comparison *comparison, double seconds, fplt_error *error)

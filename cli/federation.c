@@ -1,12 +1,13 @@
 /* fedplt federation: a demonstration, and what can be asked of a running coordinator. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "federation_demo.h"
 #include "fedplt/federation.h"
 
-static const fplt_setting table[] = {
+static const fplt_setting folder_table[] = {
     {"folder", FPLT_TEXT, 0, ".", 0, 0, NULL, "the coordinator's folder", 0, 0},
     FPLT_SETTINGS_END,
 };
@@ -14,7 +15,7 @@ static const fplt_setting table[] = {
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
     (void)cli;
-    return fplt_settings_add(settings, "federation", table, error);
+    return fplt_settings_add(settings, "federation", folder_table, error);
 }
 
 static fplt_status declare_demo(const cli_call *cli, fplt_settings *settings, fplt_error *error)
@@ -55,6 +56,110 @@ static fplt_status end_run(cli_call *cli, fplt_error *error)
     return ask(cli, "end", error);
 }
 
+/* check */
+
+/* The answer comes after the round at hand. */
+static fplt_status check(cli_call *cli, fplt_error *error)
+{
+    const char *folder = fplt_settings_text(cli->settings, "folder");
+    const char *word = "check";
+    for (;;) {
+        char *answer;
+        fplt_status status = fplt_federation_tell(folder, word, &answer, error);
+        if (status)
+            return status;
+        json_t *document = json_loads(answer, 0, NULL);
+        fplt_free(answer);
+        const json_t *made = json_object_get(document, "check");
+        int waits = json_is_true(json_object_get(document, "checking"));
+        if (!waits && made) {
+            int equal = json_is_true(json_object_get(made, "equal"));
+            long long round = json_integer_value(json_object_get(made, "round"));
+            json_decref(document);
+            if (!equal)
+                return fplt_error_set(error, FPLT_FAILED,
+                                      "round %lld: the vectors of all agents do not add up to the "
+                                      "sum",
+                                      round);
+            printf("round %lld: the vectors of all agents add up to the sum, to the bit\n", round);
+            return FPLT_OK;
+        }
+        json_decref(document);
+        if (!waits)
+            return fplt_error_set(error, FPLT_UNSUPPORTED,
+                                  "nothing was checked: the algorithm mirrors no vectors, or not "
+                                  "everybody answered");
+        word = "status";
+        usleep(200000);
+    }
+}
+
+/* history */
+
+static const fplt_setting history_table[] = {
+    {"run", FPLT_INTEGER, 0, "0", 0, 4294967295.0, NULL, "number of the run; 0: the newest", 0, 0},
+    {"trace", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "print who took part in each round, as `fedplt train --participation trace` reads it", 0, 0},
+    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
+static fplt_status declare_history(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    fplt_status status = declare(cli, settings, error);
+    return status ? status : fplt_settings_add(settings, "output", history_table, error);
+}
+
+static void print_trace(void *context, const fplt_federation_round *round)
+{
+    (void)context;
+    for (uint32_t i = 0; i < round->count; i++)
+        printf("%s%u", i ? "," : "", round->accepted[i]);
+    printf("\n");
+}
+
+static void add_round(void *context, const fplt_federation_round *round)
+{
+    fplt_table *table = context;
+    fplt_table_whole(table, (long long)round->round);
+    fplt_table_whole(table, round->leg);
+    fplt_table_whole(table, round->count);
+    fplt_table_number(table, round->seconds, 3);
+    fplt_table_whole(table, (long long)round->bytes_up);
+    fplt_table_whole(table, (long long)round->bytes_down);
+    fplt_table_number(table, round->criterion, 6);
+}
+
+static void print_event(void *context, const char *time, const fplt_federation_event *event)
+{
+    (void)context;
+    printf("%s  round %-6llu %-10s %s\n", time, (unsigned long long)event->round, event->word,
+           event->sentence);
+}
+
+static fplt_status history(cli_call *cli, fplt_error *error)
+{
+    static const char *const columns[] = {"round",    "leg",        "agents",   "seconds",
+                                          "bytes up", "bytes down", "criterion"};
+    const char *folder = fplt_settings_text(cli->settings, "folder");
+    uint32_t run = (uint32_t)fplt_settings_integer(cli->settings, "run");
+    int json = fplt_settings_switch(cli->settings, "json");
+    fplt_table *table;
+    if (fplt_settings_switch(cli->settings, "trace"))
+        return fplt_federation_rounds(folder, run, print_trace, NULL, error);
+    fplt_status status = fplt_table_create(columns, 7, &table, error);
+    if (status)
+        return status;
+    if (!(status = fplt_federation_rounds(folder, run, add_round, table, error)))
+        status = cli_print_table(table, json, error);
+    if (!status && !json) {
+        printf("\n");
+        status = fplt_federation_events(folder, run, print_event, NULL, error);
+    }
+    fplt_table_destroy(table);
+    return status;
+}
+
 const cli_command cli_federation[] = {
     {.name = "federation demo",
      .summary = "a coordinator and four hospitals as processes on this machine",
@@ -76,6 +181,28 @@ const cli_command cli_federation[] = {
      .examples = "fedplt federation status --folder heart",
      .declare = declare,
      .run = status_of},
+    {.name = "federation check",
+     .summary = "compare the agents' own vectors with their sum",
+     .arguments = "",
+     .about =
+         "Asks all agents of a running coordinator, after the round at hand, for the vectors that "
+         "the running sum follows, and compares: they must be equal to the last bit. It costs no "
+         "privacy: all of them are sums of what was sent.",
+     .examples = "fedplt federation check --folder heart",
+     .declare = declare,
+     .run = check},
+    {.name = "federation history",
+     .summary = "the rounds and events of a run",
+     .arguments = "",
+     .about =
+         "Reads the state of a coordinator that does not run at the moment. With --trace one line "
+         "a "
+         "round, the agents whose updates counted: `fedplt train --participation trace --trace "
+         "FILE` on the same data then takes the same steps.",
+     .examples = "fedplt federation history --folder heart\n"
+                 "fedplt federation history --folder heart --trace > trace.txt",
+     .declare = declare_history,
+     .run = history},
     {.name = "federation pause",
      .summary = "open no further rounds",
      .arguments = "",

@@ -14,7 +14,9 @@ enum { DONE = 0, FAILED = 1, MISUSED = 2, BROKEN = 70 };
 static void show_log(fplt_log_level level, const char *sentence, void *context)
 {
     (void)context;
-    if (level == FPLT_LOG_WARNING)
+    if (level == FPLT_LOG_INFO)
+        cli_warn("%s", sentence);
+    else if (level == FPLT_LOG_WARNING)
         cli_warn("warning: %s", sentence);
     else if (level == FPLT_LOG_ERROR)
         cli_warn("a mistake in this program: %s", sentence);

@@ -18,8 +18,10 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
     return status ? status : fplt_settings_add(settings, "output", table, error);
 }
 
-/* label (or value), then the probability of every class, or the score where there is none. */
-static fplt_status make_columns(const fplt_model *model, fplt_table **out, fplt_error *error)
+/* Label (or value), then the probability of every class, or the score where there is none. Where rows
+ * may be left out, their number first. */
+static fplt_status make_columns(const fplt_model *model, int numbered, fplt_table **out,
+                                fplt_error *error)
 {
     const fplt_model_info *info = fplt_model_see(model);
     int probable = fplt_model_has_probabilities(model);
@@ -27,17 +29,18 @@ static fplt_status make_columns(const fplt_model *model, fplt_table **out, fplt_
     const char **columns;
     char(*names)[128];
     fplt_status status =
-        cli_alloc(&columns, extra + 1, sizeof *columns + sizeof *names, "columns", error);
+        cli_alloc(&columns, extra + 2, sizeof *columns + sizeof *names, "columns", error);
     if (status)
         return status;
-    names = (char(*)[128])(columns + extra + 1);
-    columns[0] = info->classes ? "label" : "value";
+    names = (char(*)[128])(columns + extra + 2);
+    columns[0] = "row";
+    columns[1] = info->classes ? "label" : "value";
     for (uint32_t k = 0; k < extra; k++) {
         snprintf(names[k], sizeof names[k], probable ? "probability:%.100s" : "score%.0s",
                  info->class_names[k]);
-        columns[k + 1] = names[k];
+        columns[k + 2] = names[k];
     }
-    status = fplt_table_create(columns, extra + 1, out, error);
+    status = fplt_table_create(columns + !numbered, extra + 1 + (uint32_t)numbered, out, error);
     free(columns);
     return status;
 }
@@ -63,11 +66,29 @@ static fplt_status predict(const fplt_model *model, const fplt_rows *rows, struc
                               error);
 }
 
+/* Numbers of the rows in the files, from 1. */
+struct numbering {
+    int wanted;
+    const size_t *left_out;
+    size_t count, passed;
+};
+
+static void add_number(struct numbering *numbering, size_t row, fplt_table *out)
+{
+    if (!numbering->wanted)
+        return;
+    while (numbering->passed < numbering->count &&
+           numbering->left_out[numbering->passed] <= row + numbering->passed)
+        numbering->passed++;
+    fplt_table_whole(out, (long long)(row + numbering->passed + 1));
+}
+
 static void fill(const fplt_model *model, const struct predictions *made, size_t count,
-                 fplt_table *out)
+                 struct numbering *numbering, fplt_table *out)
 {
     const fplt_model_info *info = fplt_model_see(model);
     for (size_t i = 0; i < count; i++) {
+        add_number(numbering, i, out);
         if (!info->classes) {
             fplt_table_number(out, made->predicted[i], 17);
             continue;
@@ -105,15 +126,18 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     fplt_dataset *dataset = NULL;
     fplt_table *out = NULL;
     const char *path = fplt_settings_text(cli->settings, "out");
+    int drops = strcmp(fplt_settings_text(cli->settings, "missing"), "drop") == 0;
     fplt_status status = path ? cli_protect(cli, path, error) : FPLT_OK;
     if (status)
         return status;
     if (!(status = fplt_model_read(cli->arguments[0], &model, error)) &&
         !(status = cli_model_data(cli, model, 0, &dataset, error))) {
         fplt_rows rows = fplt_dataset_all(dataset);
+        struct numbering numbering = {.wanted = drops};
+        numbering.left_out = fplt_dataset_left_out(dataset, &numbering.count);
         if (!(status = predict(model, &rows, &made, error)) &&
-            !(status = make_columns(model, &out, error))) {
-            fill(model, &made, rows.count, out);
+            !(status = make_columns(model, drops, &out, error))) {
+            fill(model, &made, rows.count, &numbering, out);
             status = deliver(cli, out, error);
         }
     }
@@ -134,7 +158,8 @@ const cli_command cli_predict[] = {
          "Writes one line a row, in the order of the files: the predicted label and the "
          "probability of every class (a score for losses without probabilities, the value in "
          "regression). CSV columns are found by their names; labels, if there are any, are not "
-         "looked at.",
+         "looked at. With --missing drop a first column has the number of the row in the files, "
+         "from 1, because rows with missing values have no line.",
      .examples = "fedplt predict fedplt-out/model.json new.csv --out predictions.csv\n"
                  "fedplt predict model.json new.libsvm | head",
      .least = 2,

@@ -14,6 +14,8 @@ fplt_status privacy_declare_verify(const cli_call *cli, fplt_settings *settings,
 fplt_status privacy_verify(cli_call *cli, fplt_error *error);
 fplt_status privacy_declare_ledger(const cli_call *cli, fplt_settings *settings, fplt_error *error);
 fplt_status privacy_ledger(cli_call *cli, fplt_error *error);
+/* The same of this file; the settings have the table that privacy_declare_ledger adds. */
+fplt_status privacy_show_ledger(const fplt_settings *settings, const char *path, fplt_error *error);
 fplt_status privacy_declare_curve(const cli_call *cli, fplt_settings *settings, fplt_error *error);
 fplt_status privacy_curve(cli_call *cli, fplt_error *error);
 

@@ -50,9 +50,16 @@ void train_print_promise(const fplt_promise_view *view, cli_text *out)
     if (view->diagnosed)
         cli_text_add(out, "diagnosed: not private. The losses below are without noise; leave "
                           "privacy.diagnose out for a promise.\n");
-    cli_text_format(out, "%s\n  %-22s epsilon %.6g at delta %g for every record\n",
+    cli_text_format(out, "%s\n  %-22s epsilon %.6g at delta %g for ",
                     view->secure && !view->diagnosed ? "promise" : "what it would promise",
                     "privacy", view->promised, view->delta);
+    if (view->by_person)
+        cli_text_format(out, "every person, of at most %llu records\n",
+                        (unsigned long long)view->group);
+    else if (view->group == 1)
+        cli_text_add(out, "every record\n");
+    else
+        cli_text_format(out, "any %llu records together\n", (unsigned long long)view->group);
     cli_text_format(out, "  %-22s %s: %s\n", "against", view->threat->name, view->threat->sees);
     cli_text_format(out, "  %-22s %s (mu = %.4g, kappa = %.4g)\n", "by", view->claim.method,
                     view->claim.gdp_mu, view->claim.round_factor);

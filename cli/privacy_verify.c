@@ -156,14 +156,14 @@ static int add_entry(void *context, const fplt_ledger_entry *entry)
     return 0;
 }
 
-fplt_status privacy_ledger(cli_call *cli, fplt_error *error)
+fplt_status privacy_show_ledger(const fplt_settings *settings, const char *path, fplt_error *error)
 {
     static const char *const columns[] = {"account", "run",     "time",      "rounds",
                                           "rate",    "epsilon", "all so far"};
-    struct listing listing = {.delta = fplt_settings_real(cli->settings, "delta")};
+    struct listing listing = {.delta = fplt_settings_real(settings, "delta")};
     fplt_ledger *ledger;
-    int json = fplt_settings_switch(cli->settings, "json");
-    fplt_status status = fplt_ledger_open(cli->arguments[0], 0, &ledger, error);
+    int json = fplt_settings_switch(settings, "json");
+    fplt_status status = fplt_ledger_open(path, 0, &ledger, error);
     if (status)
         return status;
     if (!(status = fplt_table_create(columns, 7, &listing.table, error)) &&
@@ -175,6 +175,11 @@ fplt_status privacy_ledger(cli_call *cli, fplt_error *error)
     fplt_table_destroy(listing.table);
     fplt_ledger_close(ledger);
     return status;
+}
+
+fplt_status privacy_ledger(cli_call *cli, fplt_error *error)
+{
+    return privacy_show_ledger(cli->settings, cli->arguments[0], error);
 }
 
 fplt_status privacy_declare_ledger(const cli_call *cli, fplt_settings *settings, fplt_error *error)

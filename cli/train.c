@@ -311,11 +311,6 @@ static fplt_status stop_here(cli_call *cli, struct training *training, fplt_erro
                  round);
         return FPLT_OK;
     }
-    char path[4096];
-    snprintf(path, sizeof path, "%s.csv", checkpoint);
-    fplt_status status = write_history(training, path, error);
-    if (status)
-        return status;
     for (char **word = cli->all; *word; word++) {
         if (strcmp(*word, "--resume") == 0 && word[1]) {
             word++;

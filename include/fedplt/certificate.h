@@ -25,7 +25,7 @@ typedef struct fplt_certificate_charge {
 
 /* What a ledger has on an agent's records; all borrowed. */
 typedef struct fplt_certificate_account {
-    const char *name;
+    const char *name; /* NULL: not known to who writes the certificate */
     const fplt_certificate_charge *earlier;
     size_t count;
 } fplt_certificate_account;

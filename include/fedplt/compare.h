@@ -5,7 +5,7 @@
  *     fplt_comparison_create(&wanted, &comparison, ...);
  *     for (i = 0; i < fplt_comparison_count(comparison); i++) fplt_comparison_get(comparison, i)
  *
- * Generated data are drawn anew for each run; data from files stay and the keys of participation,
+ * Generated data are drawn anew for each run; data from files or memory, and own costs, stay and the keys of participation,
  * minibatches, noise and the method's own randomness change. Run r has the same data and the same
  * cohorts for every method. Results do not depend on the number of threads. */
 #ifndef FEDPLT_COMPARE_H
@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "fedplt/algorithm.h"
+#include "fedplt/data.h"
 #include "fedplt/settings.h"
 #include "fedplt/status.h"
 
@@ -35,6 +36,11 @@ typedef struct fplt_compare_settings {
     unsigned threads;                        /* 0: one a core */
     fplt_watch watch;                        /* or NULL */
     void *context;
+    /* Instead of what the settings read or generate, as in fplt_job_source, all borrowed: */
+    const fplt_dataset *dataset;     /* divided, held out and transformed as the settings say */
+    const fplt_objective *objective; /* the caller's own costs; called from all threads */
+    const fplt_solver *solver;       /* for every method that allows it */
+    void *solver_context;
 } fplt_compare_settings;
 
 /* All algorithms, one run, no tuning, 25 points. */
@@ -57,6 +63,8 @@ typedef struct fplt_compared {
     const char *refusal;     /* why it cannot run here, or NULL */
     uint32_t runs, failures; /* failures: runs that did not reach the criterion */
     uint32_t diverged;       /* of them, those that left the range of numbers */
+    uint32_t
+        stalled; /* of them, those given up: at twice their pace they would not arrive in time */
     fplt_spread rounds, gradients, vectors, time, paper_time;
     fplt_curve curve;
     unsigned points;                        /* of the search; 0: not tuned */

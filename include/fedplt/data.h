@@ -77,6 +77,9 @@ FPLT_API const char *fplt_dataset_class_name(const fplt_dataset *dataset, uint32
 /* For each row of the agent the number of its person, counted from 0; NULL where persons are not
  * known. */
 FPLT_API const double *fplt_dataset_persons(const fplt_dataset *dataset, uint32_t agent);
+/* Rows of the files that were left out because a value is missing: their numbers, counted from 0 over all
+ * files, in order. Known of a data set as it was read. */
+FPLT_API const size_t *fplt_dataset_left_out(const fplt_dataset *dataset, size_t *count);
 /* The schema the data were read by, kept by the data set; NULL: none. */
 FPLT_API const fplt_schema *fplt_dataset_schema(const fplt_dataset *dataset);
 
@@ -125,7 +128,7 @@ FPLT_API const char *fplt_generator_list(size_t index, const char **help);
  * (compared as text, then as numbers). Without, labels are numbers (words are legal with task
  * classes): two distinct ones become -1 and +1, the smaller -1; more become 0, 1, ... in sorted
  * order; in regression the number itself counts. Task auto: two distinct labels are binary, 3 to
- * 100 whole ones are classes, anything else must be said. */
+ * 100 whole ones are classes, decimals are regression, anything else must be said. */
 typedef struct fplt_read_settings {
     const char *format; /* NULL or auto: by extension, then by content; csv, libsvm, npy */
     /* CSV: name or number (from 1) of the column, NULL: the column `label`. NPY: its number, NULL:
@@ -157,6 +160,7 @@ typedef struct fplt_read_settings {
      * `site`, which may be none. */
     const fplt_schema *schema;
     int leave_out; /* columns that the schema does not declare: 0 refused, 1 not looked at */
+    int set_aside; /* CSV: columns `label` and `site` are no features, although there is no label or site */
 } fplt_read_settings;
 
 /* Everything NULL or 0: CSV with columns `label` and `site`, or LIBSVM, or NPY. */

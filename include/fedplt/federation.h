@@ -105,12 +105,37 @@ FPLT_API fplt_status fplt_federation_take_part(const fplt_settings *settings,
                                                const fplt_federation_watch *watch,
                                                fplt_federation_outcome *outcome, fplt_error *error);
 
+/* At a site whose ledger was lost or is an old copy: takes the larger sum that the agent's state knows.
+ * `spent` is the ledger's sum (a rate) afterwards. The agent must not run meanwhile. */
+FPLT_API fplt_status fplt_federation_adopt(const char *folder, double *spent, fplt_error *error);
+
 /* A port of 127.0.0.1 that nobody listens on at the moment: for demonstrations and tests. */
 FPLT_API fplt_status fplt_federation_port(unsigned *port, fplt_error *error);
 
 /* ---- from beside ---- */
 
-/* Tells a coordinator that runs on this machine: status, pause, resume, end. The answer is a JSON
+/* The rounds of a run, from the state of a coordinator that does not run. `run` 0: the newest. */
+typedef struct fplt_federation_round {
+    uint32_t run;
+    uint64_t round;
+    uint32_t leg;
+    const uint32_t *accepted; /* agents whose update counted, by their place in the roster */
+    uint32_t count;
+    double seconds, criterion; /* NaN: not measured */
+    uint64_t bytes_up, bytes_down;
+} fplt_federation_round;
+typedef void (*fplt_federation_round_visitor)(void *context, const fplt_federation_round *round);
+FPLT_API fplt_status fplt_federation_rounds(const char *folder, uint32_t run,
+                                            fplt_federation_round_visitor visitor, void *context,
+                                            fplt_error *error);
+/* What happened in it. `time` and `event` live for the call; roster names are not known: `who` is NULL. */
+typedef void (*fplt_federation_event_visitor)(void *context, const char *time,
+                                              const fplt_federation_event *event);
+FPLT_API fplt_status fplt_federation_events(const char *folder, uint32_t run,
+                                            fplt_federation_event_visitor visitor, void *context,
+                                            fplt_error *error);
+
+/* Tells a coordinator that runs on this machine: status, pause, resume, end, check. The answer is a JSON
  * document, released with fplt_free. */
 FPLT_API fplt_status fplt_federation_tell(const char *folder, const char *word, char **answer,
                                           fplt_error *error);

@@ -66,8 +66,15 @@ typedef struct fplt_objective_callbacks {
                           size_t count, double *gradient);
     /* optional; 1 otherwise. Never 0, and the same in every call. */
     size_t (*records)(void *context, uint32_t agent);
-    /* bounds of the curvature of f_i: strong convexity (0 if none) and smoothness */
+    /* optional: bounds of the curvature of f_i, strong convexity (0 if none) and smoothness;
+     * otherwise what fplt_objective_probe finds at the origin */
     void (*curvature)(void *context, uint32_t agent, double *lowest, double *highest);
+    /* optional: both at once, where one costs hardly more than the other. With it `value` and
+     * `gradient` may be NULL; where they are given they are called when only one is asked for. */
+    int (*value_gradient)(void *context, uint32_t agent, const double *x, double *value,
+                          double *gradient);
+    /* optional: how many of the agent's records x classifies rightly */
+    int (*hits)(void *context, uint32_t agent, const double *x, size_t *hits);
 } fplt_objective_callbacks;
 
 FPLT_API fplt_status fplt_objective_create_callback(const fplt_objective_callbacks *callbacks,
@@ -126,8 +133,17 @@ FPLT_API fplt_status fplt_objective_curvature(const fplt_objective *objective, u
                                               int bound, fplt_curvature *curvature,
                                               fplt_error *error);
 
+/* The same at one point x (NULL: the origin): extreme eigenvalues of the Hessian by Lanczos's iteration,
+ * up to 40 products with it, exact but for rounding up to 40 coordinates. `lowest` is never below the
+ * truth; `highest`, the largest in size, has the margin of 1 %. Only an estimate of what holds elsewhere.
+ * FPLT_BAD_VALUE where the cost does not curve at all. */
+FPLT_API fplt_status fplt_objective_probe(const fplt_objective *objective, uint32_t agent,
+                                          const double *x, fplt_curvature *curvature,
+                                          fplt_error *error);
+
 /* How many of the agent's records x classifies rightly (a margin of 0 is of the first class;
- * among equal outputs of softmax the first counts: as fplt_model_predict labels them); FPLT_UNSUPPORTED in regression and for callbacks. */
+ * among equal outputs of softmax the first counts: as fplt_model_predict labels them); FPLT_UNSUPPORTED in regression and for
+ * callbacks that do not say. */
 FPLT_API fplt_status fplt_objective_hits(const fplt_objective *objective, uint32_t agent,
                                          const double *x, size_t *hits, double *scratch);
 

@@ -61,6 +61,7 @@ typedef struct fplt_promise_view {
     int full;                  /* every agent in every round */
     uint32_t least_cohort;     /* agents in a round at least */
     uint64_t group;            /* records that are replaced at once: 1 */
+    int by_person;             /* they are those of one person, and no others count as the same */
     const uint64_t *records;   /* one an agent */
     const char *const *names;  /* one an agent; NULL where they have none */
     int secure;                /* 0: seeded noise, not private */

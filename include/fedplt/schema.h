@@ -17,13 +17,14 @@
  *     site      names: which agent has the row; without names, those of the file
  *     weight, offset  bounds, those of weight above 0
  *     time, event     instead of a label: bounds above 0; classes, of which the second happened
- *     person          most: the most rows that one person has
+ *     person          most: the most rows that one person has; those beyond are `other`, the first count
  *     ignore, id      not looked at
  *
  * missing: what an empty field, ? or NA becomes, and what is no finite number where one is wanted:
  * a constant, `centre`, `neutral-row`, or `refused` (the default). other: the same for a value that is no
  * declared level or class. The neutral row is one and the same whatever stood there: numbers at
- * their centre, no level of any category, the first class or the middle of the label's bounds.
+ * their centre, no level of any category, the first class or the middle of the label's bounds; so for
+ * weight, offset, time and event.
  *
  * LIBSVM files have entries instead of columns; `other` is then an index above `features`:
  *
@@ -67,6 +68,9 @@ FPLT_API double fplt_schema_radius(const fplt_schema *schema, int standardised);
 FPLT_API size_t fplt_schema_inputs(const fplt_schema *schema);
 /* Classes of the label; 0: it is a number or a time. */
 FPLT_API uint32_t fplt_schema_classes(const fplt_schema *schema);
+
+/* The most rows of one person; 0: persons are not declared. */
+FPLT_API uint64_t fplt_schema_most(const fplt_schema *schema);
 
 /* FPLT_OK when no record is refused, whatever is in it: needed for a promise of privacy. Otherwise
  * the sentence names the column and what to declare. */

@@ -130,7 +130,11 @@ FPLT_API fplt_status fplt_node_measure(fplt_node *node, const double *x, uint64_
                                        fplt_error *error);
 /* The agent's own model as words; FPLT_UNSUPPORTED where it keeps none. */
 FPLT_API fplt_status fplt_node_local_model(fplt_node *node, uint64_t *words, fplt_error *error);
-/* The Hessian of its cost at x, dimension x dimension numbers as words. Without noise, too. */
+/* What standard errors are made from, at x, fplt_plan_information numbers as words: the Hessian of its
+ * losses without the regulariser, the sum of its records' gradients times themselves (both row-major;
+ * zeros where the loss is no sum over records), the sum of the losses, and how many records. Without
+ * noise, too. */
+FPLT_API size_t fplt_plan_information(const fplt_plan *plan);
 FPLT_API fplt_status fplt_node_information(fplt_node *node, const double *x, uint64_t *words,
                                            fplt_error *error);
 

@@ -25,6 +25,8 @@ typedef struct fplt_tune_settings {
      * and an experiment is refused. */
     int public_only;
     double first_criterion; /* without data: the criterion at the start; 0: not known */
+    fplt_watch watch;       /* after every round of the experiment, or NULL */
+    void *context;
 } fplt_tune_settings;
 
 /* Theory; the run's defaults with everything to be searched. */
@@ -56,8 +58,8 @@ typedef struct fplt_tuning {
 
 /* Fed-PLT and its accelerated form. `objective` NULL: there is no data, run.curvature says how the
  * costs curve, `agents` there are, and the method must be theory. By theory the criterion is expected
- * to fall by rate^2 a round. FPLT_UNSUPPORTED with the reason where something is not offered. The same
- * settings give the same choice on any number of threads. */
+ * to fall by rate^2 a round. FPLT_UNSUPPORTED with the reason where something is not offered, FPLT_FAILED
+ * when the watch asked to stop. The same settings give the same choice on any number of threads. */
 FPLT_API fplt_status fplt_tune(const fplt_objective *objective, uint32_t agents,
                                const fplt_tune_settings *settings, fplt_tuning *tuning,
                                fplt_error *error);

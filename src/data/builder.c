@@ -97,6 +97,8 @@ void fplt__builder_clear(fplt__builder *builder)
     fplt__lookup_clear(&builder->expected);
     fplt__lookup_clear(&builder->expected_categories);
     fplt__lookup_clear(&builder->persons);
+    fplt__left_out_clear(&builder->left_out);
+    fplt__free(builder->person_rows);
     for (size_t k = 0; k < FPLT__EXTRAS; k++)
         fplt__free(builder->extra[k]);
 }
@@ -111,11 +113,17 @@ static fplt_status add_word(fplt__builder *builder, const fplt__source *source, 
     *label = number;
     if (number < before)
         return FPLT_OK;
-    if (builder->automatic_task && number >= AUTOMATIC_WORDS)
+    if (builder->automatic_task && number >= AUTOMATIC_WORDS) {
+        int turned;
+        if ((status = fplt__labels_turn(builder, &turned, error)))
+            return status;
+        if (turned)
+            return fplt__builder_label(builder, source, line, text, label, error);
         return fplt__bad_data(error, source->name, line,
                               "more than %d distinct labels: say whether the task is regression or "
                               "classes",
                               AUTOMATIC_WORDS);
+    }
     status = fplt__grow(&builder->origin, &builder->origin_capacity, (size_t)number + 1,
                         sizeof *builder->origin, "labels", error);
     if (!status)
@@ -532,6 +540,9 @@ fplt_status fplt__builder_finish(fplt__builder *builder, fplt_dataset **dataset,
         fplt_dataset_destroy(made);
         return status;
     }
+    made->left_out = builder->left_out.row;
+    made->left_out_count = builder->left_out.count;
+    builder->left_out.row = NULL;
     *dataset = made;
     return FPLT_OK;
 }

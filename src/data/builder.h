@@ -47,6 +47,14 @@ typedef enum fplt__extra {
     FPLT__EXTRAS
 } fplt__extra;
 
+/* Rows that were left out, and how many of which site. */
+typedef struct fplt__left_out {
+    size_t *row; /* numbers from 0 over all rows of all files */
+    size_t count, row_capacity;
+    fplt__lookup sites;
+    size_t *of_site, site_capacity;
+} fplt__left_out;
+
 typedef struct fplt__builder {
     const fplt_read_settings *settings;
     size_t sources;           /* how many files there will be */
@@ -75,13 +83,15 @@ typedef struct fplt__builder {
     fplt__lookup expected;   /* feature names that must come out; empty: any */
     fplt__lookup expected_categories;
 
-    size_t dropped; /* rows with missing values */
+    fplt__left_out left_out; /* rows with missing values */
 
     const fplt_schema *schema;   /* of the settings, or NULL */
     int neutral;                 /* the row being read becomes the schema's neutral row */
     double *extra[FPLT__EXTRAS]; /* one a row, or NULL */
     size_t extra_capacity[FPLT__EXTRAS];
     fplt__lookup persons;
+    uint64_t *person_rows; /* of each so far */
+    size_t person_capacity;
 } fplt__builder;
 
 fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings *settings,
@@ -107,12 +117,21 @@ fplt_status fplt__builder_file_agent(fplt__builder *builder, const fplt__source 
 fplt_status fplt__builder_extra(fplt__builder *builder, fplt__extra kind, double value,
                                 fplt_error *error);
 
+/* The row that comes next in the file is not taken; `site` may be empty where it is not known. */
+fplt_status fplt__builder_leave_out(fplt__builder *builder, fplt__span site, fplt_error *error);
+void fplt__left_out_clear(fplt__left_out *left_out);
+/* Tells whoever listens how many rows of which site were left out. */
+void fplt__left_out_log(const fplt__left_out *left_out, const char *path);
+
 fplt_status fplt__builder_finish(fplt__builder *builder, fplt_dataset **dataset, fplt_error *error);
 
 /* Settles the meaning of the words: one label value a word (in `value`, room for all), the task,
  * the outputs and class names of `dataset`. */
 fplt_status fplt__labels_settle(const fplt__builder *builder, double *value, fplt_dataset *dataset,
                                 fplt_error *error);
+
+/* More words than classes would have: where they are decimal numbers, labels are numbers from here on. */
+fplt_status fplt__labels_turn(fplt__builder *builder, int *turned, fplt_error *error);
 
 /* Reading by a schema (declared.c). */
 fplt_status fplt__declared_init(fplt__builder *builder, fplt_error *error);

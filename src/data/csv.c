@@ -191,6 +191,17 @@ static fplt_status no_column(const struct reader *reader, const char *what, cons
                           i < reader->names.count ? ", ..." : "");
 }
 
+/* Columns that are no features in any file, whether labels and sites are asked for or not. */
+static void set_aside(const struct reader *reader, const fplt__builder *builder)
+{
+    static const char *const names[] = {"label", "site"};
+    for (size_t i = 0; builder->settings->set_aside && i < 2; i++) {
+        uint32_t at = fplt__lookup_find(&reader->names, fplt__span_of(names[i]));
+        if (at != FPLT__NOWHERE && reader->role[at] != LABEL)
+            reader->role[at] = LEFT_OUT;
+    }
+}
+
 static fplt_status find_special(struct reader *reader, const fplt__builder *builder,
                                 fplt_error *error)
 {
@@ -203,6 +214,7 @@ static fplt_status find_special(struct reader *reader, const fplt__builder *buil
             return no_column(reader, "label", label, error);
         reader->role[at] = LABEL;
     }
+    set_aside(reader, builder);
     if (site && strcmp(site, "none") == 0)
         return FPLT_OK;
     at =
@@ -248,7 +260,7 @@ static fplt_status take_columns(struct reader *reader, fplt__builder *builder, f
     for (uint32_t i = 0; i < reader->names.count && !status; i++) {
         fplt__span name = fplt__lookup_word(&reader->names, i);
         int category = fplt__lookup_find(&builder->categories, name) != FPLT__NOWHERE;
-        if (reader->role[i] == LABEL || reader->role[i] == SITE)
+        if (reader->role[i] < 0)
             continue;
         if (builder->expected.count && !is_expected(builder, name, &category))
             continue;
@@ -294,7 +306,7 @@ static fplt_status match_columns(struct reader *reader, const fplt__builder *bui
 {
     uint32_t next = 0;
     for (uint32_t i = 0; i < reader->names.count; i++) {
-        if (reader->role[i] == LABEL || reader->role[i] == SITE)
+        if (reader->role[i] < 0)
             continue;
         fplt__span name = fplt__lookup_word(&reader->names, i);
         uint32_t at = fplt__lookup_find(&builder->header, name);
@@ -597,11 +609,22 @@ static fplt_status prepare(struct reader *reader, const fplt__source *source,
     return status;
 }
 
+/* Whose row it is; empty where that is not known, or there is one agent only. */
+static fplt__span site_of(const struct reader *reader, const fplt__builder *builder, uint32_t agent)
+{
+    for (size_t i = 0; i < reader->fields; i++)
+        if (reader->role[i] == SITE)
+            return reader->field[i].span;
+    return agent != FPLT__NOWHERE && builder->sources > 1
+               ? fplt__lookup_word(&builder->agents, agent)
+               : (fplt__span){"", 0};
+}
+
 static fplt_status read_csv(const fplt__source *source, fplt__builder *builder, fplt_error *error)
 {
     struct reader reader;
     uint32_t agent;
-    size_t before = builder->rows, dropped = 0;
+    size_t before = builder->rows, dropped = builder->left_out.count;
     fplt_status status = prepare(&reader, source, builder, &agent, error);
     while (!status) {
         if (quick_row(&reader, builder, &agent, &status, error))
@@ -609,16 +632,16 @@ static fplt_status read_csv(const fplt__source *source, fplt__builder *builder, 
         status = next_row(&reader, error);
         if (status || !reader.fields)
             break;
-        if (check_missing(&reader, builder, &status, error))
-            dropped++;
-        else
+        if (!check_missing(&reader, builder, &status, error))
             status = take_row(&reader, builder, &agent, error);
+        else if (!status)
+            status = fplt__builder_leave_out(builder, site_of(&reader, builder, agent), error);
     }
-    builder->dropped += dropped;
     if (!status && builder->rows == before)
         status = fplt__bad_data(error, source->name, reader.row_line,
-                                dropped ? "every row has a missing value, so none is left"
-                                        : "there are no rows, only the header");
+                                builder->left_out.count > dropped
+                                    ? "every row has a missing value, so none is left"
+                                    : "there are no rows, only the header");
     reader_clear(&reader);
     return status;
 }

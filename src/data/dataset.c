@@ -161,6 +161,7 @@ void fplt_dataset_destroy(fplt_dataset *dataset)
     if (dataset->release)
         dataset->release(dataset->release_context);
     fplt__free(dataset->person);
+    fplt__free(dataset->left_out);
     fplt_schema_destroy(dataset->schema);
     fplt__names_clear(&dataset->feature_names);
     fplt__names_clear(&dataset->agent_names);
@@ -464,6 +465,44 @@ static void copy_selected(const fplt_dataset *source, const size_t *order, fplt_
     }
 }
 
+/* Schema and names. */
+static fplt_status keep_meaning(const fplt_dataset *source, int same_agents, fplt_dataset *made,
+                                fplt_error *error)
+{
+    made->schema = fplt_schema_keep(source->schema);
+    fplt_status status = fplt__names_copy(&source->feature_names, &made->feature_names, error);
+    if (!status)
+        status = fplt__names_copy(&source->class_names, &made->class_names, error);
+    if (!status && same_agents)
+        status = fplt__names_copy(&source->agent_names, &made->agent_names, error);
+    return status;
+}
+
+fplt_status fplt__dataset_lend(const fplt_dataset *source, fplt_dataset **dataset,
+                               fplt_error *error)
+{
+    fplt_rows rows = fplt_dataset_all(source);
+    fplt_dataset *made;
+    *dataset = NULL;
+    fplt_status status =
+        create_empty(source->rows, source->features, source->agents, source->task, &made, error);
+    if (status)
+        return status;
+    made->outputs = source->outputs;
+    memcpy(made->first, source->first, (source->agents + (size_t)1) * sizeof *made->first);
+    lend_rows(&rows, made);
+    if (source->person && !(status = fplt__dataset_add(made, &made->person, error)))
+        memcpy(made->person, source->person, source->rows * sizeof *made->person);
+    if (!status)
+        status = keep_meaning(source, 1, made, error);
+    if (status) {
+        fplt_dataset_destroy(made);
+        return status;
+    }
+    *dataset = made;
+    return FPLT_OK;
+}
+
 fplt_status fplt__dataset_select(const fplt_dataset *source, const size_t *order,
                                  const size_t *agent_rows, uint32_t agents, int same_agents,
                                  fplt_dataset **dataset, fplt_error *error)
@@ -489,15 +528,10 @@ fplt_status fplt__dataset_select(const fplt_dataset *source, const size_t *order
         status = fplt__dataset_add(made, &made->offset, error);
     if (!status && source->person)
         status = fplt__dataset_add(made, &made->person, error);
-    made->schema = fplt_schema_keep(source->schema);
     if (!status) {
         copy_selected(source, order, made);
-        status = fplt__names_copy(&source->feature_names, &made->feature_names, error);
+        status = keep_meaning(source, same_agents, made, error);
     }
-    if (!status)
-        status = fplt__names_copy(&source->class_names, &made->class_names, error);
-    if (!status && same_agents)
-        status = fplt__names_copy(&source->agent_names, &made->agent_names, error);
     if (status) {
         fplt_dataset_destroy(made);
         return status;
@@ -555,6 +589,12 @@ fplt_rows fplt_dataset_shard(const fplt_dataset *dataset, uint32_t agent)
 fplt_rows fplt_dataset_all(const fplt_dataset *dataset)
 {
     return view(dataset, 0, dataset->rows);
+}
+
+const size_t *fplt_dataset_left_out(const fplt_dataset *dataset, size_t *count)
+{
+    *count = dataset->left_out_count;
+    return dataset->left_out;
 }
 
 const double *fplt_dataset_persons(const fplt_dataset *dataset, uint32_t agent)

@@ -27,6 +27,8 @@ struct fplt_dataset {
     double *label;
     double *weight, *offset; /* NULL where rows have none */
     double *person;          /* numbers from 0, or NULL */
+    size_t *left_out;        /* numbers of rows of the files that were left out, or NULL */
+    size_t left_out_count;
     fplt__names feature_names, agent_names;
     fplt__names class_names; /* in order of the class values */
     fplt_schema *schema;     /* kept, or NULL */
@@ -56,6 +58,11 @@ fplt_status fplt__dataset_select(const fplt_dataset *source, const size_t *order
                                  const size_t *agent_rows, uint32_t agents, int same_agents,
                                  fplt_dataset **dataset, fplt_error *error);
 
+/* New data set over the rows of `source`, which stays as it is and outlives it; names and schema are
+ * its own. */
+fplt_status fplt__dataset_lend(const fplt_dataset *source, fplt_dataset **dataset,
+                               fplt_error *error);
+
 /* The numbers of the rows become the data set's own, where they are borrowed. */
 fplt_status fplt__dataset_own_values(fplt_dataset *dataset, fplt_error *error);
 
@@ -72,5 +79,12 @@ void fplt__group_rows(size_t *first, uint32_t agents, const uint32_t *owner, siz
 
 size_t fplt__row_entries(const fplt_dataset *dataset, size_t row);
 double *fplt__row_values(const fplt_dataset *dataset, size_t row);
+
+/* Least and greatest of each column: features x 2. */
+fplt_status fplt__dataset_ranges(const fplt_dataset *dataset, double *ranges, fplt_error *error);
+/* Exact sums over the rows, each column in its unit, a power of two: of the values, or with a `mean` of
+ * the squares about it. features words x 2. */
+fplt_status fplt__dataset_moments(const fplt_dataset *dataset, const double *unit,
+                                  const double *mean, uint64_t *words, fplt_error *error);
 
 #endif

@@ -144,6 +144,33 @@ static fplt_status take_site(struct reading *reading, size_t line, const fplt__d
                           fplt__show(field->span).text);
 }
 
+/* Whose row it is. A row without a name, or beyond the most that one person has, is answered as
+ * declared: which one that is depends on the rows of the same person alone. */
+static fplt_status take_person(struct reading *reading, size_t line, const fplt__declared *column,
+                               const fplt__field *field, uint32_t *number, fplt_error *error)
+{
+    fplt__builder *builder = reading->builder;
+    int missing = fplt__field_missing(field);
+    uint32_t known = builder->persons.count;
+    fplt__span name = missing ? (fplt__span){"", 0} : field->span;
+    fplt_status status = fplt__lookup_add(&builder->persons, name, number, error);
+    if (!status)
+        status = fplt__grow(&builder->person_rows, &builder->person_capacity,
+                            builder->persons.count, sizeof *builder->person_rows, "persons", error);
+    if (status)
+        return status;
+    if (*number == known)
+        builder->person_rows[known] = 0;
+    int beyond = ++builder->person_rows[*number] > column->most;
+    fplt__becomes answer = missing ? column->missing : beyond ? column->other : FPLT__CONSTANT;
+    builder->neutral |= answer == FPLT__NEUTRAL_ROW;
+    if (answer != FPLT__REFUSED)
+        return FPLT_OK;
+    return bad_value(builder, reading->source, line, column, name,
+                     missing ? "is missing" : "has more rows than the most that are declared",
+                     error);
+}
+
 static fplt_status take_extra(struct reading *reading, size_t line, const fplt__declared *column,
                               const fplt__field *field, fplt_error *error)
 {
@@ -154,7 +181,7 @@ static fplt_status take_extra(struct reading *reading, size_t line, const fplt__
     double value = 0;
     fplt_status status;
     if (column->type == FPLT__PERSON)
-        status = fplt__lookup_add(&builder->persons, field->span, &number, error);
+        status = take_person(reading, line, column, field, &number, error);
     else if (column->type == FPLT__EVENT)
         status = take_level(builder, reading->source, line, column, field->span, missing, &number,
                             error);
@@ -195,10 +222,19 @@ static fplt_status take_field(struct reading *reading, size_t line, const fplt__
     }
 }
 
-static void fill_neutral(const fplt_schema *schema, double *row)
+static void fill_neutral(fplt__builder *builder, double *row)
 {
+    const fplt_schema *schema = builder->schema;
     for (size_t j = 0; j < schema->features; j++)
         fplt_schema_feature(schema, j, NULL, NULL, &row[j], NULL);
+    for (size_t i = 0; i < schema->columns; i++) {
+        const fplt__declared *column = &schema->column[i];
+        if (column->type < FPLT__WEIGHT || column->type > FPLT__EVENT)
+            continue;
+        fplt__extra kind = (fplt__extra)(column->type - FPLT__WEIGHT);
+        if (builder->rows < builder->extra_capacity[kind])
+            builder->extra[kind][builder->rows] = column->bounded ? column->centre : 0;
+    }
 }
 
 static fplt_status store_row(struct reading *reading, fplt_error *error)
@@ -233,7 +269,7 @@ static fplt_status take_row(void *context, const fplt__field *fields, size_t lin
         return status;
     if (builder->neutral) {
         label = fplt__declared_neutral_label(builder->schema);
-        fill_neutral(builder->schema, reading->row);
+        fill_neutral(builder, reading->row);
         builder->neutral = 0;
     }
     if (builder->label_mode == FPLT__LABEL_NONE)

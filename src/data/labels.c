@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "data/builder.h"
 #include "base/sorting.h"
@@ -257,12 +258,49 @@ static fplt_status name_numbers(const double *sorted, uint32_t count, fplt_datas
     return status;
 }
 
+/* Decimals are hardly the names of classes. */
+static int are_decimals(const double *value, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (value[i] != trunc(value[i]))
+            return 1;
+    return 0;
+}
+
+static void note_regression(const fplt__builder *builder, const char *path)
+{
+    fplt__log(FPLT_LOG_INFO,
+              "%s: the labels are decimal numbers, so the task is regression; where they are "
+              "classes, give task classes",
+              path ? path : builder->origin[0].name);
+}
+
+fplt_status fplt__labels_turn(fplt__builder *builder, int *turned, fplt_error *error)
+{
+    double *value;
+    fplt_status status =
+        fplt__alloc_into(&value, builder->words.count, sizeof *value, "labels", error);
+    if (status)
+        return status;
+    *turned = !builder->settings->labels && !builder->settings->class_names;
+    for (uint32_t i = 0; i < builder->words.count && *turned; i++)
+        *turned =
+            fplt__number_parse(fplt__lookup_word(&builder->words, i), &value[i]) == FPLT__NUMBER;
+    *turned = *turned && are_decimals(value, builder->words.count);
+    for (size_t r = 0; r < builder->rows && *turned; r++)
+        builder->row[r].label = value[(size_t)builder->row[r].label];
+    if (*turned) {
+        builder->label_mode = FPLT__LABEL_NUMBER;
+        note_regression(builder, builder->first_source);
+    }
+    fplt__free(value);
+    return FPLT_OK;
+}
+
 static fplt_status check_automatic(const fplt__builder *builder, const double *sorted,
                                    uint32_t count, fplt_error *error)
 {
-    int whole = count <= 100;
-    for (uint32_t i = 0; i < count && whole; i++)
-        whole = sorted[i] == trunc(sorted[i]);
+    int whole = count <= 100 && !are_decimals(sorted, count);
     if (count <= 2 || !builder->automatic_task || whole)
         return FPLT_OK;
     return fplt__bad_data(error, builder->first_source, 0,
@@ -281,6 +319,13 @@ static fplt_status settle_numbers(const fplt__builder *builder, double *value,
     for (uint32_t i = 0; i < count; i++)
         sorted[i] = value[i];
     uint32_t classes = sort_unique(sorted, count);
+    if (builder->automatic_task && classes > 2 && are_decimals(sorted, classes)) {
+        dataset->task = FPLT_TASK_REGRESSION;
+        dataset->outputs = 1;
+        note_regression(builder, builder->first_source);
+        fplt__free(sorted);
+        return FPLT_OK;
+    }
     status = check_automatic(builder, sorted, classes, error);
     if (!status)
         status = settle_task(builder, classes, dataset, error);

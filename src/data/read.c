@@ -224,9 +224,8 @@ static fplt_status read_paths(const char *const *paths, size_t count, fplt__buil
             status = visit_path(paths[i], builder, &format, 1, error);
     for (size_t i = 0; i < count && !status; i++)
         status = visit_path(paths[i], builder, &format, 0, error);
-    if (!status && builder->dropped)
-        fplt__log(FPLT_LOG_INFO, "%s: %zu rows with missing values were left out", paths[0],
-                  builder->dropped);
+    if (!status)
+        fplt__left_out_log(&builder->left_out, paths[0]);
     return status ? status : fplt__builder_finish(builder, dataset, error);
 }
 

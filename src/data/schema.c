@@ -90,7 +90,7 @@ static const struct type {
     [FPLT__OFFSET] = {"offset", "added to the score", BOUNDS | MISSING, BOUNDS},
     [FPLT__TIME] = {"time", "until the event or the end of watching", BOUNDS | MISSING, BOUNDS},
     [FPLT__EVENT] = {"event", "whether it happened", CLASSES | MISSING | OTHER, CLASSES},
-    [FPLT__PERSON] = {"person", "whose row it is", MOST, MOST},
+    [FPLT__PERSON] = {"person", "whose row it is", MOST | MISSING | OTHER, MOST},
     [FPLT__IGNORED] = {"ignore", "not looked at", 0, 0},
     [FPLT__IGNORED + 1] = {"id", "not looked at", 0, 0},
 };
@@ -266,6 +266,10 @@ static fplt_status take_answer(const struct parser *parser, const fplt__yaml_nod
         *answer = FPLT__NEUTRAL_ROW;
         return FPLT_OK;
     }
+    if (column->type == FPLT__PERSON)
+        return refuse(parser, node,
+                      "must be " FPLT__ANSWER_NEUTRAL " or " FPLT__ANSWER_REFUSED
+                      " in a column of type person");
     if (!column->bounded) {
         fplt_status status = find_level(parser, node, column, &level);
         *value = level;
@@ -975,6 +979,26 @@ uint32_t fplt_schema_classes(const fplt_schema *schema)
     return label ? label->levels.names.count : 0;
 }
 
+fplt_task fplt__schema_task(const fplt_schema *schema, uint32_t *outputs)
+{
+    uint32_t classes = fplt_schema_classes(schema);
+    *outputs = classes ? classes : 1;
+    if (fplt__schema_column(schema, FPLT__TIME))
+        return FPLT_TASK_SURVIVAL;
+    return classes == 2 ? FPLT_TASK_BINARY : classes ? FPLT_TASK_CLASSES : FPLT_TASK_REGRESSION;
+}
+
+const char *fplt__schema_class(const fplt_schema *schema, uint32_t number)
+{
+    return fplt__lookup_word(&fplt__schema_column(schema, FPLT__LABEL)->levels.names, number).text;
+}
+
+uint64_t fplt_schema_most(const fplt_schema *schema)
+{
+    const fplt__declared *person = fplt__schema_column(schema, FPLT__PERSON);
+    return person ? person->most : 0;
+}
+
 fplt_status fplt_schema_accepts_all(const fplt_schema *schema, fplt_error *error)
 {
     for (size_t i = 0; i < schema->columns; i++) {
@@ -988,8 +1012,10 @@ fplt_status fplt_schema_accepts_all(const fplt_schema *schema, fplt_error *error
         if (key)
             return fplt_error_set(error, FPLT_UNSUPPORTED,
                                   "the schema refuses records: declare what '%.80s' becomes, with "
-                                  "%s: a constant or %s",
-                                  column->name, key, FPLT__ANSWER_NEUTRAL);
+                                  "%s: %s%s",
+                                  column->name, key,
+                                  column->type == FPLT__PERSON ? "" : "a constant or ",
+                                  FPLT__ANSWER_NEUTRAL);
     }
     return FPLT_OK;
 }

@@ -70,8 +70,16 @@ void fplt__levels_clear(fplt__levels *levels);
 
 /* The column of a type, or NULL; where several are legal, the first. */
 const fplt__declared *fplt__schema_column(const fplt_schema *schema, fplt__type type);
+/* What data that are read by it look like: the task, and classes or 1. */
+fplt_task fplt__schema_task(const fplt_schema *schema, uint32_t *outputs);
+/* The name of a class, borrowed. */
+const char *fplt__schema_class(const fplt_schema *schema, uint32_t number);
 /* The types by name; NULL past the last. */
 const char *fplt__type_name(size_t type, const char **help);
+
+/* Scaling by the declared centres and scales; no mean where all centres are 0. */
+fplt_status fplt__transform_declared(const fplt_schema *schema, double radius,
+                                     fplt_transform *transform, fplt_error *error);
 
 /* A schema from its parts on the way to being one: derives features, text and digest. */
 fplt_status fplt__schema_complete(fplt_schema *schema, fplt_error *error);

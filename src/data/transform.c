@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
-#include "fedplt/schema.h"
+#include "data/schema.h"
 #include "data/norm.h"
 
 fplt_transform_settings fplt_transform_defaults(void)
@@ -127,27 +127,60 @@ static fplt_status check(const fplt_dataset *dataset, const fplt_transform_setti
     return FPLT_OK;
 }
 
+static fplt_status make_room(fplt_transform *transform, fplt_error *error)
+{
+    fplt_status status = fplt__alloc_into(&transform->mean, transform->features,
+                                          sizeof *transform->mean, "means", error);
+    return status ? status
+                  : fplt__alloc_into(&transform->scale, transform->features,
+                                     sizeof *transform->scale, "deviations", error);
+}
+
+fplt_status fplt__transform_declared(const fplt_schema *schema, double radius,
+                                     fplt_transform *transform, fplt_error *error)
+{
+    int centred = 0;
+    *transform = (fplt_transform){.features = fplt_schema_features(schema), .radius = radius};
+    fplt_status status = make_room(transform, error);
+    for (size_t j = 0; !status && j < transform->features; j++) {
+        fplt_schema_feature(schema, j, NULL, NULL, &transform->mean[j], &transform->scale[j]);
+        centred |= transform->mean[j] != 0;
+    }
+    if (!status && !centred) {
+        fplt__free(transform->mean);
+        transform->mean = NULL;
+    }
+    return status;
+}
+
 /* Centres are subtracted where there are any; a sparse data set cannot have that. */
 static fplt_status take_declared(const fplt_dataset *dataset, fplt_transform *transform,
                                  fplt_error *error)
 {
-    size_t centred = dataset->features;
-    for (size_t j = 0; j < dataset->features; j++) {
-        fplt_schema_feature(dataset->schema, j, NULL, NULL, &transform->mean[j],
-                            &transform->scale[j]);
-        if (transform->mean[j] != 0 && centred == dataset->features)
-            centred = j;
-    }
-    if (centred == dataset->features) {
+    fplt_status status =
+        fplt__transform_declared(dataset->schema, transform->radius, transform, error);
+    size_t centred = 0;
+    if (status || dataset->dense || !transform->mean)
+        return status;
+    while (transform->mean[centred] == 0)
+        centred++;
+    return fplt_error_set(error, FPLT_UNSUPPORTED,
+                          "standardise schema would fill the zeros of a sparse data set: "
+                          "declare centre: 0 for '%.80s'",
+                          fplt_schema_feature(dataset->schema, centred, NULL, NULL, NULL, NULL));
+}
+
+static fplt_status take_measured(const fplt_dataset *dataset, int centred,
+                                 fplt_transform *transform, fplt_error *error)
+{
+    fplt_status status = make_room(transform, error);
+    if (!status)
+        status = measure(dataset, transform->mean, transform->scale, error);
+    if (!status && !centred) {
         fplt__free(transform->mean);
         transform->mean = NULL;
-    } else if (!dataset->dense)
-        return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "standardise schema would fill the zeros of a sparse data set: "
-                              "declare centre: 0 for '%.80s'",
-                              fplt_schema_feature(dataset->schema, centred, NULL, NULL, NULL,
-                                                  NULL));
-    return FPLT_OK;
+    }
+    return status;
 }
 
 fplt_status fplt_transform_fit(const fplt_dataset *dataset, const fplt_transform_settings *settings,
@@ -162,24 +195,12 @@ fplt_status fplt_transform_fit(const fplt_dataset *dataset, const fplt_transform
     transform->radius = settings->radius;
     if (strcmp(word, "no") == 0)
         return FPLT_OK;
-    status = fplt__alloc_into(&transform->mean, dataset->features, sizeof *transform->mean, "means",
-                              error);
-    if (!status)
-        status = fplt__alloc_into(&transform->scale, dataset->features, sizeof *transform->scale,
-                                  "deviations", error);
-    if (!status)
-        status = strcmp(word, "schema") == 0
-                     ? take_declared(dataset, transform, error)
-                     : measure(dataset, transform->mean, transform->scale, error);
-    if (status) {
+    status = strcmp(word, "schema") == 0
+                 ? take_declared(dataset, transform, error)
+                 : take_measured(dataset, strcmp(word, "scale") != 0, transform, error);
+    if (status)
         fplt_transform_clear(transform);
-        return status;
-    }
-    if (strcmp(word, "scale") == 0) {
-        fplt__free(transform->mean);
-        transform->mean = NULL;
-    }
-    return FPLT_OK;
+    return status;
 }
 
 /* Outside the range where squares are safe, by way of a power of two, which rounds nothing. */

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "objective/objective.h"
 #include "base/status.h"
 #include "engine/hub.h"
 #include "engine/member.h"
@@ -344,20 +345,27 @@ fplt_status fplt_node_local_model(fplt_node *node, uint64_t *words, fplt_error *
                     error);
 }
 
+size_t fplt_plan_information(const fplt_plan *plan)
+{
+    return 2 * plan->dimension * plan->dimension + 2;
+}
+
 fplt_status fplt_node_information(fplt_node *node, const double *x, uint64_t *words,
                                   fplt_error *error)
 {
     size_t n = node->plan.dimension;
-    double *matrix;
-    fplt_status status = fplt__alloc_into(&matrix, n * n, sizeof *matrix, "a Hessian", error);
+    double *matrix, *ends;
+    fplt_status status = fplt__alloc_into(&matrix, fplt_plan_information(&node->plan),
+                                          sizeof *matrix, "the information", error);
     if (status)
         return status;
-    status = fplt_objective_hessian(node->settings.objective, node->settings.cost, x, matrix,
-                                    node->scratch);
-    if (status)
-        fplt_error_set(error, status, "agent %u: its cost has no Hessian", node->settings.identity);
-    for (size_t row = 0; row < n && !status; row++)
+    ends = matrix + 2 * n * n;
+    status = fplt__agent_information(node->settings.objective, node->settings.cost, x, matrix,
+                                     matrix + n * n, &ends[0], &ends[1], error);
+    for (size_t row = 0; row < 2 * n && !status; row++)
         status = as_words(node, matrix + row * n, n, words + 2 * row * n, "its Hessian", error);
+    if (!status)
+        status = as_words(node, ends, 2, words + 4 * n * n, "its cost", error);
     fplt__free(matrix);
     return status;
 }

@@ -18,85 +18,21 @@
 #include "algorithm/algorithm.h"
 #include "base/memory.h"
 #include "engine/each.h"
-#include "fedplt/random.h"
 #include "fedplt/theory.h"
-#include "linalg/symmetric.h"
+#include "objective/objective.h"
 
-enum { LANCZOS_MOST = 40, EPOCHS_MOST = 100, EPOCHS_USUAL = 5, EPOCHS_NEWTON = 2 };
+enum { EPOCHS_MOST = 100, EPOCHS_USUAL = 5, EPOCHS_NEWTON = 2 };
 
 /* ---- Curvature at a point ---- */
-
-static double dot(const double *a, const double *b, size_t n)
-{
-    double sum = 0;
-    for (size_t j = 0; j < n; j++)
-        sum += a[j] * b[j];
-    return sum;
-}
-
-/* Takes the components along the earlier vectors out of w, twice for the sake of rounding. */
-static void orthogonalise(const double *basis, size_t count, double *w, size_t n)
-{
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t k = 0; k < count; k++) {
-            double along = dot(basis + k * n, w, n);
-            for (size_t j = 0; j < n; j++)
-                w[j] -= along * basis[k * n + j];
-        }
-}
-
-/* Lanczos's iteration on the Hessian of f_i at x. With as many steps as coordinates the result is
- * exact; with fewer it is an upper estimate of the least eigenvalue. `basis`: (steps + 1) n. */
-static fplt_status least_eigenvalue(const fplt_objective *objective, uint32_t agent,
-                                    const double *x, double *basis, double *scratch, double *least)
-{
-    size_t n = fplt_objective_dimension(objective);
-    size_t steps = n < LANCZOS_MOST ? n : LANCZOS_MOST;
-    double diagonal[LANCZOS_MOST], beside[LANCZOS_MOST];
-    fplt_stream stream = fplt_stream_make(0, 0, FPLT_FOR_START, 1, n, 0);
-    for (size_t j = 0; j < n; j++)
-        basis[j] = fplt_stream_uniform(&stream) - 0.5;
-    double length = sqrt(dot(basis, basis, n)), scale = 0;
-    for (size_t j = 0; j < n; j++)
-        basis[j] /= length;
-    for (size_t k = 0;; k++) {
-        double *v = basis + k * n, *next = v + n;
-        fplt_status status = fplt_objective_hessian_times(objective, agent, x, v, next, scratch);
-        if (status)
-            return status;
-        diagonal[k] = dot(v, next, n);
-        orthogonalise(basis, k + 1, next, n);
-        beside[k] = sqrt(dot(next, next, n));
-        scale = fmax(scale, fabs(diagonal[k]));
-        if (k + 1 == steps || !(beside[k] > 1e-10 * scale)) {
-            *least = fplt__tridiagonal_eigenvalue(diagonal, beside, k + 1, 0);
-            return FPLT_OK;
-        }
-        for (size_t j = 0; j < n; j++)
-            next[j] /= beside[k];
-    }
-}
 
 static fplt_status look_near(const fplt_objective *objective, uint32_t agent, const double *x,
                              double *least, fplt_error *error)
 {
-    size_t n = fplt_objective_dimension(objective);
-    size_t steps = n < LANCZOS_MOST ? n : LANCZOS_MOST, scratch = fplt_objective_scratch(objective);
-    double *memory;
-    fplt_status status = fplt__alloc_into(&memory, (steps + 2) * n + scratch + 16, sizeof *memory,
-                                          "the curvature at a point", error);
+    double most;
+    fplt_status status = fplt__objective_extremes(objective, agent, x, least, &most, error);
     if (status)
-        return status;
-    /* scratch first: it wants the alignment */
-    double *basis = memory + (scratch + 7) / 8 * 8, *origin = basis + (steps + 1) * n;
-    status = least_eigenvalue(objective, agent, x ? x : origin, basis, memory, least);
-    if (status == FPLT_UNSUPPORTED) { /* a callback without second derivatives */
         *least = NAN;
-        status = FPLT_OK;
-    }
-    fplt__free(memory);
-    return status ? fplt_error_set(error, status, "the curvature of agent %u was not found", agent)
-                  : FPLT_OK;
+    return status == FPLT_UNSUPPORTED ? FPLT_OK : status; /* a cost without second derivatives */
 }
 
 fplt_status fplt_bend_find(const fplt_objective *objective, uint32_t agent, const double *x,

@@ -1,6 +1,7 @@
 /* A training job from settings. */
 #include "fedplt/job.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -338,14 +339,21 @@ static fplt_status hold_out(const fplt_settings *settings, fplt_dataset **traini
     return FPLT_OK;
 }
 
+fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
+                                            const fplt_job_source *source)
+{
+    fplt_transform_settings wanted = fplt_transform_defaults();
+    wanted.standardise = source->by_schema ? "schema" : fplt_settings_text(settings, "standardise");
+    wanted.radius = source->radius > 0 ? source->radius : fplt_settings_real(settings, "radius");
+    return wanted;
+}
+
 /* Found on the training rows, done to both. */
 static fplt_status transform_both(const fplt_settings *settings, const fplt_job_source *source,
                                   fplt_dataset *training, fplt_dataset *held_out,
                                   fplt_transform *transform, fplt_error *error)
 {
-    fplt_transform_settings wanted = fplt_transform_defaults();
-    wanted.standardise = source->by_schema ? "schema" : fplt_settings_text(settings, "standardise");
-    wanted.radius = source->radius > 0 ? source->radius : fplt_settings_real(settings, "radius");
+    fplt_transform_settings wanted = fplt__job_transform(settings, source);
     fplt_status status = fplt_transform_fit(training, &wanted, transform, error);
     if (!status)
         status = fplt_transform_apply(transform, training, error);
@@ -406,6 +414,19 @@ fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task t
     cost.kernel = fplt_settings_text(settings, "kernel");
     if (strcmp(cost.kernel, "auto") == 0)
         cost.kernel = NULL;
+    return cost;
+}
+
+fplt_objective_settings fplt__job_cost(const fplt_settings *settings, const fplt_job_source *source,
+                                       fplt_task task)
+{
+    fplt_objective_settings cost = fplt_job_cost(settings, task);
+    cost.weigh_rows |= source->weigh_rows;
+    cost.intercept |= source->intercept;
+    if (source->weight > 0)
+        cost.weight = source->weight;
+    if (source->clip > 0)
+        cost.clip = source->clip;
     return cost;
 }
 
@@ -479,8 +500,8 @@ static fplt_status check_noise(const fplt_training *training, int given, fplt_er
     return FPLT_OK;
 }
 
-static fplt_status read_training(const fplt_settings *settings, const fplt_job_source *source,
-                                 fplt_training *training, fplt_error *error)
+fplt_status fplt__job_training(const fplt_settings *settings, const fplt_job_source *source,
+                               fplt_training *training, fplt_error *error)
 {
     int noise_given = fplt_settings_text(settings, "tau") != NULL;
     *training = fplt_training_defaults();
@@ -512,7 +533,7 @@ fplt_status fplt_job_training(const fplt_settings *settings, fplt_training *trai
                               fplt_error *error)
 {
     const fplt_job_source nothing = {.dataset = NULL};
-    return read_training(settings, &nothing, training, error);
+    return fplt__job_training(settings, &nothing, training, error);
 }
 
 /* The whole */
@@ -560,17 +581,6 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
     return status;
 }
 
-/* What the source says of the cost, instead of the settings. */
-static void choose_cost(const fplt_job_source *source, fplt_objective_settings *cost)
-{
-    cost->weigh_rows |= source->weigh_rows;
-    cost->intercept |= source->intercept;
-    if (source->weight > 0)
-        cost->weight = source->weight;
-    if (source->clip > 0)
-        cost->clip = source->clip;
-}
-
 static fplt_status build_objective(fplt_job *job, const fplt_settings *settings, uint32_t run,
                                    const fplt_job_source *source, fplt_error *error)
 {
@@ -586,8 +596,12 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     view->training = job->training;
     view->held_out = job->held_out;
     view->in_memory = source->dataset != NULL;
-    view->cost = fplt_job_cost(settings, fplt_dataset_task(job->training));
-    choose_cost(source, &view->cost);
+    view->cost = fplt__job_cost(settings, source, fplt_dataset_task(job->training));
+    if (!source->dataset && is(settings, "label", "none"))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: label is none, but the loss %s learns from labels: name their "
+                              "column",
+                              fplt_settings_origin(settings, "label"), view->cost.loss);
     status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
     return status;
@@ -616,7 +630,7 @@ static fplt_status build_training(fplt_job *job, const fplt_settings *settings,
     const char *path = fplt_settings_text(settings, "uncoordinated");
     fplt_status status;
     if ((status = fplt_job_participation(settings, agents, &job->participation, error)) ||
-        (status = read_training(settings, source, &run->training, error)))
+        (status = fplt__job_training(settings, source, &run->training, error)))
         return status;
     job->view.participation = run->participation = job->participation;
     if (!path)
@@ -703,14 +717,29 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
     run->relative = fplt_settings_switch(settings, "relative");
     run->at_model = is(settings, "criterion-at", "model");
     run->change = fplt_settings_real(settings, "change");
-    run->evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
+    if (!fplt_settings_is_auto(settings, "eval-every"))
+        run->evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
     run->gradient_time = fplt_settings_real(settings, "t-gradient");
     run->communication_time = fplt_settings_real(settings, "t-communication");
     return FPLT_OK;
 }
 
+/* A measurement takes about two gradients of every agent, however few were active. Where all are, it is
+ * taken after every round: a round too many costs more. */
+static void space_measurements(fplt_job *job)
+{
+    fplt_run_settings *run = &job->view.run;
+    double agents = fplt_objective_agents(job->view.objective), cohort = 0;
+    for (uint32_t i = 0; i < agents; i++)
+        cohort += fplt_participation_rate(run->participation, i);
+    double round = fmax(cohort, 1) * (run->training.epochs ? run->training.epochs : 1);
+    if (!fplt_participation_is_full(run->participation))
+        run->evaluate_every = (uint32_t)fmax(1, ceil(8 * agents / round - 1e-6));
+}
+
 /* What is auto becomes a number; agents that train in their own way share the number of epochs. */
-static fplt_status resolve(fplt_job *job, int public_only, fplt_error *error)
+static fplt_status resolve(fplt_job *job, const fplt_settings *settings, int public_only,
+                           fplt_error *error)
 {
     fplt_run_settings *run = &job->view.run;
     if (public_only) {
@@ -728,6 +757,8 @@ static fplt_status resolve(fplt_job *job, int public_only, fplt_error *error)
         if (job->each[i].epochs == 0)
             job->each[i].epochs = job->automatic.epochs;
     job->view.automatic = &job->automatic;
+    if (fplt_settings_is_auto(settings, "eval-every"))
+        space_measurements(job);
     return FPLT_OK;
 }
 
@@ -738,7 +769,7 @@ static fplt_status build(fplt_job *job, const fplt_settings *settings, uint32_t 
     if ((status = build_costs(job, settings, run, source, error)) ||
         (status = build_training(job, settings, source, error)) ||
         (status = build_run(job, settings, run, error)) ||
-        (status = resolve(job, source->public_only, error)) || !source->start)
+        (status = resolve(job, settings, source->public_only, error)) || !source->start)
         return status;
     return fplt_job_start(job, source->start, fplt_objective_dimension(job->view.objective),
                           "start", error);

@@ -8,4 +8,12 @@
 fplt_status fplt__job_weights(const fplt_job_view *view, fplt_engine *engine, double *x,
                               fplt_error *error);
 
+/* The steps of a job where a source says something in place of the settings; NULL: it says nothing. */
+fplt_objective_settings fplt__job_cost(const fplt_settings *settings, const fplt_job_source *source,
+                                       fplt_task task);
+fplt_status fplt__job_training(const fplt_settings *settings, const fplt_job_source *source,
+                               fplt_training *training, fplt_error *error);
+fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
+                                            const fplt_job_source *source);
+
 #endif

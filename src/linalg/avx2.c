@@ -74,6 +74,11 @@ static inline lanes largest(lanes a, lanes b)
     return _mm256_max_pd(a, b);
 }
 
+static inline lanes smallest(lanes a, lanes b)
+{
+    return _mm256_min_pd(a, b);
+}
+
 static inline lanes multiply_add(lanes a, lanes b, lanes c)
 {
     return _mm256_fmadd_pd(a, b, c);
@@ -150,18 +155,24 @@ static inline lanes exponential(lanes x)
     return mul(mul(rest, power_of_two(half)), power_of_two(other));
 }
 
-/* 1/(1 + e^-x) of two vectors */
-static inline void sigmoid_pair(lanes *one, lanes *other)
+/* 1/(1 + a) of two vectors */
+static inline void inverse_pair(lanes *a, lanes *b)
 {
-    lanes a = safe_exponential(clamp(sub(splat(0), *one), -FPLT_EXP_SAFE, FPLT_EXP_SAFE));
-    lanes b = safe_exponential(clamp(sub(splat(0), *other), -FPLT_EXP_SAFE, FPLT_EXP_SAFE));
-    *one = quotient(splat(1), add(splat(1), a));
-    *other = quotient(splat(1), add(splat(1), b));
+    *a = quotient(splat(1), add(splat(1), *a));
+    *b = quotient(splat(1), add(splat(1), *b));
 }
 
-static inline lanes magnitude(lanes x)
+/* lanes below 0, and equal to it */
+static inline unsigned negatives(lanes x)
 {
-    return _mm256_andnot_pd(splat(-0.0), x);
+    return (unsigned)__builtin_popcount(
+        (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(x, splat(0), _CMP_LT_OQ)));
+}
+
+static inline unsigned zeros(lanes x)
+{
+    return (unsigned)__builtin_popcount(
+        (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(x, splat(0), _CMP_EQ_OQ)));
 }
 
 #include "linalg/simd.inc"

@@ -76,6 +76,11 @@ static inline lanes largest(lanes a, lanes b)
     return _mm512_max_pd(a, b);
 }
 
+static inline lanes smallest(lanes a, lanes b)
+{
+    return _mm512_min_pd(a, b);
+}
+
 static inline lanes multiply_add(lanes a, lanes b, lanes c)
 {
     return _mm512_fmadd_pd(a, b, c);
@@ -170,20 +175,26 @@ static inline lanes exponential(lanes x)
     return _mm512_scalef_pd(multiply_add(power, rest, power), exponent);
 }
 
-/* 1/(1 + e^-x) of two vectors with one division, which is slow here: 1/a = b/(ab). At +-350 the
- * product does not overflow, and the result is 0 or 1 to 150 digits. */
-static inline void sigmoid_pair(lanes *one, lanes *other)
+/* 1/(1 + a) of two vectors with one division, which is slow here: 1/x = y/(xy). Below 2^500 the product
+ * does not overflow, and beyond the result is 0 to 150 digits. */
+static inline void inverse_pair(lanes *a, lanes *b)
 {
-    lanes a = add(splat(1), safe_exponential(clamp(sub(splat(0), *one), -350, 350)));
-    lanes b = add(splat(1), safe_exponential(clamp(sub(splat(0), *other), -350, 350)));
-    lanes inverse = quotient(splat(1), mul(a, b));
-    *one = mul(inverse, b);
-    *other = mul(inverse, a);
+    lanes x = add(splat(1), smallest(splat(0x1p500), *a));
+    lanes y = add(splat(1), smallest(splat(0x1p500), *b));
+    lanes inverse = quotient(splat(1), mul(x, y));
+    *a = mul(inverse, y);
+    *b = mul(inverse, x);
 }
 
-static inline lanes magnitude(lanes x)
+/* lanes below 0, and equal to it */
+static inline unsigned negatives(lanes x)
 {
-    return _mm512_abs_pd(x);
+    return (unsigned)__builtin_popcount(_mm512_cmp_pd_mask(x, splat(0), _CMP_LT_OQ));
+}
+
+static inline unsigned zeros(lanes x)
+{
+    return (unsigned)__builtin_popcount(_mm512_cmp_pd_mask(x, splat(0), _CMP_EQ_OQ));
 }
 
 #include "linalg/simd.inc"

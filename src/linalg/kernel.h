@@ -24,6 +24,11 @@ typedef struct fplt__kernel {
     void (*exp)(double *x, size_t count);
     void (*sigmoid)(double *x, size_t count);
     void (*softplus)(double *x, size_t count);
+    /* Both of the same x, by one exponential and with the same bits: x becomes the sigmoid. */
+    void (*logistic)(double *x, double *softplus, size_t count);
+
+    /* How many are below 0, and how many 0. */
+    size_t (*below)(const double *x, size_t count, size_t *ties);
 
     /* margins[r] = <row first + r, x> for r < count. `first` is a multiple of FPLT_PANEL; dense
      * matrices write margins up to the padded count (zero for the padding). */

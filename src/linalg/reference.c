@@ -1,6 +1,7 @@
 /* The reference kernel: plain C, no fused multiply-add, no libm but the square root. Every other
  * kernel is tested against it. */
 #include <math.h>
+#include <string.h>
 
 #include "linalg/elementary.h"
 #include "linalg/kernel.h"
@@ -61,27 +62,72 @@ static double clamped(double x)
     return x < -FPLT_EXP_SAFE ? -FPLT_EXP_SAFE : x;
 }
 
-static void sigmoid(double *x, size_t count)
+/* e^-x of PART numbers at most */
+enum { PART = 64 };
+
+static void falling(const double *x, size_t count, double *e)
 {
     for (size_t i = 0; i < count; i++)
-        x[i] = clamped(-x[i]);
+        e[i] = clamped(-x[i]);
     for (size_t i = 0; i < count; i++)
-        x[i] = 1 / (1 + fplt__exp_safe(x[i]));
+        e[i] = fplt__exp_safe(e[i]);
+}
+
+/* log(1 + e^x) from a = e^-x, in its place: max(x, 0) + 2 atanh(s), s = min(1, a)/(1 + a + max(1, a)) */
+static void softplus_from(const double *x, size_t count, double *a)
+{
+    for (size_t i = 0; i < count; i++)
+        a[i] = (a[i] > 1 ? 1 : a[i]) / ((1 + a[i]) + (a[i] < 1 ? 1 : a[i]));
+    for (size_t i = 0; i < count; i++)
+        a[i] = 2 * a[i] + fplt__atanh_rest(a[i]);
+    for (size_t i = 0; i < count; i++)
+        a[i] = (x[i] < 0 ? 0 : x[i]) + a[i];
+}
+
+static void sigmoid(double *x, size_t count)
+{
+    for (size_t first = 0; first < count; first += PART) {
+        size_t part = count - first < PART ? count - first : PART;
+        double e[PART];
+        falling(x + first, part, e);
+        for (size_t i = 0; i < part; i++)
+            x[first + i] = 1 / (1 + e[i]);
+    }
 }
 
 static void softplus(double *x, size_t count)
 {
-    enum { PART = 64 };
-    double rest[PART];
     for (size_t first = 0; first < count; first += PART) {
         size_t part = count - first < PART ? count - first : PART;
-        for (size_t i = 0; i < part; i++)
-            rest[i] = clamped(-fabs(x[first + i]));
-        for (size_t i = 0; i < part; i++)
-            rest[i] = fplt__log1p_unit(fplt__exp_safe(rest[i]));
-        for (size_t i = 0; i < part; i++)
-            x[first + i] = (x[first + i] < 0 ? 0 : x[first + i]) + rest[i];
+        double e[PART];
+        falling(x + first, part, e);
+        softplus_from(x + first, part, e);
+        memcpy(x + first, e, part * sizeof *e);
     }
+}
+
+static void logistic(double *x, double *values, size_t count)
+{
+    for (size_t first = 0; first < count; first += PART) {
+        size_t part = count - first < PART ? count - first : PART;
+        double e[PART], *value = values + first;
+        falling(x + first, part, e);
+        memcpy(value, e, part * sizeof *e);
+        softplus_from(x + first, part, value);
+        for (size_t i = 0; i < part; i++)
+            x[first + i] = 1 / (1 + e[i]);
+    }
+}
+
+static size_t below(const double *x, size_t count, size_t *ties)
+{
+    size_t less = 0;
+    *ties = 0;
+    for (size_t i = 0; i < count; i++) {
+        less += x[i] < 0;
+        *ties += x[i] == 0;
+    }
+    return less;
 }
 
 static void margins(const fplt__matrix *a, size_t first, size_t count, const double *x, double *out)
@@ -113,6 +159,8 @@ const fplt__kernel fplt__kernel_reference = {
     .exp = exponential,
     .sigmoid = sigmoid,
     .softplus = softplus,
+    .logistic = logistic,
+    .below = below,
     .margins = margins,
     .combine = combine,
 };

@@ -1,4 +1,6 @@
-/* An agent's process: one connection out, state on disk and the protocol's machine in one loop. */
+/* An agent: its life and its loop. */
+#include "net/agent.h"
+
 #include <math.h>
 #include <signal.h>
 #include <sodium.h>
@@ -6,21 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "fedplt/file.h"
 #include "base/machine.h"
 #include "base/memory.h"
-#include "fedplt/federation.h"
-#include "fedplt/ledger.h"
-#include "net/certificate.h"
-#include "net/client.h"
 #include "net/policy.h"
-#include "net/terms.h"
-#include "protocol/site.h"
-#include "store/site.h"
 
 enum { MOST_PEM = 1 << 20, MOST_ANSWER = 1 << 20 };
 
@@ -34,6 +28,8 @@ static const fplt_setting site_table[] = {
     {"plan", FPLT_TEXT, 0, NULL, 0, 0, NULL, "hash of the one proposal that is agreed to", 0, 0},
     {"once", FPLT_SWITCH, 0, "no", 0, 0, NULL, "end with the run instead of waiting for the next",
      0, 0},
+    {"check", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "only look at certificate, policy, data and ledger; nothing is sent", 0, 0},
     FPLT_SETTINGS_END,
 };
 
@@ -45,27 +41,6 @@ fplt_status fplt_federation_site_declare(fplt_settings *settings, fplt_error *er
     return status ? status : fplt_settings_add(settings, "policy", fplt__policy_table, error);
 }
 
-struct agent {
-    const fplt_settings *settings;
-    const fplt_federation_watch *watch;
-    char folder[2048];
-    char *certificate, *key;
-    const char *authority; /* in `certificate` */
-    fplt__identity self;
-    fplt__client *client;
-    fplt__site_store *store;
-    fplt__site *site;
-    fplt_ledger *ledger;
-    double charged;
-    fplt__material *material;
-    fplt__digest material_of; /* the proposal that it was read for */
-    char *plan;               /* owned: the plan at hand */
-    int over;
-    fplt_status failure;
-    fplt_error error;
-    fplt_federation_outcome outcome;
-};
-
 static uint64_t now_in_ms(void)
 {
     return (uint64_t)(fplt__now() * 1000);
@@ -73,13 +48,11 @@ static uint64_t now_in_ms(void)
 
 static int stopped(void *context)
 {
-    const struct agent *agent = context;
+    const fplt__agent *agent = context;
     return agent->watch->stop && agent->watch->stop(agent->watch->context);
 }
 
-static void tell(const struct agent *agent, const char *word, const char *format, ...)
-    FPLT_PRINTF(3, 4);
-static void tell(const struct agent *agent, const char *word, const char *format, ...)
+void fplt__agent_tell(const fplt__agent *agent, const char *word, const char *format, ...)
 {
     char sentence[1200];
     va_list arguments;
@@ -92,19 +65,12 @@ static void tell(const struct agent *agent, const char *word, const char *format
         agent->watch->tell(agent->watch->context, &event);
 }
 
-static void handle(struct agent *agent, fplt__site_event *event)
+void fplt__agent_handle(fplt__agent *agent, fplt__site_event *event)
 {
     event->now = now_in_ms();
     fplt_status status = fplt__site_handle(agent->site, event, &agent->error);
     if (status)
         agent->failure = status;
-}
-
-static void answer_refusal(struct agent *agent, const char *sentence)
-{
-    fplt__site_event event = {.kind = FPLT__SITE_REFUSE, .sentence = sentence};
-    tell(agent, "refused", "%s", sentence);
-    handle(agent, &event);
 }
 
 /* Requests */
@@ -117,7 +83,7 @@ static const struct {
               [FPLT__MODEL] = {"GET", "/v1/model"}};
 
 /* The longest answer: a few frames of the plan's dimension. */
-static uint64_t longest(const struct agent *agent)
+static uint64_t longest(const fplt__agent *agent)
 {
     fplt__site_view view = fplt__site_see(agent->site);
     uint64_t numbers = 0;
@@ -126,7 +92,7 @@ static uint64_t longest(const struct agent *agent)
     return MOST_ANSWER + 8 * (64 + 8 * numbers) + 1024 * 65536;
 }
 
-static void send_request(struct agent *agent, const fplt__request *request)
+static void send_request(fplt__agent *agent, const fplt__request *request)
 {
     char session[64];
     fplt__answered answered;
@@ -146,187 +112,30 @@ static void send_request(struct agent *agent, const fplt__request *request)
     fplt__site_event event = {.kind = status ? FPLT__SITE_NETWORK : FPLT__SITE_REPLY,
                               .sentence = error.text};
     if (status && !stopped(agent))
-        tell(agent, "network", "%s", error.text);
+        fplt__agent_tell(agent, "network", "%s", error.text);
     if (!status) {
         event.status = answered.status;
         event.body = answered.body;
         event.size = answered.size;
         event.has_proof = *answered.proof && fplt__proof_read(answered.proof, &event.proof);
     }
-    handle(agent, &event);
-}
-
-/* Documents */
-
-static fplt_status read_data(struct agent *agent, const fplt__proposal *proposal,
-                             const fplt__digest *of, fplt_error *error)
-{
-    uint32_t identity = fplt__site_see(agent->site).identity;
-    if (agent->material && fplt__same(of, &agent->material_of))
-        return FPLT_OK;
-    fplt__material_destroy(agent->material);
-    agent->material = NULL;
-    agent->material_of = *of;
-    return fplt__material_create(agent->settings, proposal, identity, &agent->material, error);
-}
-
-/* The proposal inside a document, and its hash. */
-static fplt_status proposal_of(const fplt__site_action *action, fplt__proposal *proposal,
-                               fplt__digest *hash, fplt_error *error)
-{
-    *hash = action->hash;
-    if (!action->planned)
-        return fplt__proposal_read(action->document, action->document_size, proposal, error);
-    fplt__agreement agreement;
-    fplt_status status =
-        fplt__agreement_read(action->document, action->document_size, &agreement, error);
-    if (status)
-        return status;
-    char *text = NULL;
-    if (!(status = fplt__proposal_text(&agreement.proposal, &text, error))) {
-        *hash = fplt__document_hash(text, strlen(text));
-        status = fplt__proposal_read(text, strlen(text), proposal, error);
-    }
-    fplt__free(text);
-    fplt__agreement_clear(&agreement);
-    return status;
-}
-
-static fplt_status consider(struct agent *agent, const fplt__site_action *action, fplt_error *error)
-{
-    fplt__proposal proposal;
-    fplt__digest hash;
-    fplt_status status = proposal_of(action, &proposal, &hash, error);
-    if (status)
-        return status;
-    fplt__consent_source source = {agent->settings, agent->watch, &agent->self, agent->authority};
-    if (!(status = fplt__policy_judge(&source, &proposal, &hash, error)))
-        status = read_data(agent, &proposal, &hash, error);
-    fplt__proposal_clear(&proposal);
-    return status;
-}
-
-static void ask(struct agent *agent, const fplt__site_action *action)
-{
-    fplt_error error = {FPLT_OK, ""};
-    if (consider(agent, action, &error)) {
-        answer_refusal(agent, error.text);
-        return;
-    }
-    fplt__site_event event = {.kind = FPLT__SITE_AGREE,
-                              .records = fplt__material_records(agent->material)};
-    handle(agent, &event);
-}
-
-static fplt_status gather_bend(struct agent *agent, const fplt__site_action *action,
-                               double *scalars, fplt_error *error)
-{
-    if (action->count < 2)
-        return fplt_error_set(error, FPLT_BAD_DATA, "the coordinator asks for facts wrongly");
-    fplt_status status =
-        fplt__material_shape(agent->material, NULL, NULL, (uint32_t)action->down[0],
-                             (uint64_t)action->down[1], error);
-    if (status)
-        return status;
-    fplt_bend bend = fplt__material_bend(agent->material);
-    scalars[0] = bend.everywhere.lowest;
-    scalars[1] = bend.everywhere.highest;
-    scalars[2] = bend.near_lowest;
-    scalars[3] = (double)fplt__material_dimension(agent->material);
-    return FPLT_OK;
-}
-
-static void gather(struct agent *agent, const fplt__site_action *action)
-{
-    double scalars[FPLT__BEND_SCALARS];
-    fplt_error error = {FPLT_OK, ""};
-    fplt_status status = FPLT_OK;
-    static const uint64_t no_words[2] = {0, 0};
-    fplt__site_event event = {.kind = FPLT__SITE_FACTS, .scalars = scalars, .words = no_words};
-    if (!agent->material) {
-        status = fplt_error_set(&error, FPLT_FAILED, "the data are not read yet");
-    } else if (action->step == FPLT__FACTS_FORM) {
-        fplt__form form = fplt__material_form(agent->material);
-        fplt__form_scalars(&form, scalars);
-        event.scalar_count = FPLT__FORM_SCALARS;
-    } else if (action->step == FPLT__FACTS_BEND) {
-        status = gather_bend(agent, action, scalars, &error);
-        event.scalar_count = FPLT__BEND_SCALARS;
-    } else {
-        status = fplt_error_set(&error, FPLT_UNSUPPORTED, "facts of step %u are not known here",
-                                action->step);
-    }
-    if (status)
-        answer_refusal(agent, error.text);
-    else
-        handle(agent, &event);
-}
-
-static fplt_status build_node(struct agent *agent, const fplt__site_action *action,
-                              fplt__agreement *agreement, fplt_node **node, fplt_error *error)
-{
-    fplt__site_view view = fplt__site_see(agent->site);
-    uint64_t total = 0;
-    fplt__proposal proposal;
-    fplt__digest hash;
-    fplt_status status = proposal_of(action, &proposal, &hash, error);
-    if (status)
-        return status;
-    status = read_data(agent, &proposal, &hash, error);
-    fplt__proposal_clear(&proposal);
-    if (status)
-        return status;
-    for (uint32_t i = 0; i < agreement->proposal.members; i++)
-        total += agreement->records[i];
-    if (agreement->records[view.identity] != fplt__material_records(agent->material))
-        return fplt_error_set(error, FPLT_BAD_DATA,
-                              "the data have %llu records now, but the plan says %llu; a run needs "
-                              "the data it began with",
-                              (unsigned long long)fplt__material_records(agent->material),
-                              (unsigned long long)agreement->records[view.identity]);
-    if ((status = fplt__material_shape(agent->material, agreement->shifts ? agreement->shift : NULL,
-                                       agreement->shifts ? agreement->scale : NULL,
-                                       agreement->proposal.members, total, error)))
-        return status;
-    return fplt__material_node(agent->material, agreement, view.identity, NULL, node, error);
-}
-
-static void build(struct agent *agent, const fplt__site_action *action)
-{
-    fplt_error error = {FPLT_OK, ""};
-    fplt__site_plan plan = {NULL, NULL};
-    fplt_status status =
-        fplt__alloc_into(&plan.agreement, 1, sizeof *plan.agreement, "a plan", &error);
-    if (!status &&
-        (status = fplt__agreement_read(action->document, action->document_size, plan.agreement,
-                                       &error)) == FPLT_OK &&
-        (status = build_node(agent, action, plan.agreement, &plan.node, &error)))
-        fplt__agreement_clear(plan.agreement);
-    if (status) {
-        fplt__free(plan.agreement);
-        answer_refusal(agent, error.text);
-        return;
-    }
-    fplt__free(agent->plan);
-    agent->plan = fplt__strndup(action->document, action->document_size);
-    fplt__site_event event = {.kind = FPLT__SITE_BUILT, .plan = &plan};
-    handle(agent, &event);
+    fplt__agent_handle(agent, &event);
 }
 
 /* State and ledger */
 
-static void commit(struct agent *agent, const fplt__site_record *record)
+static void commit(fplt__agent *agent, const fplt__site_record *record)
 {
     fplt_error error = {FPLT_OK, ""};
     fplt_status status = fplt__site_store_save(agent->store, record, agent->charged, &error);
     fplt__site_event event = {.kind = status ? FPLT__SITE_FULL : FPLT__SITE_COMMITTED,
                               .sentence = error.text};
     if (status)
-        tell(agent, "disk", "%s; trying again", error.text);
-    handle(agent, &event);
+        fplt__agent_tell(agent, "disk", "%s; trying again", error.text);
+    fplt__agent_handle(agent, &event);
 }
 
-static void charge(struct agent *agent, const fplt__site_action *action)
+static void charge(fplt__agent *agent, const fplt__site_action *action)
 {
     fplt_error error = {FPLT_OK, ""};
     fplt_ledger_total total;
@@ -343,74 +152,38 @@ static void charge(struct agent *agent, const fplt__site_action *action)
     fplt__site_event event = {.kind = FPLT__SITE_CHARGED, .sentence = error.text};
     if (status) {
         event.kind = status == FPLT_UNREACHABLE ? FPLT__SITE_SPENT : FPLT__SITE_FULL;
-        tell(agent, "budget", "%s", error.text);
+        fplt__agent_tell(agent, "budget", "%s", error.text);
     } else {
         agent->charged = event.charged = total.spent;
     }
-    handle(agent, &event);
+    fplt__agent_handle(agent, &event);
 }
 
-static void adopt(struct agent *agent, double charged)
+static void adopt(fplt__agent *agent, double charged)
 {
     fplt_error error;
     if (fplt_ledger_raise(agent->ledger, FPLT_LEDGER_OWN, charged, &error)) {
-        tell(agent, "budget", "%s", error.text);
+        fplt__agent_tell(agent, "budget", "%s", error.text);
         return;
     }
     agent->charged = fmax(agent->charged, charged);
-    tell(agent, "budget",
-         "the coordinator has a receipt of more than this ledger shows; the larger sum counts");
+    fplt__agent_tell(
+        agent, "budget",
+        "the coordinator has a receipt of more than this ledger shows; the larger sum counts");
 }
 
-/* The end */
-
-static fplt_status write_model(struct agent *agent, const fplt__site_action *action,
-                               fplt_error *error)
-{
-    const char *out = fplt_settings_text(agent->settings, "out");
-    char path[4200];
-    fplt_model *model = NULL;
-    fplt__agreement agreement;
-    fplt_status status = fplt__agreement_read(agent->plan, strlen(agent->plan), &agreement, error);
-    if (status)
-        return status;
-    snprintf(path, sizeof path, *out == '/' ? "%s%s" : "%s/%s", *out == '/' ? "" : agent->folder,
-             out);
-    mkdir(path, 0777);
-    strncat(path, "/model.json", sizeof path - strlen(path) - 1);
-    if (!(status = fplt__terms_model(&agreement, action->model, NULL, &model, error)) &&
-        !(status = fplt_model_write(model, path, error)))
-        snprintf(agent->outcome.model, sizeof agent->outcome.model, "%.500s", path);
-    fplt_model_destroy(model);
-    fplt__agreement_clear(&agreement);
-    return status;
-}
-
-static void conclude(struct agent *agent, const fplt__site_action *action)
-{
-    fplt_error error = {FPLT_OK, ""};
-    if (action->model && agent->plan && write_model(agent, action, &error))
-        tell(agent, "disk", "the model was not written: %s", error.text);
-    agent->outcome.finished = 1;
-    agent->outcome.rounds = fplt__site_see(agent->site).round;
-    snprintf(agent->outcome.outcome, sizeof agent->outcome.outcome, "done");
-    snprintf(agent->outcome.sentence, sizeof agent->outcome.sentence, "the run is over");
-    tell(agent, "done", "the run is over%s%s", *agent->outcome.model ? "; model in " : "",
-         agent->outcome.model);
-}
-
-static void perform(struct agent *agent, const fplt__site_action *action)
+static void perform(fplt__agent *agent, const fplt__site_action *action)
 {
     switch (action->kind) {
     case FPLT__SITE_SEND: send_request(agent, &action->request); break;
     case FPLT__SITE_COMMIT: commit(agent, action->record); break;
     case FPLT__SITE_CHARGE: charge(agent, action); break;
     case FPLT__SITE_ADOPT: adopt(agent, action->charged); break;
-    case FPLT__SITE_ASK: ask(agent, action); break;
-    case FPLT__SITE_GATHER: gather(agent, action); break;
-    case FPLT__SITE_BUILD: build(agent, action); break;
-    case FPLT__SITE_RESULT: conclude(agent, action); break;
-    case FPLT__SITE_SAY: tell(agent, action->word, "%s", action->sentence); break;
+    case FPLT__SITE_ASK: fplt__agent_ask(agent, action); break;
+    case FPLT__SITE_GATHER: fplt__agent_gather(agent, action); break;
+    case FPLT__SITE_BUILD: fplt__agent_build(agent, action); break;
+    case FPLT__SITE_RESULT: fplt__agent_conclude(agent, action); break;
+    case FPLT__SITE_SAY: fplt__agent_tell(agent, action->word, "%s", action->sentence); break;
     case FPLT__SITE_QUIT:
         agent->over = 1;
         if (!agent->outcome.finished) {
@@ -422,7 +195,7 @@ static void perform(struct agent *agent, const fplt__site_action *action)
 
 /* Life */
 
-static fplt_status load(const struct agent *agent, const char *file, char **text, fplt_error *error)
+static fplt_status load(const fplt__agent *agent, const char *file, char **text, fplt_error *error)
 {
     char path[4200];
     size_t size;
@@ -435,7 +208,7 @@ static fplt_status load(const struct agent *agent, const char *file, char **text
     return fplt_file_read(path, MOST_PEM, text, &size, error);
 }
 
-static fplt_status check_dates(const struct agent *agent, fplt_error *error)
+static fplt_status check_dates(const fplt__agent *agent, fplt_error *error)
 {
     time_t now = time(NULL);
     char date[16];
@@ -453,7 +226,7 @@ static fplt_status check_dates(const struct agent *agent, fplt_error *error)
     return FPLT_OK;
 }
 
-static fplt_status open_identity(struct agent *agent, fplt_error *error)
+static fplt_status open_identity(fplt__agent *agent, fplt_error *error)
 {
     fplt_status status;
     if ((status = load(agent, "agent.pem", &agent->certificate, error)) ||
@@ -478,7 +251,7 @@ static fplt_status open_identity(struct agent *agent, fplt_error *error)
     return fplt__client_create(&settings, &agent->client, error);
 }
 
-static fplt_status open_ledger(struct agent *agent, uint8_t key[32], fplt_error *error)
+static fplt_status open_ledger(fplt__agent *agent, uint8_t key[32], fplt_error *error)
 {
     char path[4200], *bytes;
     size_t size;
@@ -515,17 +288,18 @@ static fplt_status open_ledger(struct agent *agent, uint8_t key[32], fplt_error 
 
 static fplt_status score(void *context, const double *x, double out[4])
 {
-    const struct agent *agent = context;
+    const fplt__agent *agent = context;
     return agent->material ? fplt__material_score(agent->material, x, out) : FPLT_FAILED;
 }
 
-static fplt_status open_machine(struct agent *agent, fplt_error *error)
+static fplt_status open_machine(fplt__agent *agent, fplt_error *error)
 {
     char path[4200];
     fplt__site_loaded loaded;
     fplt__site_settings settings = {.once = fplt_settings_switch(agent->settings, "once"),
                                     .least = (uint32_t)fplt_settings_integer(agent->settings,
                                                                              "policy.participants"),
+                                    .allows = fplt__policy_allows(agent->settings),
                                     .score = score,
                                     .context = agent};
     fplt_status status;
@@ -542,7 +316,7 @@ static fplt_status open_machine(struct agent *agent, fplt_error *error)
     return status;
 }
 
-static void wait_until(struct agent *agent, uint64_t wake)
+static void wait_until(fplt__agent *agent, uint64_t wake)
 {
     while (!stopped(agent)) {
         uint64_t now = now_in_ms(), left = wake > now ? wake - now : 0;
@@ -553,7 +327,7 @@ static void wait_until(struct agent *agent, uint64_t wake)
     }
 }
 
-static void run_loop(struct agent *agent)
+static void run_loop(fplt__agent *agent)
 {
     while (!agent->over && !agent->failure && !stopped(agent)) {
         const fplt__site_action *action = fplt__site_action_take(agent->site);
@@ -565,11 +339,28 @@ static void run_loop(struct agent *agent)
         if (stopped(agent))
             break;
         fplt__site_event event = {.kind = FPLT__SITE_TIME};
-        handle(agent, &event);
+        fplt__agent_handle(agent, &event);
     }
 }
 
-static void close_all(struct agent *agent)
+/* All that can be wrong before anybody is dialled. */
+static fplt_status rehearse(fplt__agent *agent, fplt_error *error)
+{
+    char date[16];
+    size_t rows, features;
+    fplt_status status = fplt__site_data_look(agent->settings, &rows, &features, error);
+    if (status)
+        return status;
+    fplt__date(agent->self.ends, date);
+    fplt__agent_tell(
+        agent, "check",
+        "%s of %s, certificate until %s; %zu rows of %zu features; ledger and state are "
+        "in order; nothing was sent",
+        agent->self.name, agent->self.federation, date, rows, features);
+    return FPLT_OK;
+}
+
+static void close_all(fplt__agent *agent)
 {
     fplt__site_destroy(agent->site);
     fplt__material_destroy(agent->material);
@@ -589,7 +380,7 @@ fplt_status fplt_federation_take_part(const fplt_settings *settings,
                                       fplt_federation_outcome *outcome, fplt_error *error)
 {
     static const fplt_federation_watch nobody = {NULL, NULL, NULL, NULL, NULL};
-    struct agent *agent;
+    fplt__agent *agent;
     memset(outcome, 0, sizeof *outcome);
     if (sodium_init() < 0)
         return fplt_error_set(error, FPLT_FAILED, "the system has no randomness");
@@ -602,9 +393,13 @@ fplt_status fplt_federation_take_part(const fplt_settings *settings,
     snprintf(agent->folder, sizeof agent->folder, "%s", fplt_settings_text(settings, "folder"));
     if (!(status = fplt_settings_complete(settings, error)) &&
         !(status = fplt_settings_effective(settings, error)) &&
-        !(status = open_identity(agent, error)) && !(status = open_machine(agent, error))) {
-        tell(agent, "started", "%s takes part in %s at %s", agent->self.name,
-             agent->self.federation, fplt_settings_text(settings, "coordinator"));
+        !(status = fplt__policy_check(settings, error)) &&
+        !(status = open_identity(agent, error)) && !(status = open_machine(agent, error)) &&
+        fplt_settings_switch(settings, "check")) {
+        status = rehearse(agent, error);
+    } else if (!status) {
+        fplt__agent_tell(agent, "started", "%s takes part in %s at %s", agent->self.name,
+                         agent->self.federation, fplt_settings_text(settings, "coordinator"));
         run_loop(agent);
         if ((status = agent->failure) && error)
             *error = agent->error;

@@ -18,6 +18,8 @@
 #include "fedplt/file.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "net/pledge.h"
+#include "net/policy.h"
 
 enum { SPARE_CONNECTIONS = 64, LAST_SECONDS = 30 };
 
@@ -42,6 +44,14 @@ const fplt_setting fplt_federation_lead_table[] = {
      0, 0},
     {"window", FPLT_INTEGER, 0, "4", 1, 1000, NULL, "large updates received at the same time", 0,
      0},
+    {"inform", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "ask at the end for the sums behind standard errors (fedplt summary); privacy off", 0, 0},
+    {"check", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "compare at the end the agents' own vectors with their sum, as federation check does", 0, 0},
+    {"dry-run", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "only check settings, schema and identity, and show the proposal", 0, 0},
+    {"schema", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "file that declares the columns; all agents read their data by it; needed with privacy", 0, 0},
     {"train", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
      "settings of `fedplt train`, without those about files, threads and traces", 0, 0},
     {"privacy", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
@@ -98,32 +108,67 @@ static void save(fplt__coordinator *c, const fplt__lead_record *record)
         fplt__coordinator_say(c, -1, "disk", "%s; trying again", error.text);
 }
 
+static void keep_information(fplt__coordinator *c, const double *information)
+{
+    const fplt_plan *plan = &fplt__lead_agreement(c->lead)->plan;
+    size_t count = fplt_plan_information(plan);
+    if (information && !c->information &&
+        !fplt__alloc_into(&c->information, count, sizeof *information, "information", NULL))
+        memcpy(c->information, information, count * sizeof *information);
+}
+
 static void measured(fplt__coordinator *c, const fplt__lead_action *action)
 {
     char sentence[200];
     double criterion = action->measure.criterion;
     if (c->points < FPLT__POINTS)
         c->point[c->points++] = (struct fplt__point){action->round, criterion};
-    snprintf(sentence, sizeof sentence, "round %llu: criterion %.6g, objective %.8g",
-             (unsigned long long)action->round, criterion, action->measure.objective);
+    int used = snprintf(sentence, sizeof sentence, "round %llu: criterion %.6g, objective %.8g",
+                        (unsigned long long)action->round, criterion, action->measure.objective);
+    c->has_score = action->has_score;
+    c->score = action->score;
+    if (c->has_score && c->score.records)
+        snprintf(sentence + used, sizeof sentence - (size_t)used, ", held-out loss %.6g",
+                 c->score.objective / (double)c->score.records);
+    keep_information(c, action->information);
     tell(c, -1, "measured", sentence, criterion);
 }
 
-static void path_in(const fplt__coordinator *c, const char *folder, const char *file, char *path,
-                    size_t size)
+void fplt__coordinator_path(const fplt__coordinator *c, const char *file, const char *inside,
+                            char *path, size_t size)
 {
-    if (*folder == '/')
-        snprintf(path, size, "%s/%s", folder, file);
-    else
-        snprintf(path, size, "%s/%s/%s", c->folder, folder, file);
+    snprintf(path, size, "%s%s%s%s%s", *file == '/' ? "" : c->folder, *file == '/' ? "" : "/", file,
+             inside ? "/" : "", inside ? inside : "");
 }
 
-static char *record_of(const fplt__coordinator *c)
+/* As the agents know it. */
+static fplt__digest plan_hash(const fplt__agreement *agreement)
+{
+    fplt__digest hash = {{0}};
+    char *text;
+    if (!fplt__agreement_text(agreement, &text, NULL)) {
+        hash = fplt__document_hash(text, strlen(text));
+        fplt__free(text);
+    }
+    return hash;
+}
+
+static json_t *score_json(const fplt_measure *score)
+{
+    double rows = (double)score->records;
+    return json_pack("{s:I, s:f, s:o}", "rows", (json_int_t)score->records, "loss",
+                     score->objective / rows, "accuracy",
+                     score->classifies ? json_real((double)score->hits / rows) : json_null());
+}
+
+/* The record of the run in its model; `certificate` NULL: no promise was made. */
+static char *record_of(const fplt__coordinator *c, const char *certificate)
 {
     fplt__lead_view view = fplt__lead_see(c->lead);
     const fplt__agreement *agreement = fplt__lead_agreement(c->lead);
+    fplt__digest plan = plan_hash(agreement);
     char hash[FPLT__HEX];
-    fplt__hex(&c->hash, sizeof c->hash, hash);
+    fplt__hex(&plan, sizeof plan, hash);
     json_t *record = json_pack("{s:{s:s, s:i, s:s}, s:s, s:I, s:s, s:s, s:I}", "federation", "name",
                                c->authority.federation, "run", (int)c->run, "plan", hash,
                                "algorithm", agreement->plan.algorithm->name, "rounds",
@@ -131,43 +176,99 @@ static char *record_of(const fplt__coordinator *c)
                                view.sentence, "seed", (json_int_t)agreement->plan.seed);
     if (record && view.has_measure && isfinite(view.measure.criterion))
         json_object_set_new(record, "criterion", json_real(view.measure.criterion));
-    char *text = record ? json_dumps(record, JSON_COMPACT) : NULL;
+    if (record && c->has_score && c->score.records)
+        json_object_set_new(record, "held_out", score_json(&c->score));
+    if (record && certificate)
+        json_object_set_new(record, "privacy", json_loads(certificate, 0, NULL));
+    char *text = record ? json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(record);
     return text;
+}
+
+/* Charged at least what was seen, and what the agents say they charged. */
+static fplt_status certify(fplt__coordinator *c, const double *x, char **certificate,
+                           fplt_error *error)
+{
+    const fplt__agreement *agreement = fplt__lead_agreement(c->lead);
+    fplt_model *bare = NULL;
+    uint64_t *rounds;
+    *certificate = NULL;
+    if (!agreement->private)
+        return FPLT_OK;
+    fplt__digest plan = plan_hash(agreement);
+    fplt_status status = fplt__alloc_into(&rounds, c->members, sizeof *rounds, "rounds", error);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < c->members; i++) {
+        const fplt__member_row *row = fplt__lead_member(c->lead, i).row;
+        rounds[i] =
+            fplt__pledge_rounds(agreement, row->seen > row->charges ? row->seen : row->charges);
+    }
+    if (!(status = fplt__terms_model(agreement, x, NULL, NULL, &bare, error)))
+        status = fplt__pledge_certificate(agreement, &plan, rounds, NULL, bare, certificate, error);
+    fplt_model_destroy(bare);
+    fplt__free(rounds);
+    return status;
+}
+
+static fplt_status write_out(fplt__coordinator *c, const double *x, const char *certificate,
+                             fplt_error *error)
+{
+    const char *out = fplt_settings_text(c->settings, "out");
+    char path[4200], *record = record_of(c, certificate);
+    fplt_model *model = NULL;
+    fplt__coordinator_path(c, out, NULL, path, sizeof path);
+    mkdir(path, 0777);
+    fplt_status status =
+        fplt__terms_model(fplt__lead_agreement(c->lead), x, record, c->information, &model, error);
+    fplt__coordinator_path(c, out, "privacy.json", path, sizeof path);
+    if (!status && certificate)
+        status = fplt_file_save(path, 0666, certificate, strlen(certificate), error);
+    fplt__coordinator_path(c, out, "model.json", path, sizeof path);
+    if (!status && !(status = fplt_model_write(model, path, error)))
+        snprintf(c->outcome.model, sizeof c->outcome.model, "%.500s", path);
+    fplt_model_destroy(model);
+    free(record);
+    return status;
 }
 
 static fplt_status write_model(fplt__coordinator *c, fplt_error *error)
 {
     const fplt__agreement *agreement = fplt__lead_agreement(c->lead);
     fplt_hub *hub = fplt__lead_hub(c->lead);
-    const char *out = fplt_settings_text(c->settings, "out");
-    char path[4200];
+    char *certificate = NULL;
     double *x;
-    fplt_model *model = NULL;
     if (!agreement || !hub)
         return FPLT_OK;
     fplt_status status =
         fplt__alloc_into(&x, agreement->plan.dimension, sizeof *x, "the model", error);
     if (status)
         return status;
-    char *record = record_of(c);
-    path_in(c, out, "", path, sizeof path);
-    mkdir(path, 0777);
-    path_in(c, out, "model.json", path, sizeof path);
-    if (!(status = fplt_hub_model(hub, x)) &&
-        !(status = fplt__terms_model(agreement, x, record, &model, error)) &&
-        !(status = fplt_model_write(model, path, error)))
-        snprintf(c->outcome.model, sizeof c->outcome.model, "%.500s", path);
-    fplt_model_destroy(model);
-    free(record);
+    if (!(status = fplt_hub_model(hub, x)) && !(status = certify(c, x, &certificate, error)))
+        status = write_out(c, x, certificate, error);
+    fplt_free(certificate);
     fplt__free(x);
     return status;
+}
+
+static void keep_receipts(fplt__coordinator *c)
+{
+    fplt_error error = {FPLT_OK, ""};
+    fplt_status status = FPLT_OK;
+    for (uint32_t i = 0; !status && i < c->members; i++) {
+        const fplt__member_row *row = fplt__lead_member(c->lead, i).row;
+        if (row->has_charged)
+            status = fplt__lead_store_keep_receipt(c->store, c->roster[i], row, &error);
+    }
+    if (status)
+        fplt__coordinator_say(c, -1, "disk", "%s", error.text);
 }
 
 static void finish(fplt__coordinator *c)
 {
     fplt__lead_view view = fplt__lead_see(c->lead);
     fplt_error error = {FPLT_OK, ""};
+    keep_receipts(c);
     if (write_model(c, &error))
         fplt__coordinator_say(c, -1, "disk", "%s", error.text);
     c->finished = 1;
@@ -246,6 +347,7 @@ static fplt_status allocate(fplt__coordinator *c, fplt_error *error)
     const char *what = "the members";
     if ((status = fplt__alloc_into(&c->revoked, c->members, 1, what, error)) ||
         (status = fplt__alloc_into(&c->fetched, c->members, 1, what, error)) ||
+        (status = fplt__alloc_into(&c->counted, c->members, 1, what, error)) ||
         (status = fplt__alloc_into(&c->records, c->members, sizeof *c->records, what, error)) ||
         (status = fplt__alloc_into(&c->bend, c->members, sizeof *c->bend, what, error)))
         return status;
@@ -257,6 +359,8 @@ static fplt__lead_settings lead_settings(const fplt__coordinator *c)
 {
     const fplt_settings *settings = c->settings;
     fplt__lead_settings lead = {.members = c->members,
+                                .inform = fplt_settings_switch(settings, "inform"),
+                                .check = fplt_settings_switch(settings, "check"),
                                 .repair = fplt_settings_switch(settings, "repair")};
     memcpy(lead.receipt_key, c->authority.receipt, sizeof lead.receipt_key);
     if (!fplt_settings_is_auto(settings, "deadline"))
@@ -273,6 +377,8 @@ static fplt_status open_new(fplt__coordinator *c, fplt_error *error)
     if (status)
         return status;
     status = fplt__alloc_into(&rows, c->members, sizeof *rows, "the members", error);
+    for (uint32_t i = 0; !status && i < c->members; i++)
+        status = fplt__lead_store_receipt(c->store, c->roster[i], &rows[i], error);
     c->hash = fplt__document_hash(text, strlen(text));
     fplt__lead_record record = {.state = FPLT__FORMING,
                                 .hash = c->hash,
@@ -398,13 +504,34 @@ static fplt_status open_servers(fplt__coordinator *c, fplt_error *error)
     return status ? status : fplt__control_open(c->folder, &c->control, error);
 }
 
-static fplt_status open_all(fplt__coordinator *c, fplt_error *error)
+static fplt_status prepare(fplt__coordinator *c, fplt_error *error)
 {
     fplt_status status;
     if ((status = fplt_settings_complete(c->settings, error)) ||
         (status = fplt_settings_effective(c->settings, error)) ||
-        (status = fplt__authority_open(c->folder, &c->authority, error)) ||
-        (status = fplt__coordinator_propose(c, error)))
+        (status = fplt__authority_open(c->folder, &c->authority, error)))
+        return status;
+    return fplt__coordinator_propose(c, error);
+}
+
+/* Nothing is opened, stored or sent: what would be proposed is shown. */
+static fplt_status rehearse(fplt__coordinator *c, fplt_error *error)
+{
+    fplt__buffer text = {NULL, 0, 0, FPLT_OK};
+    fplt_status status = prepare(c, error);
+    if (status)
+        return status;
+    fplt__proposal_show(&c->proposal, &text);
+    if (!text.status)
+        tell(c, -1, "proposal", text.text, NAN);
+    fplt__buffer_clear(&text);
+    return FPLT_OK;
+}
+
+static fplt_status open_all(fplt__coordinator *c, fplt_error *error)
+{
+    fplt_status status = prepare(c, error);
+    if (status)
         return status;
     c->run = c->proposal.run;
     c->members = c->proposal.members;
@@ -437,6 +564,9 @@ static void close_all(fplt__coordinator *c)
     fplt__free(c->records);
     fplt__free(c->bend);
     fplt__free(c->scalars);
+    fplt__free(c->counted);
+    fplt__free(c->information);
+    fplt__coordinator_forget(c);
     fplt__free(c);
 }
 
@@ -561,7 +691,9 @@ fplt_status fplt_federation_lead(const fplt_settings *settings, const fplt_feder
     c->control = -1;
     c->started = fplt__now();
     snprintf(c->folder, sizeof c->folder, "%s", fplt_settings_text(settings, "folder"));
-    if (!(status = open_all(c, error))) {
+    if (fplt_settings_switch(settings, "dry-run")) {
+        status = rehearse(c, error);
+    } else if (!(status = open_all(c, error))) {
         announce(c);
         run_loop(c);
         if ((status = c->failure) && error)

@@ -9,6 +9,7 @@
 #include "net/door.h"
 #include "net/server.h"
 #include "net/terms.h"
+#include "fedplt/sum.h"
 #include "protocol/lead.h"
 #include "store/lead.h"
 
@@ -36,14 +37,21 @@ typedef struct fplt__coordinator {
     uint8_t *revoked, *fetched; /* one a member: told the machine; has the last model */
     fplt__proposal proposal;
     fplt__digest hash; /* of the proposal */
-    /* facts, one entry a member */
+    /* facts: one entry a member, or one a column */
     fplt__form form;
     uint64_t *records;
     fplt_bend *bend;
     double *scalars;
+    uint8_t *counted; /* whose sums are in `sum` */
+    fplt_sum *sum;
+    double *ranges, *unit, *mean, *scale;
+    double *down; /* what goes with a question: members, records, means and scales */
     /* what was seen */
     struct fplt__point point[FPLT__POINTS];
     size_t points;
+    int has_score;
+    fplt_measure score;  /* of the rows that sites hold out, the last */
+    double *information; /* owned: behind standard errors; NULL: not asked for */
     uint64_t requests, refusals, commits;
     double commit_seconds, started;
     int acting, finished;
@@ -63,6 +71,10 @@ void fplt__coordinator_handle(fplt__coordinator *coordinator, fplt__lead_event *
 void fplt__coordinator_say(fplt__coordinator *coordinator, int64_t identity, const char *word,
                            const char *format, ...) FPLT_PRINTF(4, 5);
 
+/* A file of the settings, relative to the folder; `inside` NULL: the file itself. */
+void fplt__coordinator_path(const fplt__coordinator *coordinator, const char *file,
+                            const char *inside, char *path, size_t size);
+
 /* How much a closing vector is, for the store. */
 void fplt__coordinator_set_closing(fplt__coordinator *coordinator,
                                    const fplt__agreement *agreement);
@@ -75,6 +87,7 @@ void fplt__coordinator_reply(fplt__coordinator *coordinator, const fplt__reply *
 /* The proposal of the settings, with a new nonce. */
 fplt_status fplt__coordinator_propose(fplt__coordinator *coordinator, fplt_error *error);
 void fplt__coordinator_remember(fplt__coordinator *coordinator, const fplt__lead_action *action);
+void fplt__coordinator_forget(fplt__coordinator *coordinator); /* the facts */
 /* Answers RESOLVE. */
 void fplt__coordinator_resolve(fplt__coordinator *coordinator, int step);
 /* The stored document against the settings: what cannot change is refused. */

@@ -1,10 +1,13 @@
 /* From the settings of federation.yaml to a proposal, and from facts to a plan. */
+#include <float.h>
+#include <math.h>
 #include <sodium.h>
 #include <string.h>
 
 #include "fedplt/file.h"
 #include "base/memory.h"
 #include "net/coordinator.h"
+#include "net/pledge.h"
 
 /* Proposal */
 
@@ -58,11 +61,50 @@ static fplt_status read_roster(fplt__coordinator *c, fplt_error *error)
     return status;
 }
 
+static fplt_status read_schema(fplt__coordinator *c, fplt_error *error)
+{
+    const char *file = fplt_settings_text(c->settings, "schema");
+    char path[4200];
+    fplt_schema *schema;
+    if (!file)
+        return FPLT_OK;
+    fplt__coordinator_path(c, file, NULL, path, sizeof path);
+    fplt_status status = fplt_schema_read(path, &schema, error);
+    if (status)
+        return status;
+    c->proposal.columns = (uint32_t)fplt_schema_features(schema);
+    c->proposal.schema = fplt__strdup(fplt_schema_text(schema));
+    fplt_schema_destroy(schema);
+    return c->proposal.schema ? FPLT_OK
+                              : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a proposal");
+}
+
+/* What can be refused before anybody is asked: with a schema all but the records is known. */
+static fplt_status check_terms(const fplt__proposal *proposal, fplt_error *error)
+{
+    fplt_settings *settings;
+    fplt_schema *schema = NULL;
+    fplt__terms terms;
+    fplt_status status = fplt__terms_settings(proposal, 0, &settings, error);
+    if (status)
+        return status;
+    if (!(status = fplt__terms_schema(proposal, &schema, error)) && !schema &&
+        fplt_promise_wanted(settings))
+        status = fplt__pledge_needs_schema(error);
+    if (!status && schema) {
+        fplt__form form = fplt__schema_form(schema);
+        if (!(status = fplt__terms_of(proposal, &form, &terms, error)))
+            fplt__terms_clear(&terms);
+    }
+    fplt_schema_destroy(schema);
+    fplt_settings_destroy(settings);
+    return status;
+}
+
 fplt_status fplt__coordinator_propose(fplt__coordinator *c, fplt_error *error)
 {
     fplt__proposal *proposal = &c->proposal;
     const char *federation = fplt_settings_text(c->settings, "federation");
-    fplt_settings *terms;
     fplt_status status;
     if (strcmp(federation, c->authority.federation) != 0)
         return fplt_error_set(error, FPLT_BAD_VALUE,
@@ -84,12 +126,9 @@ fplt_status fplt__coordinator_propose(fplt__coordinator *c, fplt_error *error)
     if (proposal->quorum > proposal->members)
         return fplt_error_set(error, FPLT_BAD_VALUE, "quorum: is %u, but the roster has %u",
                               proposal->quorum, proposal->members);
-    if (!(proposal->schema = fplt__strdup("null")))
-        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a proposal");
-    if ((status = fplt__terms_settings(proposal, 0, &terms, error)))
+    if ((status = read_schema(c, error)))
         return status;
-    fplt_settings_destroy(terms);
-    return FPLT_OK;
+    return check_terms(proposal, error);
 }
 
 static int same_pairs(const fplt__pair *a, size_t a_count, const fplt__pair *b, size_t b_count,
@@ -114,7 +153,7 @@ fplt_status fplt__coordinator_compare(const fplt__coordinator *c, const fplt__pr
         what = "roster";
     else if (now->quorum != stored->quorum)
         what = "quorum";
-    else if (strcmp(now->schema, stored->schema) != 0)
+    else if (strcmp(now->schema ? now->schema : "", stored->schema ? stored->schema : "") != 0)
         what = "schema";
     else if (same_pairs(now->setting, now->settings, stored->setting, stored->settings, &what) &&
              same_pairs(now->privacy, now->privacies, stored->privacy, stored->privacies, &what))
@@ -127,6 +166,15 @@ fplt_status fplt__coordinator_compare(const fplt__coordinator *c, const fplt__pr
 
 /* Facts */
 
+static void join_ranges(fplt__coordinator *c, const double *ranges)
+{
+    for (size_t j = 0; j < c->form.features; j++) {
+        c->ranges[2 * j] = fmin(c->ranges[2 * j], ranges[2 * j]);
+        c->ranges[2 * j + 1] = fmax(c->ranges[2 * j + 1], ranges[2 * j + 1]);
+    }
+}
+
+/* A member may say the same twice. */
 void fplt__coordinator_remember(fplt__coordinator *c, const fplt__lead_action *action)
 {
     uint32_t i = action->identity;
@@ -135,6 +183,39 @@ void fplt__coordinator_remember(fplt__coordinator *c, const fplt__lead_action *a
                FPLT__FORM_SCALARS * sizeof(double));
     else if (action->step == FPLT__FACTS_BEND)
         c->bend[i] = (fplt_bend){{action->scalars[0], action->scalars[1]}, action->scalars[2]};
+    else if (action->step == FPLT__FACTS_RANGES)
+        join_ranges(c, action->scalars);
+    else if (!c->counted[i] && !fplt_sum_add_words(c->sum, 0, action->words, c->form.features))
+        c->counted[i] = 1;
+}
+
+void fplt__coordinator_forget(fplt__coordinator *c)
+{
+    fplt__free(c->ranges);
+    fplt__free(c->unit);
+    fplt__free(c->mean);
+    fplt__free(c->scale);
+    fplt__free(c->down);
+    fplt_sum_destroy(c->sum);
+    c->ranges = c->unit = c->mean = c->scale = c->down = NULL;
+    c->sum = NULL;
+}
+
+/* Room for what is known of the columns. */
+static fplt_status make_room(fplt__coordinator *c, fplt_error *error)
+{
+    size_t features = c->form.features;
+    fplt_status status;
+    fplt__coordinator_forget(c);
+    if ((status = fplt__alloc_into(&c->ranges, 2 * features, sizeof(double), "facts", error)) ||
+        (status = fplt__alloc_into(&c->unit, features, sizeof(double), "facts", error)) ||
+        (status = fplt__alloc_into(&c->mean, features, sizeof(double), "facts", error)) ||
+        (status = fplt__alloc_into(&c->scale, features, sizeof(double), "facts", error)) ||
+        (status = fplt__alloc_into(&c->down, 2 * features + 2, sizeof(double), "facts", error)))
+        return status;
+    for (size_t j = 0; j < features; j++)
+        c->ranges[2 * j] = INFINITY, c->ranges[2 * j + 1] = -INFINITY;
+    return fplt_sum_create(features, FPLT_SUM_EXPONENT, &c->sum, error);
 }
 
 static void refuse(fplt__coordinator *c, const char *sentence)
@@ -157,6 +238,7 @@ static fplt_status agree_on_form(fplt__coordinator *c, fplt_error *error)
     fplt_status status = fplt__form_read(c->scalars, &c->form, error);
     for (uint32_t i = 1; !status && i < c->members; i++) {
         status = fplt__form_read(c->scalars + (size_t)i * FPLT__FORM_SCALARS, &form, error);
+        c->form.dense &= !status && form.dense;
         if (!status && (form.task != c->form.task || form.features != c->form.features ||
                         form.outputs != c->form.outputs))
             status = fplt_error_set(error, FPLT_BAD_DATA,
@@ -181,7 +263,11 @@ static uint64_t count_records(fplt__coordinator *c)
 static fplt_status plan(fplt__coordinator *c, fplt_error *error)
 {
     fplt__agreement *agreement;
-    fplt__gathered gathered = {.form = c->form, .records = c->records, .bend = c->bend};
+    fplt__gathered gathered = {.form = c->form,
+                               .records = c->records,
+                               .bend = c->bend,
+                               .scale = c->scale,
+                               .mean = c->mean};
     fplt__lead_plan made;
     char *text = NULL;
     fplt_status status = fplt__alloc_into(&agreement, 1, sizeof *agreement, "a plan", error);
@@ -205,18 +291,145 @@ static fplt_status plan(fplt__coordinator *c, fplt_error *error)
     return status;
 }
 
+/* Columns are added up in units of a power of two about as large as they are. */
+static void ask_sums(fplt__coordinator *c)
+{
+    size_t features = c->form.features;
+    for (size_t j = 0; j < features; j++) {
+        double largest = fmax(fabs(c->ranges[2 * j]), fabs(c->ranges[2 * j + 1]));
+        c->unit[j] = largest > 0 ? ldexp(1, ilogb(largest)) : 1;
+    }
+    memset(c->counted, 0, c->members);
+    fplt_sum_clear(c->sum);
+    ask(c, FPLT__FACTS_SUMS, c->unit, features, 0, features);
+}
+
+static int is_constant(const fplt__coordinator *c, size_t column)
+{
+    return c->ranges[2 * column] == c->ranges[2 * column + 1];
+}
+
+/* A constant column is told by its ends: rounding of the mean would give it a deviation. */
+static fplt_status take_sums(fplt__coordinator *c, fplt_error *error)
+{
+    double rows = (double)count_records(c);
+    for (uint32_t i = 0; i < c->members; i++)
+        if (!c->counted[i])
+            return fplt_error_set(error, FPLT_BAD_DATA, "the sums of %s are out of range",
+                                  c->roster[i]);
+    fplt_sum_read(c->sum, 0, c->mean, c->form.features);
+    for (size_t j = 0; j < c->form.features; j++)
+        c->mean[j] = is_constant(c, j) ? c->ranges[2 * j] : c->unit[j] * (c->mean[j] / rows);
+    return FPLT_OK;
+}
+
+static void ask_squares(fplt__coordinator *c)
+{
+    size_t features = c->form.features;
+    memcpy(c->down, c->unit, features * sizeof *c->down);
+    memcpy(c->down + features, c->mean, features * sizeof *c->down);
+    memset(c->counted, 0, c->members);
+    fplt_sum_clear(c->sum);
+    ask(c, FPLT__FACTS_SQUARES, c->down, 2 * features, 0, features);
+}
+
+static fplt_status take_squares(fplt__coordinator *c, int centred, fplt_error *error)
+{
+    double rows = (double)count_records(c);
+    fplt_sum_read(c->sum, 0, c->scale, c->form.features);
+    for (size_t j = 0; j < c->form.features; j++) {
+        c->scale[j] = is_constant(c, j) ? 1 : c->unit[j] * sqrt(c->scale[j] / rows);
+        if (!(c->scale[j] >= DBL_MIN && isfinite(c->scale[j])))
+            return fplt_error_set(error, FPLT_BAD_DATA,
+                                  "feature %zu has deviation %g: it cannot be standardised", j,
+                                  c->scale[j]);
+        c->mean[j] = centred ? c->mean[j] : 0;
+    }
+    return FPLT_OK;
+}
+
+/* Members and records of all, and where there are any means and scales. */
+static void ask_bend(fplt__coordinator *c)
+{
+    double none[2] = {c->members, (double)count_records(c)};
+    size_t features = c->form.features;
+    if (c->scale) {
+        memcpy(c->down, none, sizeof none);
+        memcpy(c->down + 2, c->mean, features * sizeof *c->down);
+        memcpy(c->down + 2 + features, c->scale, features * sizeof *c->down);
+    }
+    ask(c, FPLT__FACTS_BEND, c->scale ? c->down : none, c->scale ? 2 * features + 2 : 2,
+        FPLT__BEND_SCALARS, 0);
+}
+
+/* Standardised by what the data are like: a sparse data set keeps its zeros. */
+static fplt_status plan_fit(const fplt__coordinator *c, int *fits, int *centred, fplt_error *error)
+{
+    fplt_settings *settings;
+    fplt_status status = fplt__terms_settings(&c->proposal, 0, &settings, error);
+    if (status)
+        return status;
+    const char *word = fplt_settings_text(settings, "standardise");
+    *fits = fplt__terms_fits(settings);
+    *centred = strcmp(word, "yes") == 0 || (strcmp(word, "auto") == 0 && c->form.dense);
+    fplt_settings_destroy(settings);
+    if (*centred && !c->form.dense)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "standardise yes would fill the zeros of a sparse data set; use "
+                              "standardise scale, which does not subtract the mean");
+    return FPLT_OK;
+}
+
+static fplt_status take_form(fplt__coordinator *c, fplt_error *error)
+{
+    int fits, centred;
+    fplt_status status;
+    if ((status = agree_on_form(c, error)) || (status = plan_fit(c, &fits, &centred, error)))
+        return status;
+    if (!fits) {
+        ask_bend(c);
+        return FPLT_OK;
+    }
+    if (!(status = make_room(c, error)))
+        ask(c, FPLT__FACTS_RANGES, NULL, 0, (uint32_t)(2 * c->form.features), 0);
+    return status;
+}
+
+static fplt_status begin_facts(fplt__coordinator *c, fplt_error *error)
+{
+    fplt_schema *schema;
+    if (!c->proposal.privacies) {
+        ask(c, FPLT__FACTS_FORM, NULL, 0, FPLT__FORM_SCALARS, 0);
+        return FPLT_OK;
+    }
+    fplt_status status = fplt__terms_schema(&c->proposal, &schema, error);
+    if (status)
+        return status;
+    c->form = fplt__schema_form(schema);
+    fplt_schema_destroy(schema);
+    return plan(c, error);
+}
+
 void fplt__coordinator_resolve(fplt__coordinator *c, int step)
 {
     fplt_error error = {FPLT_OK, ""};
     fplt_status status = FPLT_OK;
-    double down[2] = {c->members, (double)count_records(c)};
-    if (step < 0) {
-        ask(c, FPLT__FACTS_FORM, NULL, 0, FPLT__FORM_SCALARS, 0);
-    } else if (step == FPLT__FACTS_FORM) {
-        if (!(status = agree_on_form(c, &error)))
-            ask(c, FPLT__FACTS_BEND, down, 2, FPLT__BEND_SCALARS, 0);
-    } else {
-        status = plan(c, &error);
+    int fits, centred;
+    count_records(c);
+    switch (step) {
+    case FPLT__FACTS_FORM: status = take_form(c, &error); break;
+    case FPLT__FACTS_RANGES: ask_sums(c); break;
+    case FPLT__FACTS_SUMS:
+        if (!(status = take_sums(c, &error)))
+            ask_squares(c);
+        break;
+    case FPLT__FACTS_SQUARES:
+        if (!(status = plan_fit(c, &fits, &centred, &error)) &&
+            !(status = take_squares(c, centred, &error)))
+            ask_bend(c);
+        break;
+    case FPLT__FACTS_BEND: status = plan(c, &error); break;
+    default: status = begin_facts(c, &error);
     }
     if (status)
         refuse(c, error.text);

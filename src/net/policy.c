@@ -1,5 +1,7 @@
 #include "net/policy.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,19 +59,73 @@ static fplt_status against(const fplt_settings *settings, const char *name, fplt
     return fplt_error_set(error, FPLT_FAILED, "%s %s", sentence, value);
 }
 
+static int is_off(const fplt_settings *settings)
+{
+    const char *epsilon = fplt_settings_text(settings, "policy.epsilon");
+    return epsilon && strcmp(epsilon, "off") == 0;
+}
+
 static fplt_status judge_privacy(const fplt_settings *settings, const fplt__proposal *proposal,
                                  fplt_error *error)
 {
-    const char *epsilon = fplt_settings_text(settings, "policy.epsilon");
-    int off = epsilon && strcmp(epsilon, "off") == 0;
-    if (!proposal->privacies && !off)
+    const char *noise = fplt__pair_find(proposal->privacy, proposal->privacies, "noise");
+    int seeded = noise && strcmp(noise, "simulated") == 0;
+    if (!proposal->privacies && !is_off(settings))
         return against(settings, "policy.epsilon", error,
                        "the proposal trains without privacy; `epsilon: off` would agree to that",
+                       "");
+    if (seeded && !is_off(settings))
+        return against(settings, "policy.epsilon", error,
+                       "the proposal's noise is simulated, which protects nobody; `epsilon: off` "
+                       "would agree to that",
                        "");
     if (proposal->privacies || lists(settings, "policy.allow", "facts"))
         return FPLT_OK;
     return against(settings, "policy.allow", error,
                    "the proposal needs facts (curvature of the cost)", "");
+}
+
+static fplt_status judge_rounds(const fplt_settings *settings, uint64_t rounds, fplt_error *error)
+{
+    char text[64];
+    if (!fplt_settings_given(settings, "policy.rounds") ||
+        rounds <= (uint64_t)fplt_settings_integer(settings, "policy.rounds"))
+        return FPLT_OK;
+    snprintf(text, sizeof text, "%llu", (unsigned long long)rounds);
+    return against(settings, "policy.rounds", error, "the proposal wants", text);
+}
+
+fplt_status fplt__policy_judge_plan(const fplt_settings *settings, const fplt__agreement *agreement,
+                                    fplt_error *error)
+{
+    return judge_rounds(settings, agreement->rounds, error);
+}
+
+fplt_status fplt__policy_check(const fplt_settings *settings, fplt_error *error)
+{
+    const char *epsilon = fplt_settings_text(settings, "policy.epsilon");
+    double number;
+    if (!epsilon || is_off(settings) || (!fplt_parse_real(epsilon, &number) && number > 0))
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_BAD_VALUE,
+                          "%s: policy.epsilon is '%.40s', but it must be a number above 0, or off",
+                          fplt_settings_origin(settings, "policy.epsilon"), epsilon);
+}
+
+fplt_ledger_budget fplt__policy_budget(const fplt_settings *settings,
+                                       const fplt__agreement *agreement)
+{
+    const fplt__proposal *proposal = &agreement->proposal;
+    const char *epsilon = fplt_settings_text(settings, "policy.epsilon");
+    const char *group = fplt__pair_find(proposal->privacy, proposal->privacies, "group");
+    fplt_ledger_budget budget = {.epsilon = INFINITY,
+                                 .delta = fplt_settings_real(settings, "policy.delta")};
+    long long count;
+    if (epsilon && !is_off(settings))
+        fplt_parse_real(epsilon, &budget.epsilon);
+    if (group && !fplt_parse_integer(group, &count))
+        budget.group = (uint64_t)count;
+    return budget;
 }
 
 static fplt_status judge_by_policy(const fplt_settings *settings, const fplt__proposal *proposal,
@@ -82,17 +138,16 @@ static fplt_status judge_by_policy(const fplt_settings *settings, const fplt__pr
         return status;
     const char *algorithm = fplt_settings_text(terms, "algorithm");
     long long rounds = fplt_settings_integer(terms, "rounds");
+    int private = fplt_promise_wanted(terms); /* it plans its rounds: they are looked at then */
     if (!lists(settings, "policy.federations", proposal->federation))
         status =
             against(settings, "policy.federations", error, "does not name", proposal->federation);
     else if (fplt_settings_given(settings, "policy.algorithms") &&
              !lists(settings, "policy.algorithms", algorithm))
         status = against(settings, "policy.algorithms", error, "does not name", algorithm);
-    else if (fplt_settings_given(settings, "policy.rounds") &&
-             rounds > fplt_settings_integer(settings, "policy.rounds")) {
-        snprintf(text, sizeof text, "%lld", rounds);
-        status = against(settings, "policy.rounds", error, "the proposal wants", text);
-    } else if (proposal->members < fplt_settings_integer(settings, "policy.participants")) {
+    else if (!private && (status = judge_rounds(settings, (uint64_t)rounds, error)))
+        ;
+    else if (proposal->members < fplt_settings_integer(settings, "policy.participants")) {
         snprintf(text, sizeof text, "%u", proposal->members);
         status = against(settings, "policy.participants", error, "the roster has only", text);
     } else {
@@ -102,22 +157,29 @@ static fplt_status judge_by_policy(const fplt_settings *settings, const fplt__pr
     return status;
 }
 
+void fplt__proposal_show(const fplt__proposal *proposal, fplt__buffer *text)
+{
+    fplt__buffer_format(text, "federation  %s, run %u\nroster     ", proposal->federation,
+                        proposal->run);
+    for (uint32_t i = 0; i < proposal->members; i++)
+        fplt__buffer_format(text, " %s", proposal->roster[i]);
+    for (size_t i = 0; i < proposal->settings; i++)
+        fplt__buffer_format(text, "\n%-11s %s", proposal->setting[i].name,
+                            proposal->setting[i].value);
+    if (proposal->schema)
+        fplt__buffer_format(text, "\nschema      %u features", proposal->columns);
+    fplt__buffer_add(text, proposal->privacies ? "" : "\nprivacy     off");
+    for (size_t i = 0; i < proposal->privacies; i++)
+        fplt__buffer_format(text, "\nprivacy %s %s", proposal->privacy[i].name,
+                            proposal->privacy[i].value);
+    fplt__buffer_add(text, "\n");
+}
+
 static fplt_status ask_person(const fplt__consent_source *source, const fplt__proposal *proposal,
                               const char *hash, fplt_error *error)
 {
     fplt__buffer text = {NULL, 0, 0, FPLT_OK};
-    fplt__buffer_format(&text, "federation  %s, run %u\nroster     ", proposal->federation,
-                        proposal->run);
-    for (uint32_t i = 0; i < proposal->members; i++)
-        fplt__buffer_format(&text, " %s", proposal->roster[i]);
-    for (size_t i = 0; i < proposal->settings; i++)
-        fplt__buffer_format(&text, "\n%-11s %s", proposal->setting[i].name,
-                            proposal->setting[i].value);
-    fplt__buffer_add(&text, proposal->privacies ? "" : "\nprivacy     off");
-    for (size_t i = 0; i < proposal->privacies; i++)
-        fplt__buffer_format(&text, "\nprivacy %s %s", proposal->privacy[i].name,
-                            proposal->privacy[i].value);
-    fplt__buffer_add(&text, "\n");
+    fplt__proposal_show(proposal, &text);
     int agreed = !text.status && source->watch->agree &&
                  source->watch->agree(source->watch->context, text.text, hash);
     fplt__buffer_clear(&text);
@@ -151,4 +213,19 @@ fplt_status fplt__policy_judge(const fplt__consent_source *source, const fplt__p
         return fplt_error_set(error, FPLT_FAILED, "--plan agrees to %.16s..., but this is %.16s...",
                               plan, text);
     return has_policy(settings) || plan ? FPLT_OK : ask_person(source, proposal, text, error);
+}
+
+unsigned fplt__policy_allows(const fplt_settings *settings)
+{
+    static const struct {
+        const char *word;
+        unsigned kinds;
+    } rows[] = {{"measure", 1u << FPLT__MEASURE | 1u << FPLT__MEAN},
+                {"score", 1u << FPLT__SCORE},
+                {"information", 1u << FPLT__INFORMATION}};
+    unsigned allows = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!has_policy(settings) || lists(settings, "policy.allow", rows[i].word))
+            allows |= rows[i].kinds;
+    return allows;
 }

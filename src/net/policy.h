@@ -2,11 +2,16 @@
 #ifndef FPLT_NET_POLICY_H
 #define FPLT_NET_POLICY_H
 
+#include "base/buffer.h"
 #include "fedplt/federation.h"
+#include "fedplt/ledger.h"
 #include "net/certificate.h"
 #include "wire/document.h"
 
 extern const fplt_setting fplt__policy_table[];
+
+/* A proposal as a person reads it: many lines. */
+void fplt__proposal_show(const fplt__proposal *proposal, fplt__buffer *text);
 
 /* Who decides. */
 typedef struct fplt__consent_source {
@@ -19,5 +24,17 @@ typedef struct fplt__consent_source {
 /* FPLT_OK: agreed. Otherwise the sentence says which line of the policy speaks against it. */
 fplt_status fplt__policy_judge(const fplt__consent_source *source, const fplt__proposal *proposal,
                                const fplt__digest *hash, fplt_error *error);
+
+/* The settings by themselves. */
+fplt_status fplt__policy_check(const fplt_settings *settings, fplt_error *error);
+/* What the plan adds to its proposal: how many rounds it has. */
+fplt_status fplt__policy_judge_plan(const fplt_settings *settings, const fplt__agreement *agreement,
+                                    fplt_error *error);
+/* What all runs together may cost; infinite where no budget is stated. */
+fplt_ledger_budget fplt__policy_budget(const fplt_settings *settings,
+                                       const fplt__agreement *agreement);
+
+/* Bit k where questions of kind k are answered while privacy is off. */
+unsigned fplt__policy_allows(const fplt_settings *settings);
 
 #endif

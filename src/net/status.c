@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "base/buffer.h"
+#include "fedplt/ledger.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "net/coordinator.h"
@@ -40,6 +41,24 @@ static const char *member_state(const fplt__member_view *member)
     return member->absent ? "absent" : member->received ? "received" : "present";
 }
 
+/* What was spent on a record of a member in this run so far; NaN without a promise. */
+static double spent_by(const fplt__coordinator *c, uint32_t i)
+{
+    const fplt__agreement *agreement = fplt__lead_agreement(c->lead);
+    const fplt__member_row *row = fplt__lead_member(c->lead, i).row;
+    double delta, epsilon;
+    if (!agreement || !agreement->private || !row)
+        return NAN;
+    const char *given =
+        fplt__pair_find(agreement->proposal.privacy, agreement->proposal.privacies, "delta");
+    if (!given || fplt_parse_real(given, &delta))
+        delta = 1e-5;
+    uint64_t rounds = row->seen > row->charges ? row->seen : row->charges;
+    return fplt_ledger_epsilon(agreement->rate[i] * (double)rounds, delta, &epsilon, NULL)
+               ? NAN
+               : epsilon;
+}
+
 static json_t *member_json(const fplt__coordinator *c, uint32_t i)
 {
     fplt__member_view member = fplt__lead_member(c->lead, i);
@@ -49,6 +68,8 @@ static json_t *member_json(const fplt__coordinator *c, uint32_t i)
                   "received", member.received, "version", (json_int_t)member.version);
     if (found && member.heard)
         json_object_set_new(found, "seen", json_real(seconds_since(member.last_heard)));
+    if (found && isfinite(spent_by(c, i)))
+        json_object_set_new(found, "epsilon", json_real(spent_by(c, i)));
     if (found && member.row) {
         json_object_set_new(found, "records", json_integer((json_int_t)member.row->records));
         json_object_set_new(found, "repairs", json_integer(member.row->repairs));
@@ -112,6 +133,11 @@ static json_t *status_json(const fplt__coordinator *c)
     if (view.sentence && *view.sentence)
         json_object_set_new(status, "sentence", json_string(view.sentence));
     add_privacy(c, status);
+    json_object_set_new(status, "checking", json_boolean(view.checks));
+    if (view.has_check)
+        json_object_set_new(status, "check",
+                            json_pack("{s:I, s:b}", "round", (json_int_t)view.check_round, "equal",
+                                      view.check_equal));
     return status;
 }
 
@@ -294,6 +320,8 @@ static char *obey(fplt__coordinator *c, const char *word)
         command(c, FPLT__LEAD_RESUME);
     else if (strcmp(word, "end") == 0)
         command(c, FPLT__LEAD_END);
+    else if (strcmp(word, "check") == 0)
+        command(c, FPLT__LEAD_CHECK);
     return fplt__coordinator_status(c);
 }
 

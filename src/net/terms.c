@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "fedplt/noise.h"
-#include "fedplt/promise.h"
+#include "data/schema.h"
+#include "fedplt/inference.h"
+#include "job/job.h"
+#include "net/pledge.h"
+#include "report/model.h"
 
 enum {
     TERMS = FPLT_JOB_PREPARE | FPLT_JOB_COST | FPLT_JOB_COMPOSITE | FPLT_JOB_ALGORITHM |
@@ -21,6 +24,7 @@ void fplt__form_scalars(const fplt__form *form, double scalars[FPLT__FORM_SCALAR
     scalars[0] = form->task;
     scalars[1] = (double)form->features;
     scalars[2] = form->outputs;
+    scalars[3] = form->dense;
 }
 
 static int is_whole(double x, double low, double high)
@@ -32,11 +36,12 @@ fplt_status fplt__form_read(const double scalars[FPLT__FORM_SCALARS], fplt__form
                             fplt_error *error)
 {
     if (!is_whole(scalars[0], 0, FPLT_TASK_SURVIVAL) || !is_whole(scalars[1], 1, 4294967295.0) ||
-        !is_whole(scalars[2], 1, 1e6))
+        !is_whole(scalars[2], 1, 1e6) || !is_whole(scalars[3], 0, 1))
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "facts say task %g, %g features and %g outputs, which cannot be",
                               scalars[0], scalars[1], scalars[2]);
-    *form = (fplt__form){(fplt_task)scalars[0], (size_t)scalars[1], (uint32_t)scalars[2]};
+    *form = (fplt__form){(fplt_task)scalars[0], (size_t)scalars[1], (uint32_t)scalars[2],
+                         scalars[3] != 0};
     return FPLT_OK;
 }
 
@@ -66,17 +71,6 @@ static fplt_status set_pairs(fplt_settings *settings, const char *section, const
 static fplt_status check_terms(const fplt_settings *settings, fplt_error *error)
 {
     const char *start = fplt_settings_text(settings, "start");
-    const char *standardise = fplt_settings_text(settings, "standardise");
-    if (fplt_promise_wanted(settings))
-        return fplt_error_set(
-            error, FPLT_UNSUPPORTED,
-            "privacy: a promise of privacy is not offered over a network yet; leave "
-            "the section out, or train in one process");
-    if (strcmp(standardise, "no") != 0)
-        return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "train: standardise is %s, but in a federation it can only be no so "
-                              "far; scale the columns at the sites",
-                              standardise);
     if (strcmp(start, "zero") != 0)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "train: start is %s, but a federation starts at zero, or at the last "
@@ -86,7 +80,7 @@ static fplt_status check_terms(const fplt_settings *settings, fplt_error *error)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "train: participation is trace, which has no place in a federation; "
                               "one of all, bernoulli, fixed, round-robin");
-    return FPLT_OK;
+    return fplt__pledge_check(settings, error);
 }
 
 fplt_status fplt__terms_settings(const fplt__proposal *proposal, int reading, fplt_settings **out,
@@ -101,6 +95,7 @@ fplt_status fplt__terms_settings(const fplt__proposal *proposal, int reading, fp
     if ((status =
              fplt_job_declare(settings, TERMS | (reading ? FPLT_JOB_DATA : 0), algorithm, error)) ||
         (status = fplt_settings_add(settings, "privacy", fplt_promise_table, error)) ||
+        (status = fplt_settings_add(settings, "privacy", fplt__pledge_table, error)) ||
         (status = set_pairs(settings, "train", "", proposal->setting, proposal->settings, error)) ||
         (status = set_pairs(settings, "privacy", "privacy.", proposal->privacy, proposal->privacies,
                             error)) ||
@@ -110,6 +105,12 @@ fplt_status fplt__terms_settings(const fplt__proposal *proposal, int reading, fp
     }
     *out = settings;
     return FPLT_OK;
+}
+
+int fplt__terms_fits(const fplt_settings *settings)
+{
+    const char *standardise = fplt_settings_text(settings, "standardise");
+    return strcmp(standardise, "no") != 0 && strcmp(standardise, "schema") != 0;
 }
 
 static fplt_run_settings run_of(const fplt_settings *settings, double *parameter)
@@ -123,7 +124,8 @@ static fplt_run_settings run_of(const fplt_settings *settings, double *parameter
     run.tolerance = fplt_settings_real(settings, "tolerance");
     run.relative = fplt_settings_switch(settings, "relative");
     run.change = fplt_settings_real(settings, "change");
-    run.evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
+    if (!fplt_settings_is_auto(settings, "eval-every"))
+        run.evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
     run.gradient_time = fplt_settings_real(settings, "t-gradient");
     run.communication_time = fplt_settings_real(settings, "t-communication");
     return run;
@@ -131,7 +133,7 @@ static fplt_run_settings run_of(const fplt_settings *settings, double *parameter
 
 /* The shape of the problem without data: rows of zeros, a label of each class. */
 
-static fplt_status phantom(const fplt__form *form, const fplt_settings *settings,
+static fplt_status phantom(const fplt__form *form, const fplt_objective_settings *cost,
                            fplt_objective **objective, fplt_error *error)
 {
     size_t rows = form->outputs < 2 ? 1 : form->outputs;
@@ -158,8 +160,7 @@ static fplt_status phantom(const fplt__form *form, const fplt_settings *settings
     fplt__free(start);
     if (status)
         return status;
-    fplt_objective_settings cost = fplt_job_cost(settings, form->task);
-    status = fplt_objective_create(&cost, dataset, objective, error);
+    status = fplt_objective_create(cost, dataset, objective, error);
     fplt_dataset_destroy(dataset);
     return status;
 }
@@ -185,7 +186,7 @@ static fplt_status copy_pairs(const fplt__pair *from, size_t count, fplt__pair *
     return status;
 }
 
-static fplt_status copy_proposal(const fplt__proposal *from, fplt__proposal *to, fplt_error *error)
+fplt_status fplt__proposal_copy(const fplt__proposal *from, fplt__proposal *to, fplt_error *error)
 {
     *to = *from;
     to->roster = NULL;
@@ -202,11 +203,12 @@ static fplt_status copy_proposal(const fplt__proposal *from, fplt__proposal *to,
         return status;
     to->privacies = from->privacies;
     memcpy(to->roster, from->roster, from->members * sizeof *to->roster);
-    to->schema = copied(from->schema, &status);
+    if (from->schema)
+        to->schema = copied(from->schema, &status);
     return status;
 }
 
-static uint32_t expected_cohort(const fplt_participation *participation)
+uint32_t fplt__terms_cohort(const fplt_participation *participation)
 {
     double cohort = 0;
     for (uint32_t i = 0; i < fplt_participation_agents(participation); i++)
@@ -229,7 +231,7 @@ static fplt_status resolve(fplt__agreement *agreement, const fplt_run_settings *
     fplt_plan *plan = &agreement->plan;
     fplt_facts facts = {.curvature = agreement->curvature,
                         .agents = plan->agents,
-                        .cohort = expected_cohort(participation),
+                        .cohort = fplt__terms_cohort(participation),
                         .epochs = run->training.epochs,
                         .dimension = plan->dimension};
     memcpy(plan->parameter, run->parameter,
@@ -260,17 +262,19 @@ static const char *const task_names[] = {[FPLT_TASK_BINARY] = "binary",
 
 /* In the order of the alphabet. */
 static fplt_status add_all_resolved(fplt__agreement *agreement, const fplt__form *form,
-                                    uint32_t epochs, fplt_error *error)
+                                    const fplt_training *training, fplt_error *error)
 {
     char number[4][32];
     snprintf(number[0], sizeof number[0], "%u", form->outputs);
-    snprintf(number[1], sizeof number[1], "%u", epochs);
+    snprintf(number[1], sizeof number[1], "%u", training->epochs);
     snprintf(number[2], sizeof number[2], "%zu", form->features);
+    snprintf(number[3], sizeof number[3], "%.17g", training->step);
     fplt_status status =
-        fplt__alloc_into(&agreement->resolved, 4, sizeof *agreement->resolved, "a plan", error);
+        fplt__alloc_into(&agreement->resolved, 5, sizeof *agreement->resolved, "a plan", error);
     if (status || (status = add_resolved(agreement, "classes", number[0], error)) ||
         (status = add_resolved(agreement, "epochs", number[1], error)) ||
-        (status = add_resolved(agreement, "features", number[2], error)))
+        (status = add_resolved(agreement, "features", number[2], error)) ||
+        (agreement->private && (status = add_resolved(agreement, "gamma", number[3], error))))
         return status;
     return add_resolved(agreement, "task", task_names[form->task], error);
 }
@@ -309,53 +313,72 @@ static fplt_status allow(const fplt_run_settings *run, const fplt_participation 
                                 !fplt_prox_is_zero(prox), 0, error);
 }
 
-/* What the settings say, as far as it is known without any data. */
-struct terms {
-    fplt_settings *settings;
-    fplt_objective *objective;
-    fplt_prox *prox;
-    fplt_participation *participation;
-    double parameter[FPLT_MOST_PARAMETERS];
-    fplt_run_settings run;
-    size_t dimension;
-};
+/* What the settings say */
 
-static void terms_clear(struct terms *terms)
+void fplt__terms_clear(fplt__terms *terms)
 {
     fplt_participation_destroy(terms->participation);
     fplt_prox_destroy(terms->prox);
     fplt_objective_destroy(terms->objective);
+    fplt_schema_destroy(terms->schema);
     fplt_settings_destroy(terms->settings);
     memset(terms, 0, sizeof *terms);
 }
 
-static fplt_status terms_of(const fplt__proposal *proposal, const fplt__form *form,
-                            struct terms *terms, fplt_error *error)
+fplt_status fplt__terms_schema(const fplt__proposal *proposal, fplt_schema **schema,
+                               fplt_error *error)
+{
+    *schema = NULL;
+    return !proposal->schema ? FPLT_OK
+                             : fplt_schema_parse(proposal->schema, strlen(proposal->schema),
+                                                 "the proposal's schema", schema, error);
+}
+
+fplt__form fplt__schema_form(const fplt_schema *schema)
+{
+    fplt__form form = {.features = fplt_schema_features(schema)};
+    form.task = fplt__schema_task(schema, &form.outputs);
+    return form;
+}
+
+static fplt_status read_terms(const fplt__proposal *proposal, const fplt__form *form,
+                              fplt__terms *terms, fplt_error *error)
+{
+    fplt_status status;
+    if ((status = fplt__terms_settings(proposal, 0, &terms->settings, error)) ||
+        (status = fplt__terms_schema(proposal, &terms->schema, error)))
+        return status;
+    terms->source.schema = terms->schema;
+    if ((status = fplt_promise_prepare(terms->settings, &terms->source, error)))
+        return status;
+    terms->cost = fplt__job_cost(terms->settings, &terms->source, form->task);
+    terms->form = *form;
+    if ((status = phantom(form, &terms->cost, &terms->objective, error)))
+        return status;
+    terms->dimension = fplt_objective_dimension(terms->objective);
+    terms->run = run_of(terms->settings, terms->parameter);
+    if ((status =
+             fplt__job_training(terms->settings, &terms->source, &terms->run.training, error)) ||
+        (status = fplt_job_participation(terms->settings, proposal->members, &terms->participation,
+                                         error)))
+        return status;
+    return fplt_job_composite(terms->settings, terms->dimension,
+                              fplt_objective_intercepts(terms->objective), &terms->prox, error);
+}
+
+fplt_status fplt__terms_of(const fplt__proposal *proposal, const fplt__form *form,
+                           fplt__terms *terms, fplt_error *error)
 {
     memset(terms, 0, sizeof *terms);
-    fplt_status status = fplt__terms_settings(proposal, 0, &terms->settings, error);
-    if (!status)
-        status = phantom(form, terms->settings, &terms->objective, error);
-    if (!status) {
-        terms->dimension = fplt_objective_dimension(terms->objective);
-        terms->run = run_of(terms->settings, terms->parameter);
-        status = fplt_job_training(terms->settings, &terms->run.training, error);
-    }
-    if (!status)
-        status = fplt_job_participation(terms->settings, proposal->members, &terms->participation,
-                                        error);
-    if (!status)
-        status =
-            fplt_job_composite(terms->settings, terms->dimension,
-                               fplt_objective_intercepts(terms->objective), &terms->prox, error);
+    fplt_status status = read_terms(proposal, form, terms, error);
     if (!status)
         status = allow(&terms->run, terms->participation, terms->prox, error);
     if (status)
-        terms_clear(terms);
+        fplt__terms_clear(terms);
     return status;
 }
 
-static void fill_plan(const struct terms *terms, uint32_t members, fplt__agreement *agreement)
+static void fill_plan(const fplt__terms *terms, uint32_t members, fplt__agreement *agreement)
 {
     const fplt_run_settings *run = &terms->run;
     const char *kernel = fplt_settings_text(terms->settings, "kernel");
@@ -376,34 +399,63 @@ static void fill_plan(const struct terms *terms, uint32_t members, fplt__agreeme
         snprintf(agreement->kernel, sizeof agreement->kernel, "%s", kernel);
 }
 
+/* Without privacy: by how the costs curve. */
+static fplt_status settle_by_facts(fplt__terms *terms, const fplt__gathered *gathered,
+                                   fplt__agreement *agreement, fplt_error *error)
+{
+    fplt_auto choice = {.curvatures = NULL};
+    fplt_bend bend = join_bends(gathered->bend, agreement->proposal.members);
+    agreement->curvature = bend.everywhere;
+    fplt_status status = fplt_auto_choose(&bend, &terms->run, agreement->proposal.members,
+                                          terms->dimension, &choice, error);
+    if (!status) {
+        fplt_auto_apply(&choice, &terms->run);
+        fill_plan(terms, agreement->proposal.members, agreement);
+        status = resolve(agreement, &terms->run, terms->participation, error);
+    }
+    fplt_auto_clear(&choice);
+    return status;
+}
+
+/* With privacy: by public numbers. */
+static fplt_status settle_by_promise(fplt__terms *terms, fplt__agreement *agreement,
+                                     fplt_error *error)
+{
+    fplt_promise *promise;
+    fplt_status status =
+        fplt__pledge_make(terms, &agreement->proposal, agreement->records, &promise, error);
+    if (status)
+        return status;
+    fplt__pledge_apply(fplt_promise_see(promise), terms);
+    fill_plan(terms, agreement->proposal.members, agreement);
+    status = fplt__pledge_state(fplt_promise_see(promise), agreement, error);
+    fplt_promise_destroy(promise);
+    return status;
+}
+
 fplt_status fplt__terms_agree(const fplt__proposal *proposal, const fplt__gathered *gathered,
                               fplt__agreement *agreement, fplt_error *error)
 {
-    struct terms terms;
-    fplt_auto choice = {.curvatures = NULL};
+    fplt__terms terms;
     memset(agreement, 0, sizeof *agreement);
-    fplt_status status = terms_of(proposal, &gathered->form, &terms, error);
+    fplt_status status = fplt__terms_of(proposal, &gathered->form, &terms, error);
     if (status)
         return status;
-    fplt_bend bend = join_bends(gathered->bend, proposal->members);
-    agreement->curvature = bend.everywhere;
-    if (!(status = copy_proposal(proposal, &agreement->proposal, error)) &&
-        !(status = fill_arrays(agreement, gathered, error)) &&
-        !(status = fplt_auto_choose(&bend, &terms.run, proposal->members, terms.dimension, &choice,
-                                    error))) {
-        fplt_auto_apply(&choice, &terms.run);
-        fill_plan(&terms, proposal->members, agreement);
-        if (!(status = resolve(agreement, &terms.run, terms.participation, error)))
-            status = add_all_resolved(agreement, &gathered->form, terms.run.training.epochs, error);
-    }
-    fplt_auto_clear(&choice);
-    terms_clear(&terms);
+    if (!(status = fplt__proposal_copy(proposal, &agreement->proposal, error)) &&
+        !(status = fill_arrays(agreement, gathered, error)))
+        status = fplt_promise_wanted(terms.settings)
+                     ? settle_by_promise(&terms, agreement, error)
+                     : settle_by_facts(&terms, gathered, agreement, error);
+    if (!status)
+        status = add_all_resolved(agreement, &gathered->form, &terms.run.training, error);
+    fplt__terms_clear(&terms);
     if (status)
         fplt__agreement_clear(agreement);
     return status;
 }
 
-static fplt_status form_of(const fplt__agreement *agreement, fplt__form *form, fplt_error *error)
+fplt_status fplt__agreement_form(const fplt__agreement *agreement, fplt__form *form,
+                                 fplt_error *error)
 {
     static const char *const names[] = {"classes", "features", "task"};
     const char *found[3];
@@ -411,7 +463,7 @@ static fplt_status form_of(const fplt__agreement *agreement, fplt__form *form, f
     for (size_t i = 0; i < 3; i++)
         if (!(found[i] = fplt__pair_find(agreement->resolved, agreement->resolves, names[i])))
             return fplt_error_set(error, FPLT_BAD_DATA, "the plan does not say `%s`", names[i]);
-    double scalars[FPLT__FORM_SCALARS] = {-1};
+    double scalars[FPLT__FORM_SCALARS] = {-1, 0, 0, 1};
     for (size_t i = 0; i < sizeof task_names / sizeof *task_names; i++)
         if (strcmp(found[2], task_names[i]) == 0)
             scalars[0] = (double)i;
@@ -426,12 +478,12 @@ static fplt_status form_of(const fplt__agreement *agreement, fplt__form *form, f
 
 fplt_status fplt__terms_lead(fplt__agreement *agreement, fplt__lead_plan *plan, fplt_error *error)
 {
-    struct terms terms = {.settings = NULL};
+    fplt__terms terms = {.settings = NULL};
     fplt__form form;
     memset(plan, 0, sizeof *plan);
-    fplt_status status = form_of(agreement, &form, error);
+    fplt_status status = fplt__agreement_form(agreement, &form, error);
     if (!status)
-        status = terms_of(&agreement->proposal, &form, &terms, error);
+        status = fplt__terms_of(&agreement->proposal, &form, &terms, error);
     if (!status && terms.dimension != agreement->plan.dimension)
         status = fplt_error_set(error, FPLT_BAD_DATA,
                                 "the plan's dimension is %zu, but its settings give %zu",
@@ -452,238 +504,145 @@ fplt_status fplt__terms_lead(fplt__agreement *agreement, fplt__lead_plan *plan, 
         terms.participation = NULL;
         terms.prox = NULL;
     }
-    terms_clear(&terms);
+    fplt__terms_clear(&terms);
     return status;
-}
-
-/* An agent's data */
-
-struct fplt__material {
-    fplt_settings *settings;
-    fplt_dataset *training, *held_out;
-    fplt_objective *objective;
-    fplt_transform transform;
-    fplt_bend bend;
-    fplt_noise *noise;
-    fplt_noise_source source;
-    double *scratch; /* for scoring */
-};
-
-/* What the site says about its files goes beside what the proposal says about everything else. */
-static fplt_status take_reading(const fplt_settings *site, fplt_settings *settings,
-                                fplt_error *error)
-{
-    const fplt_setting *row;
-    const char *group;
-    fplt_status status = FPLT_OK;
-    for (size_t i = 0; !status && (row = fplt_settings_row(site, i, &group)); i++)
-        if (strcmp(group, "data") == 0 && fplt_settings_given(site, row->name))
-            status = fplt_settings_set(settings, row->name, fplt_settings_text(site, row->name),
-                                       fplt_settings_origin(site, row->name), error);
-    return status;
-}
-
-static fplt_status hold_out(fplt__material *material, uint32_t identity, fplt_error *error)
-{
-    double share = fplt_settings_real(material->settings, "holdout");
-    uint64_t seed = (uint64_t)fplt_settings_integer(material->settings, "seed");
-    fplt_dataset *kept;
-    if (!(share > 0))
-        return FPLT_OK;
-    fplt_status status = fplt_dataset_split_from(material->training, identity, share, seed, &kept,
-                                                 &material->held_out, error);
-    if (status)
-        return status;
-    fplt_dataset_destroy(material->training);
-    material->training = kept;
-    return FPLT_OK;
-}
-
-fplt_status fplt__material_create(const fplt_settings *site, const fplt__proposal *proposal,
-                                  uint32_t identity, fplt__material **out, fplt_error *error)
-{
-    *out = NULL;
-    fplt__material *material;
-    fplt_status status = fplt__alloc_into(&material, 1, sizeof *material, "the data", error);
-    if (status)
-        return status;
-    if (!(status = fplt__terms_settings(proposal, 1, &material->settings, error)) &&
-        !(status = take_reading(site, material->settings, error)) &&
-        !fplt_settings_text(material->settings, "data"))
-        status = fplt_error_set(error, FPLT_BAD_VALUE, "no data are given: add `data: FILE`");
-    if (!status)
-        status = fplt_job_dataset(material->settings, 0, NULL, 0, NULL, &material->training, error);
-    if (!status && fplt_dataset_agents(material->training) != 1)
-        status = fplt_error_set(error, FPLT_BAD_DATA,
-                                "%s has the rows of %u sites, but an agent has one; say "
-                                "`site: none` if they are all its own",
-                                fplt_settings_text(material->settings, "data"),
-                                fplt_dataset_agents(material->training));
-    if (!status)
-        status = hold_out(material, identity, error);
-    if (status) {
-        fplt__material_destroy(material);
-        return status;
-    }
-    *out = material;
-    return FPLT_OK;
-}
-
-void fplt__material_destroy(fplt__material *material)
-{
-    if (!material)
-        return;
-    fplt_objective_destroy(material->objective);
-    fplt_dataset_destroy(material->training);
-    fplt_dataset_destroy(material->held_out);
-    fplt_transform_clear(&material->transform);
-    fplt_settings_destroy(material->settings);
-    fplt_noise_destroy(material->noise);
-    fplt__free(material->scratch);
-    fplt__free(material);
-}
-
-uint64_t fplt__material_records(const fplt__material *material)
-{
-    return fplt_dataset_rows(material->training);
-}
-
-fplt__form fplt__material_form(const fplt__material *material)
-{
-    return (fplt__form){fplt_dataset_task(material->training),
-                        fplt_dataset_features(material->training),
-                        fplt_dataset_outputs(material->training)};
-}
-
-fplt_bend fplt__material_bend(const fplt__material *material)
-{
-    return material->bend;
-}
-
-size_t fplt__material_dimension(const fplt__material *material)
-{
-    return fplt_objective_dimension(material->objective);
-}
-
-static fplt_status transform(fplt__material *material, const double *mean, const double *scale,
-                             fplt_error *error)
-{
-    size_t features = fplt_dataset_features(material->training);
-    fplt_transform *made = &material->transform;
-    made->features = features;
-    made->radius = fplt_settings_real(material->settings, "radius");
-    fplt_status status = FPLT_OK;
-    if (mean && !(status = fplt__alloc_into(&made->mean, features, sizeof *mean, "means", error)))
-        memcpy(made->mean, mean, features * sizeof *mean);
-    if (!status && scale &&
-        !(status = fplt__alloc_into(&made->scale, features, sizeof *scale, "scales", error)))
-        memcpy(made->scale, scale, features * sizeof *scale);
-    if (!status)
-        status = fplt_transform_apply(made, material->training, error);
-    if (!status && material->held_out)
-        status = fplt_transform_apply(made, material->held_out, error);
-    return status;
-}
-
-fplt_status fplt__material_shape(fplt__material *material, const double *mean, const double *scale,
-                                 uint32_t all_agents, uint64_t all_records, fplt_error *error)
-{
-    if (material->objective)
-        return FPLT_OK;
-    fplt_status status = transform(material, mean, scale, error);
-    if (status)
-        return status;
-    fplt_objective_settings cost =
-        fplt_job_cost(material->settings, fplt_dataset_task(material->training));
-    cost.all_agents = all_agents;
-    cost.all_weight = (double)all_records;
-    if ((status = fplt_objective_create(&cost, material->training, &material->objective, error)))
-        return status;
-    return fplt_bend_find(material->objective, 0, NULL, &material->bend, error);
-}
-
-fplt_status fplt__material_node(fplt__material *material, const fplt__agreement *agreement,
-                                uint32_t identity, const double *start, fplt_node **node,
-                                fplt_error *error)
-{
-    const char *epochs = fplt__pair_find(agreement->resolved, agreement->resolves, "epochs");
-    fplt_participation *participation;
-    fplt_node_settings settings = {.objective = material->objective,
-                                   .identity = identity,
-                                   .curvature = material->bend.everywhere,
-                                   .start = start,
-                                   .second = start,
-                                   .cap = agreement->cap};
-    fplt_status status;
-    if (epochs &&
-        (status = fplt_settings_set(material->settings, "epochs", epochs, "the plan", error)))
-        return status;
-    if ((status = fplt_job_training(material->settings, &settings.training, error)) ||
-        (status = fplt_job_participation(material->settings, agreement->proposal.members,
-                                         &participation, error)))
-        return status;
-    settings.cohort = expected_cohort(participation);
-    fplt_participation_destroy(participation);
-    return fplt_node_create(&agreement->plan, &settings, node, error);
-}
-
-fplt_status fplt__material_score(const fplt__material *material, const double *x, double out[4])
-{
-    (void)material, (void)x, (void)out;
-    return FPLT_UNSUPPORTED;
 }
 
 /* The model */
 
-static fplt_status class_names(const fplt__form *form, char ***names, fplt_error *error)
+/* Names of the schema, or what numbers stand for. */
+struct names {
+    const char **features, **classes;
+    char (*numbers)[16];
+};
+
+static fplt_status collect_names(const fplt__terms *terms, struct names *names, fplt_error *error)
 {
-    size_t room = 16;
-    fplt_status status = fplt__alloc_into(names, form->outputs, sizeof **names + room,
-                                          "the names of classes", error);
-    if (status)
+    const fplt__form *form = &terms->form;
+    const fplt_schema *schema = terms->schema;
+    int named = schema && fplt_schema_feature(schema, 0, NULL, NULL, NULL, NULL);
+    fplt_status status;
+    if ((status = fplt__alloc_into(&names->features, form->features, sizeof *names->features,
+                                   "the names", error)) ||
+        (status = fplt__alloc_into(&names->classes, form->outputs, sizeof *names->classes,
+                                   "the names", error)) ||
+        (status = fplt__alloc_into(&names->numbers, form->outputs, sizeof *names->numbers,
+                                   "the names", error)))
         return status;
-    char *text = (char *)(*names + form->outputs);
-    for (uint32_t i = 0; i < form->outputs; i++, text += room) {
-        (*names)[i] = text;
-        if (form->task == FPLT_TASK_BINARY)
-            snprintf(text, room, "%d", i ? 1 : -1);
-        else
-            snprintf(text, room, "%u", i);
+    for (size_t j = 0; named && j < form->features; j++)
+        names->features[j] = fplt_schema_feature(schema, j, NULL, NULL, NULL, NULL);
+    if (!named) {
+        fplt__free(names->features);
+        names->features = NULL;
+    }
+    for (uint32_t i = 0; i < form->outputs && fplt_task_classifies(form->task); i++) {
+        int number = form->task == FPLT_TASK_BINARY ? 2 * (int)i - 1 : (int)i;
+        snprintf(names->numbers[i], sizeof *names->numbers, "%d", number);
+        names->classes[i] = schema ? fplt__schema_class(schema, i) : names->numbers[i];
     }
     return FPLT_OK;
 }
 
-fplt_status fplt__terms_model(const fplt__agreement *agreement, const double *x, const char *record,
-                              fplt_model **model, fplt_error *error)
+fplt_status fplt__terms_transform(const fplt_settings *settings, const fplt_job_source *source,
+                                  size_t features, const fplt__agreement *agreement,
+                                  fplt_transform *transform, fplt_error *error)
 {
-    struct terms terms = {.settings = NULL};
+    fplt_transform_settings wanted = fplt__job_transform(settings, source);
+    int centred = 0;
+    fplt_status status;
+    *transform = (fplt_transform){.features = features, .radius = wanted.radius};
+    if (!agreement->shifts && strcmp(wanted.standardise, "schema") == 0 && !source->schema)
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE,
+            "train: standardise is schema, but none is given: add `schema: FILE`");
+    if (!agreement->shifts && strcmp(wanted.standardise, "schema") == 0)
+        return fplt__transform_declared(source->schema, wanted.radius, transform, error);
+    if (!agreement->shifts)
+        return FPLT_OK;
+    if ((status = fplt__alloc_into(&transform->scale, features, sizeof(double), "scales", error)))
+        return status;
+    memcpy(transform->scale, agreement->scale, features * sizeof(double));
+    for (size_t j = 0; j < features; j++)
+        centred |= agreement->shift[j] != 0;
+    if (!centred)
+        return FPLT_OK;
+    if ((status = fplt__alloc_into(&transform->mean, features, sizeof(double), "means", error)))
+        return status;
+    memcpy(transform->mean, agreement->shift, features * sizeof(double));
+    return FPLT_OK;
+}
+
+static fplt_status make_model(const fplt__terms *terms, const struct names *names,
+                              const fplt_transform *transform, const double *x, const char *record,
+                              const fplt_inference *inference, fplt_model **model,
+                              fplt_error *error)
+{
+    const fplt__form *form = &terms->form;
+    fplt_model_info info = {.task = form->task,
+                            .loss = terms->cost.loss,
+                            .huber_delta = terms->cost.huber_delta,
+                            .intercept = terms->cost.intercept,
+                            .features = form->features,
+                            .classes = fplt_task_classifies(form->task) ? form->outputs : 0,
+                            .feature_names = names->features,
+                            .class_names = names->classes,
+                            .schema = terms->schema,
+                            .transform = transform,
+                            .weights = x,
+                            .dimension = terms->dimension,
+                            .program = "fedplt " FPLT_VERSION,
+                            .training = record,
+                            .inference = inference->information ? inference : NULL};
+    return fplt_model_create(&info, model, error);
+}
+
+static fplt_status infer(const fplt__terms *terms, const double *information,
+                         fplt_inference *inference, fplt_error *error)
+{
+    size_t square = terms->dimension * terms->dimension;
+    fplt_status status;
+    if (!information)
+        return FPLT_OK;
+    inference->penalised = !fplt_prox_is_zero(terms->prox) ||
+                           (terms->cost.weight > 0 && strcmp(terms->cost.regulariser, "none") != 0);
+    inference->by_rows = terms->cost.weigh_rows;
+    inference->records = information[2 * square + 1];
+    if ((status = fplt__alloc_into(&inference->information, square, sizeof(double),
+                                   "the information", error)) ||
+        (status = fplt__alloc_into(&inference->scores, square, sizeof(double), "the information",
+                                   error)))
+        return status;
+    memcpy(inference->information, information, square * sizeof(double));
+    memcpy(inference->scores, information + square, square * sizeof(double));
+    return fplt__inference_complete(terms->cost.loss, terms->dimension, information[2 * square],
+                                    inference, error);
+}
+
+fplt_status fplt__terms_model(const fplt__agreement *agreement, const double *x, const char *record,
+                              const double *information, fplt_model **model, fplt_error *error)
+{
+    fplt_inference inference = {.information = NULL};
+    fplt__terms terms = {.settings = NULL};
     fplt__form form;
-    char **names = NULL;
-    fplt_status status = form_of(agreement, &form, error);
+    struct names names = {NULL, NULL, NULL};
+    fplt_transform transform = {.features = 0};
+    fplt_status status = fplt__agreement_form(agreement, &form, error);
     if (!status)
-        status = terms_of(&agreement->proposal, &form, &terms, error);
-    if (!status && fplt_task_classifies(form.task))
-        status = class_names(&form, &names, error);
-    if (!status) {
-        fplt_objective_settings cost = fplt_job_cost(terms.settings, form.task);
-        fplt_transform transform = {form.features, agreement->shifts ? agreement->shift : NULL,
-                                    agreement->shifts ? agreement->scale : NULL,
-                                    fplt_settings_real(terms.settings, "radius")};
-        fplt_model_info info = {.task = form.task,
-                                .loss = cost.loss,
-                                .huber_delta = cost.huber_delta,
-                                .intercept = cost.intercept,
-                                .features = form.features,
-                                .classes = names ? form.outputs : 0,
-                                .class_names = (const char *const *)names,
-                                .transform = &transform,
-                                .weights = x,
-                                .dimension = agreement->plan.dimension,
-                                .program = "fedplt " FPLT_VERSION,
-                                .training = record};
-        status = fplt_model_create(&info, model, error);
-    }
-    fplt__free(names);
-    terms_clear(&terms);
+        status = fplt__terms_of(&agreement->proposal, &form, &terms, error);
+    if (!status)
+        status = collect_names(&terms, &names, error);
+    if (!status)
+        status = fplt__terms_transform(terms.settings, &terms.source, form.features, agreement,
+                                       &transform, error);
+    if (!status)
+        status = infer(&terms, information, &inference, error);
+    if (!status)
+        status = make_model(&terms, &names, &transform, x, record, &inference, model, error);
+    fplt_inference_clear(&inference);
+    fplt_transform_clear(&transform);
+    fplt__free(names.features);
+    fplt__free(names.classes);
+    fplt__free(names.numbers);
+    fplt__terms_clear(&terms);
     return status;
 }

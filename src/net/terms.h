@@ -6,19 +6,28 @@
 
 #include "fedplt/job.h"
 #include "fedplt/model.h"
+#include "fedplt/promise.h"
+#include "fedplt/schema.h"
 #include "protocol/lead.h"
 #include "protocol/site.h"
 
-/* Facts travel in steps: what the rows look like, then, where columns are standardised, two exact
- * sums, then how the costs curve. */
-enum fplt__facts_step { FPLT__FACTS_FORM, FPLT__FACTS_SUMS, FPLT__FACTS_SQUARES, FPLT__FACTS_BEND };
-enum { FPLT__FORM_SCALARS = 3, FPLT__BEND_SCALARS = 4 };
+/* Facts travel in steps: what the rows look like; where columns are standardised by what they are like,
+ * their ranges, exact sums, and exact sums of squares about the mean; then how the costs curve. */
+enum fplt__facts_step {
+    FPLT__FACTS_FORM,
+    FPLT__FACTS_RANGES,
+    FPLT__FACTS_SUMS,
+    FPLT__FACTS_SQUARES,
+    FPLT__FACTS_BEND
+};
+enum { FPLT__FORM_SCALARS = 4, FPLT__BEND_SCALARS = 4 };
 
 /* What all data sets have in common. */
 typedef struct fplt__form {
     fplt_task task;
     size_t features;
     uint32_t outputs;
+    int dense;
 } fplt__form;
 void fplt__form_scalars(const fplt__form *form, double scalars[FPLT__FORM_SCALARS]);
 fplt_status fplt__form_read(const double scalars[FPLT__FORM_SCALARS], fplt__form *form,
@@ -29,13 +38,51 @@ fplt_status fplt__form_read(const double scalars[FPLT__FORM_SCALARS], fplt__form
 fplt_status fplt__terms_settings(const fplt__proposal *proposal, int reading,
                                  fplt_settings **settings, fplt_error *error);
 
+/* All of it, to be cleared, also on failure. */
+fplt_status fplt__proposal_copy(const fplt__proposal *from, fplt__proposal *to, fplt_error *error);
+/* The schema of a proposal, to be destroyed; NULL: none. */
+fplt_status fplt__terms_schema(const fplt__proposal *proposal, fplt_schema **schema,
+                               fplt_error *error);
+/* The form of data that are read by it. */
+fplt__form fplt__schema_form(const fplt_schema *schema);
+
+/* What the settings say, as far as it is known without any data. */
+typedef struct fplt__terms {
+    fplt_settings *settings;
+    fplt_schema *schema;    /* NULL: none */
+    fplt_job_source source; /* what a promise sets where the settings do not say */
+    fplt__form form;
+    fplt_objective_settings cost;
+    fplt_objective *objective; /* of a few rows of zeros */
+    fplt_prox *prox;
+    fplt_participation *participation;
+    double parameter[FPLT_MOST_PARAMETERS];
+    fplt_run_settings run;
+    size_t dimension;
+} fplt__terms;
+
+fplt_status fplt__terms_of(const fplt__proposal *proposal, const fplt__form *form,
+                           fplt__terms *terms, fplt_error *error);
+void fplt__terms_clear(fplt__terms *terms);
+/* Agents that a round is expected to have. */
+uint32_t fplt__terms_cohort(const fplt_participation *participation);
+/* Whether columns are standardised by what the data are like, which takes three steps of facts. */
+int fplt__terms_fits(const fplt_settings *settings);
+/* What a plan does to the rows; to be cleared. */
+fplt_status fplt__terms_transform(const fplt_settings *settings, const fplt_job_source *source,
+                                  size_t features, const fplt__agreement *agreement,
+                                  fplt_transform *transform, fplt_error *error);
+/* The form that a plan states. */
+fplt_status fplt__agreement_form(const fplt__agreement *agreement, fplt__form *form,
+                                 fplt_error *error);
+
 /* ---- the coordinator ---- */
 
 /* What the members said, one entry a member. */
 typedef struct fplt__gathered {
     fplt__form form;
     const uint64_t *records;
-    const fplt_bend *bend;
+    const fplt_bend *bend;      /* NULL with privacy */
     const double *mean, *scale; /* of the columns, or NULL */
 } fplt__gathered;
 
@@ -56,17 +103,24 @@ fplt_status fplt__material_create(const fplt_settings *site, const fplt__proposa
 void fplt__material_destroy(fplt__material *material);
 uint64_t fplt__material_records(const fplt__material *material);
 fplt__form fplt__material_form(const fplt__material *material);
-/* Exact sums over the rows: of each column, or of the squares about `mean`; features words x 2. */
-fplt_status fplt__material_moments(const fplt__material *material, const double *mean,
-                                   uint64_t *words, fplt_error *error);
-/* Transforms the rows (mean and scale may be NULL) and makes the cost. `all_agents` and
- * `all_records`: of the roster, for `weights: rows`. Done once. */
-fplt_status fplt__material_shape(fplt__material *material, const double *mean, const double *scale,
+/* How much there is to be read, by the site's own settings alone. */
+fplt_status fplt__site_data_look(const fplt_settings *site, size_t *rows, size_t *features,
+                                 fplt_error *error);
+/* Digest of the bytes of the files. */
+fplt_status fplt__site_data_digest(const fplt_settings *site, fplt__digest *digest,
+                                   fplt_error *error);
+/* The rows that it trains on, as they were read. */
+const fplt_dataset *fplt__material_rows(const fplt__material *material);
+/* Transforms the rows as the plan says (shift and scale alone are looked at) and makes the cost.
+ * `all_agents` and `all_records`: of the roster, for `weights: rows`. Done once. */
+fplt_status fplt__material_shape(fplt__material *material, const fplt__agreement *agreement,
                                  uint32_t all_agents, uint64_t all_records, fplt_error *error);
-fplt_bend fplt__material_bend(const fplt__material *material);
-size_t fplt__material_dimension(const fplt__material *material);
+/* How the cost curves, once it is made. */
+fplt_status fplt__material_bend(fplt__material *material, fplt_bend *bend, fplt_error *error);
+size_t fplt__material_dimension(const fplt__material *material); /* 0: no cost is made yet */
 /* Held-out rows at x: sum of the losses, hits, records, and 1 where hits mean something. */
-fplt_status fplt__material_score(const fplt__material *material, const double *x, double out[4]);
+fplt_status fplt__material_score(fplt__material *material, const double *x,
+                                 double out[FPLT_MEASURES]);
 /* The agent of a plan; the material is borrowed by the node. */
 fplt_status fplt__material_node(fplt__material *material, const fplt__agreement *agreement,
                                 uint32_t identity, const double *start, fplt_node **node,
@@ -74,8 +128,9 @@ fplt_status fplt__material_node(fplt__material *material, const fplt__agreement 
 
 /* ---- both ---- */
 
-/* The model file of a plan whose run gave x; `record` is a JSON object about the run. */
+/* The model file of a plan whose run gave x; `record` is a JSON object about the run, `information` what
+ * standard errors are made from (fplt_plan_information numbers), or NULL. */
 fplt_status fplt__terms_model(const fplt__agreement *agreement, const double *x, const char *record,
-                              fplt_model **model, fplt_error *error);
+                              const double *information, fplt_model **model, fplt_error *error);
 
 #endif

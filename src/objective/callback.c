@@ -1,5 +1,6 @@
 /* An objective by the user's own functions. What he does not give is made from what he gives:
- * second derivatives from central differences of the gradient. */
+ * second derivatives from central differences of the gradient, the curvature from those at the
+ * origin. */
 #include "objective/objective.h"
 
 #include <float.h>
@@ -29,11 +30,16 @@ static int has_batches(const fplt_objective *o)
     return o->callbacks.batch_gradient != NULL;
 }
 
+/* What the user gives apart is asked for apart; `room` has a vector for what nobody wants. */
 static fplt_status value_gradient(const fplt_objective *o, uint32_t agent, const double *x,
-                                  double *value, double *gradient, double *scratch)
+                                  double *value, double *gradient, double *room)
 {
-    (void)scratch;
     const fplt_objective_callbacks *user = &o->callbacks;
+    double unwanted;
+    int apart = (!value || user->value) && (!gradient || user->gradient);
+    if (user->value_gradient && ((value && gradient) || !apart))
+        return outcome(user->value_gradient(user->context, agent, x, value ? value : &unwanted,
+                                            gradient ? gradient : room));
     return outcome((value && user->value(user->context, agent, x, value)) ||
                    (gradient && user->gradient(user->context, agent, x, gradient)));
 }
@@ -62,7 +68,6 @@ static double largest_entry(const double *x, size_t count)
 static fplt_status differences(const fplt_objective *o, uint32_t agent, const double *x,
                                const double *v, double *product, double *scratch)
 {
-    const fplt_objective_callbacks *user = &o->callbacks;
     double *point = scratch, *other = scratch + o->dimension;
     double longest = largest_entry(v, o->dimension);
     memset(product, 0, o->dimension * sizeof *product);
@@ -71,11 +76,11 @@ static fplt_status differences(const fplt_objective *o, uint32_t agent, const do
     double t = cbrt(DBL_EPSILON) * fmax(1, largest_entry(x, o->dimension)) / longest;
     for (size_t j = 0; j < o->dimension; j++)
         point[j] = x[j] + t * v[j];
-    if (user->gradient(user->context, agent, point, product))
+    if (value_gradient(o, agent, point, NULL, product, NULL))
         return FPLT_FAILED;
     for (size_t j = 0; j < o->dimension; j++)
         point[j] = x[j] - t * v[j];
-    if (user->gradient(user->context, agent, point, other))
+    if (value_gradient(o, agent, point, NULL, other, NULL))
         return FPLT_FAILED;
     for (size_t j = 0; j < o->dimension; j++)
         product[j] = (product[j] - other[j]) / (2 * t);
@@ -117,6 +122,8 @@ static fplt_status curvature_of(const fplt_objective *o, uint32_t agent, int bou
 {
     (void)bound;
     const fplt_objective_callbacks *user = &o->callbacks;
+    if (!user->curvature)
+        return fplt_objective_probe(o, agent, NULL, curvature, error);
     user->curvature(user->context, agent, &curvature->lowest, &curvature->highest);
     if (isfinite(curvature->lowest) && isfinite(curvature->highest) && curvature->highest > 0 &&
         curvature->lowest <= curvature->highest)
@@ -130,9 +137,14 @@ static fplt_status curvature_of(const fplt_objective *o, uint32_t agent, int bou
 static fplt_status measure(const fplt_objective *o, uint32_t agent, const double *x, double *value,
                            double *gradient, size_t *hits, int *classifies, double *scratch)
 {
+    const fplt_objective_callbacks *user = &o->callbacks;
     *hits = 0;
-    *classifies = 0;
-    return value || gradient ? value_gradient(o, agent, x, value, gradient, scratch) : FPLT_OK;
+    *classifies = user->hits != NULL;
+    fplt_status status =
+        value || gradient ? value_gradient(o, agent, x, value, gradient, scratch) : FPLT_OK;
+    if (status || !user->hits)
+        return status;
+    return outcome(user->hits(user->context, agent, x, hits));
 }
 
 static const fplt__objective_kind by_callbacks = {
@@ -157,11 +169,10 @@ static fplt_status check(const fplt_objective_callbacks *user, fplt_error *error
                               "callbacks: dimension is %zu and agents %u, but both must be at "
                               "least 1",
                               user->dimension, user->agents);
-    if (!user->value || !user->gradient || !user->curvature)
-        return fplt_error_set(error, FPLT_BAD_VALUE, "callbacks: %s must be given",
-                              !user->value      ? "value"
-                              : !user->gradient ? "gradient"
-                                                : "curvature");
+    if (!user->value_gradient && (!user->value || !user->gradient))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "callbacks: %s must be given, or value_gradient",
+                              user->value ? "gradient" : "value");
     if (user->batch_gradient && !user->records)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "callbacks: batch_gradient needs records, to know what to draw from");

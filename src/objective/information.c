@@ -55,27 +55,22 @@ static fplt_status add_agent(const fplt_objective *o, uint32_t agent, const doub
 }
 
 /* Without the regulariser, which every f_i has as often as its scale says. */
-static fplt_status sum_losses(const fplt_objective *o, const double *x, double unit,
+static fplt_status add_losses(const fplt_objective *o, uint32_t agent, const double *x,
                               double *scratch, double *losses)
 {
-    double penalty = o->weight * o->regulariser->value(x, o->dimension - o->intercepts);
-    *losses = 0;
-    for (uint32_t i = 0; i < o->agents; i++) {
-        double value;
-        fplt_status status = fplt_objective_value(o, i, x, &value, scratch);
-        if (status)
-            return status;
-        *losses += unit * (value - o->shard[i].scale * penalty);
-    }
-    return FPLT_OK;
+    double penalty = o->weight * o->regulariser->value(x, o->dimension - o->intercepts), value;
+    fplt_status status = fplt_objective_value(o, agent, x, &value, scratch);
+    if (!status)
+        *losses += o->unit * (value - o->shard[agent].scale * penalty);
+    return status;
 }
 
-fplt_status fplt__objective_information(const fplt_objective *o, const double *x,
-                                        double *information, double *scores, double *losses,
-                                        fplt_error *error)
+/* Of agents first, first + 1, ... */
+static fplt_status add_agents(const fplt_objective *o, uint32_t first, uint32_t end,
+                              const double *x, double *information, double *scores, double *losses,
+                              fplt_error *error)
 {
     size_t n = o->dimension;
-    double rows = 0; /* counted by their weights */
     struct room room;
     fplt_status status = make_room(o, &room, error);
     if (status)
@@ -84,18 +79,36 @@ fplt_status fplt__objective_information(const fplt_objective *o, const double *x
         fplt__free(room.matrix);
         return fplt_error_set(error, FPLT_UNSUPPORTED, "a caller's own costs have no records");
     }
-    for (uint32_t i = 0; i < o->agents; i++)
-        rows += o->shard[i].total;
     memset(information, 0, n * n * sizeof *information);
     if (scores)
         memset(scores, 0, n * n * sizeof *scores);
-    for (uint32_t i = 0; !status && i < o->agents; i++)
-        status = add_agent(o, i, x, rows / o->agents, &room, information, scores);
+    if (losses)
+        *losses = 0;
+    for (uint32_t i = first; !status && i < end; i++)
+        status = add_agent(o, i, x, o->unit, &room, information, scores);
     if (scores)
         mirror(scores, n);
-    if (!status && losses)
-        status = sum_losses(o, x, rows / o->agents, room.scratch, losses);
+    for (uint32_t i = first; !status && losses && i < end; i++)
+        status = add_losses(o, i, x, room.scratch, losses);
     fplt__free(room.matrix);
     return status ? fplt_error_set(error, status, "the information could not be computed")
                   : FPLT_OK;
+}
+
+fplt_status fplt__objective_information(const fplt_objective *o, const double *x,
+                                        double *information, double *scores, double *losses,
+                                        fplt_error *error)
+{
+    return add_agents(o, 0, o->agents, x, information, scores, losses, error);
+}
+
+fplt_status fplt__agent_information(const fplt_objective *o, uint32_t agent, const double *x,
+                                    double *information, double *scores, double *losses,
+                                    double *records, fplt_error *error)
+{
+    fplt_status status = add_agents(o, agent, agent + 1, x, information,
+                                    o->loss && !o->loss->whole ? scores : NULL, losses, error);
+    if (!status)
+        *records = o->shard[agent].total;
+    return status;
 }

@@ -26,6 +26,11 @@ static void logistic_slope(const fplt__block *block, double *u)
     block->kernel->sigmoid(u, block->count);
 }
 
+static void logistic_both(const fplt__block *block, double *u, double *values)
+{
+    block->kernel->logistic(u, values, block->count);
+}
+
 static void logistic_curve(const fplt__block *block, double *u)
 {
     block->kernel->sigmoid(u, block->count);
@@ -42,9 +47,9 @@ static void scalar_bend(const fplt__block *block, const double *curve, double *d
 
 static size_t flipped_hits(const fplt__block *block, const double *u)
 {
-    size_t hits = 0;
-    for (size_t r = 0; r < block->count; r++)
-        hits += u[r] < 0 || (u[r] == 0 && block->label[r] < 0);
+    size_t ties, hits = block->kernel->below(u, block->count, &ties);
+    for (size_t r = 0; ties && r < block->count; r++)
+        hits += u[r] == 0 && block->label[r] < 0;
     return hits;
 }
 
@@ -59,6 +64,7 @@ static const fplt__loss logistic = {
     .most = 0.25,
     .value = logistic_value,
     .slope = logistic_slope,
+    .both = logistic_both,
     .curve = logistic_curve,
     .bend = scalar_bend,
     .hits = flipped_hits,
@@ -248,6 +254,7 @@ static const fplt__loss softmax = {
     .most = 0.5, /* largest eigenvalue that diag(p) - p p' can have */
     .value = fplt__softmax_value,
     .slope = fplt__softmax_slope,
+    .both = fplt__softmax_both,
     .curve = fplt__softmax_curve,
     .bend = fplt__softmax_bend,
     .hits = fplt__softmax_hits,

@@ -41,6 +41,8 @@ typedef struct fplt__loss {
 
     void (*value)(const fplt__block *block, double *margins); /* margins become losses */
     void (*slope)(const fplt__block *block, double *margins); /* margins become derivatives */
+    /* optional: margins become derivatives, `values` losses, both as by the two above and cheaper */
+    void (*both)(const fplt__block *block, double *margins, double *values);
     /* margins become what `bend` needs to replace directions by second derivative times
      * direction */
     void (*curve)(const fplt__block *block, double *margins);

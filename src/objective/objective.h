@@ -59,6 +59,7 @@ struct fplt_objective {
     const fplt__regulariser *regulariser;
     fplt_task task;
     double weight, parameter, clip;
+    double unit;                       /* records that an agent has on average */
     double most;                       /* bound of the loss's second derivative in the margin */
     size_t features, columns, outputs; /* columns: features, and one for the intercept */
     size_t chunk;                      /* records treated together */
@@ -89,6 +90,18 @@ fplt_status fplt__objective_loss_hessian(const fplt_objective *objective, uint32
 fplt_status fplt__objective_information(const fplt_objective *objective, const double *x,
                                         double *information, double *scores, double *losses,
                                         fplt_error *error);
+/* The same of one agent, so that they add up to it, also over objectives that know of all agents
+ * (all_agents); scores stay as they are where the loss is no sum over records. `records`: counted by their
+ * weights. */
+fplt_status fplt__agent_information(const fplt_objective *objective, uint32_t agent,
+                                    const double *x, double *information, double *scores,
+                                    double *losses, double *records, fplt_error *error);
+
+/* Least and greatest eigenvalue of the Hessian of f_i at x (NULL: the origin), as
+ * fplt_objective_probe finds them. */
+fplt_status fplt__objective_extremes(const fplt_objective *objective, uint32_t agent,
+                                     const double *x, double *least, double *most,
+                                     fplt_error *error);
 
 /* Finds most_records; FPLT_BAD_VALUE where an agent has none. */
 fplt_status fplt__objective_count_records(fplt_objective *objective, fplt_error *error);

@@ -118,14 +118,34 @@ static void weigh_records(const fplt_objective *o, const fplt__block *block, dou
             numbers[k * block->stride + r] *= block->weight[r];
 }
 
-/* Sum of the losses; the margins are lost. */
-static double sum_values(const fplt_objective *o, const fplt__block *block, double *margins)
+/* Eight partial sums: the additions do not wait for each other. */
+static double sum_losses(const fplt_objective *o, const fplt__block *block, double *losses)
 {
-    double sum = 0;
-    o->loss->value(block, margins);
-    for (size_t r = 0; r < block->count; r++)
-        sum += block->weight && !o->loss->whole ? block->weight[r] * margins[r] : margins[r];
-    return sum;
+    double part[8] = {0};
+    size_t r = 0;
+    if (block->weight && !o->loss->whole)
+        for (size_t k = 0; k < block->count; k++)
+            losses[k] *= block->weight[k];
+    for (; r + 8 <= block->count; r += 8)
+        for (size_t k = 0; k < 8; k++)
+            part[k] += losses[r + k];
+    for (size_t k = 0; r + k < block->count; k++)
+        part[k] += losses[r + k];
+    return ((part[0] + part[4]) + (part[1] + part[5])) +
+           ((part[2] + part[6]) + (part[3] + part[7]));
+}
+
+/* Margins become derivatives, `losses` what its name says. */
+static void slopes_and_losses(const fplt_objective *o, const fplt__block *block, double *margins,
+                              double *losses)
+{
+    if (o->loss->both) {
+        o->loss->both(block, margins, losses);
+        return;
+    }
+    memcpy(losses, margins, o->outputs * o->chunk * sizeof *losses);
+    o->loss->value(block, losses);
+    o->loss->slope(block, margins);
 }
 
 static void all_combined(const fplt_objective *o, const fplt__shard *shard, size_t first,
@@ -167,15 +187,14 @@ static void finish_gradient(const fplt_objective *o, const fplt__shard *shard, s
     o->regulariser->slope(shard->scale * o->weight, x, o->dimension - o->intercepts, gradient);
 }
 
-/* Adds the gradients of the block's records; the margins are lost. */
+/* Adds the gradients of the block's records; the slopes are lost. */
 static void add_gradient(const fplt_objective *o, const fplt__shard *shard, size_t first,
-                         const fplt__block *block, double *margins, double *sums)
+                         const fplt__block *block, double *slopes, double *sums)
 {
-    o->loss->slope(block, margins);
     if (o->clip > 0)
-        clip_slopes(o, block, shard->norm + first, margins);
-    weigh_records(o, block, margins);
-    all_combined(o, shard, first, block, margins, sums);
+        clip_slopes(o, block, shard->norm + first, slopes);
+    weigh_records(o, block, slopes);
+    all_combined(o, shard, first, block, slopes, sums);
 }
 
 static double *cleared_sums(const fplt_objective *o, const struct room *room, double *gradient)
@@ -201,10 +220,15 @@ static fplt_status measure(const fplt_objective *o, uint32_t agent, const double
         all_margins(o, shard, first, &block, weights, room.margins);
         if (hits)
             *hits += o->loss->hits(&block, room.margins);
-        if (value && gradient)
-            memcpy(room.others, room.margins, o->outputs * o->chunk * sizeof *room.others);
-        if (value)
-            total += sum_values(o, &block, gradient ? room.others : room.margins);
+        if (value && gradient) {
+            slopes_and_losses(o, &block, room.margins, room.others);
+            total += sum_losses(o, &block, room.others);
+        } else if (value) {
+            o->loss->value(&block, room.margins);
+            total += sum_losses(o, &block, room.margins);
+        } else if (gradient) {
+            o->loss->slope(&block, room.margins);
+        }
         if (gradient)
             add_gradient(o, shard, first, &block, room.margins, sums);
     }
@@ -623,6 +647,7 @@ static void weigh(fplt_objective *o, const fplt_objective_settings *settings)
     uint32_t agents = settings->all_agents ? settings->all_agents : o->agents;
     for (uint32_t i = 0; i < o->agents && !settings->all_agents; i++)
         all += o->shard[i].total;
+    o->unit = all / agents;
     for (uint32_t i = 0; i < o->agents; i++)
         o->shard[i].scale = settings->weigh_rows ? o->shard[i].total / (all / agents) : 1;
 }

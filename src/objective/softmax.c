@@ -29,11 +29,29 @@ static void exponentials(const fplt__block *block, double *m, double *total, dou
         largest[r] = most[r];
 }
 
+static void own_margins(const fplt__block *block, const double *m, double *own)
+{
+    for (size_t r = 0; r < block->count; r++)
+        own[r] = m[(size_t)block->label[r] * block->stride + r];
+}
+
+static void divide_by(const fplt__block *block, const double *total, double *m)
+{
+    for (size_t k = 0; k < block->outputs; k++)
+        for (size_t r = 0; r < block->count; r++)
+            m[k * block->stride + r] /= total[r];
+}
+
+static void take_label(const fplt__block *block, double *m)
+{
+    for (size_t r = 0; r < block->count; r++)
+        m[(size_t)block->label[r] * block->stride + r] -= 1;
+}
+
 void fplt__softmax_value(const fplt__block *block, double *m)
 {
     double own[FPLT_CHUNK], total[FPLT_CHUNK], largest[FPLT_CHUNK];
-    for (size_t r = 0; r < block->count; r++)
-        own[r] = m[(size_t)block->label[r] * block->stride + r];
+    own_margins(block, m, own);
     exponentials(block, m, total, largest);
     for (size_t r = 0; r < block->count; r++)
         m[r] = fplt__log(total[r]) + (largest[r] - own[r]);
@@ -43,16 +61,24 @@ void fplt__softmax_curve(const fplt__block *block, double *m)
 {
     double total[FPLT_CHUNK];
     exponentials(block, m, total, NULL);
-    for (size_t k = 0; k < block->outputs; k++)
-        for (size_t r = 0; r < block->count; r++)
-            m[k * block->stride + r] /= total[r];
+    divide_by(block, total, m);
 }
 
 void fplt__softmax_slope(const fplt__block *block, double *m)
 {
     fplt__softmax_curve(block, m);
+    take_label(block, m);
+}
+
+void fplt__softmax_both(const fplt__block *block, double *m, double *values)
+{
+    double own[FPLT_CHUNK], total[FPLT_CHUNK], largest[FPLT_CHUNK];
+    own_margins(block, m, own);
+    exponentials(block, m, total, largest);
     for (size_t r = 0; r < block->count; r++)
-        m[(size_t)block->label[r] * block->stride + r] -= 1;
+        values[r] = fplt__log(total[r]) + (largest[r] - own[r]);
+    divide_by(block, total, m);
+    take_label(block, m);
 }
 
 /* (diag(p) - p p') u = p (u - <p, u>) */

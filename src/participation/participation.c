@@ -2,11 +2,13 @@
  * and any process finds the same cohort without talking. */
 #include "fedplt/participation.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
 #include "fedplt/random.h"
+#include "linalg/elementary.h"
 #include "participation/trace.h"
 
 struct rule {
@@ -25,6 +27,7 @@ struct rule {
 struct fplt_participation {
     const struct rule *rule;
     uint32_t agents, count;
+    uint32_t fewest; /* agents in a round */
     double probability;
     double *probabilities; /* owned; NULL: `probability` for everyone */
     fplt__trace trace;     /* owned contents */
@@ -93,6 +96,29 @@ static fplt_status bernoulli_prepare(fplt_participation *participation,
     return status;
 }
 
+/* Below this common probability the lengths of the gaps between those who take part are drawn, which
+ * are geometric, instead of a coin for everyone. */
+static const double rare = 0.125;
+
+/* -log(1 - p) */
+static double decay_of(double p)
+{
+    return fplt__log1p_unit(p / (1 - p));
+}
+
+static uint32_t choose_rare(const fplt_participation *participation, fplt_stream *stream,
+                            uint32_t *active)
+{
+    double decay = decay_of(participation->probability), next = 0;
+    uint32_t count = 0;
+    for (;; next++) {
+        next += floor(fplt__log(1 / fplt_stream_uniform(stream)) / decay);
+        if (!(next < participation->agents))
+            return count;
+        active[count++] = (uint32_t)next;
+    }
+}
+
 /* One uniform an agent in order of the agents, so that an agent's coin does not depend on the
  * probabilities of the others. */
 static uint32_t bernoulli_choose(const fplt_participation *participation, fplt_stream *stream,
@@ -100,6 +126,8 @@ static uint32_t bernoulli_choose(const fplt_participation *participation, fplt_s
 {
     (void)round;
     const double *each = participation->probabilities;
+    if (!each && participation->probability < rare)
+        return choose_rare(participation, stream, active);
     double common = participation->probability;
     uint32_t count = 0;
     for (uint32_t i = 0; i < participation->agents; i++) {
@@ -289,6 +317,7 @@ fplt_status fplt_participation_create(const fplt_participation_settings *setting
         fplt_participation_destroy(participation);
         return status;
     }
+    participation->fewest = rule->least(participation);
     *out = participation;
     return FPLT_OK;
 }
@@ -321,7 +350,7 @@ double fplt_participation_rate(const fplt_participation *participation, uint32_t
 
 uint32_t fplt_participation_least(const fplt_participation *participation)
 {
-    return participation->rule->least(participation);
+    return participation->fewest;
 }
 
 int fplt_participation_is_full(const fplt_participation *participation)

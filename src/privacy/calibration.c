@@ -1,7 +1,7 @@
 /* From a budget to noise, rounds, or both. A budget is first turned into the largest rate D it
  * allows; the claim's rate is monotone in the noise and in the rounds, so bisection does the rest,
  * always ending on the side that keeps the promise. */
-#include "fedplt/privacy.h"
+#include "privacy/calibration.h"
 
 #include <float.h>
 #include <math.h>
@@ -30,25 +30,38 @@ static fplt_status valid_budget(const fplt_privacy_budget *budget, fplt_error *e
     return status ? status : fplt__valid_fraction("delta", budget->delta, error);
 }
 
+static fplt_status rate_of_budget(const fplt_privacy_budget *budget, int is_gaussian,
+                                  const char *method, double *rate, fplt_error *error)
+{
+    fplt_conversion conversion;
+    fplt_status status = valid_budget(budget, error);
+    if (!status)
+        status =
+            fplt__conversion_settle(budget->conversion, is_gaussian, method, &conversion, error);
+    if (!status)
+        *rate = fplt__rate_within(conversion, budget->epsilon, log(budget->delta));
+    return status;
+}
+
+fplt_status fplt__budget_rate(const fplt_privacy_budget *budget, int is_gaussian, double *rate,
+                              fplt_error *error)
+{
+    return rate_of_budget(budget, is_gaussian, "a promise", rate, error);
+}
+
 /* Checks everything but the noise, and finds what the budget allows. */
 static fplt_status ask(const fplt_privacy_mechanism *mechanism, const char *threat,
                        const fplt_privacy_budget *budget, struct question *question,
                        fplt_error *error)
 {
     fplt_privacy_claim claim;
-    fplt_conversion conversion = budget->conversion;
     fplt_status status = valid_budget(budget, error);
     if (!status)
         status = fplt_privacy_claim_make(mechanism, threat, &claim, error);
-    if (!status)
-        status = fplt__conversion_settle(conversion, claim.is_gaussian, claim.method, &conversion,
-                                         error);
-    if (status)
-        return status;
     question->mechanism = *mechanism;
     question->threat = threat;
-    question->rate = fplt__rate_within(conversion, budget->epsilon, log(budget->delta));
-    return FPLT_OK;
+    return status ? status
+                  : rate_of_budget(budget, claim.is_gaussian, claim.method, &question->rate, error);
 }
 
 static int noise_too_small(double noise_tau, const void *context)
@@ -67,6 +80,12 @@ static double least_noise(const struct question *question)
     double last, enough;
     fplt__boundary(noise_too_small, question, DBL_MIN, DBL_MAX, &last, &enough);
     return enough;
+}
+
+double fplt__noise_within(const fplt_privacy_mechanism *mechanism, const char *threat, double rate)
+{
+    struct question question = {*mechanism, threat, rate};
+    return least_noise(&question);
 }
 
 static fplt_status too_little(const struct question *question, const fplt_privacy_budget *budget,

@@ -43,17 +43,28 @@ static json_t *assumptions_json(int ledger)
     return array;
 }
 
-static void count_records(uint64_t group, char *text, size_t size)
+static void tell_unit(const fplt_promise_view *view, char *text, size_t size)
 {
-    if (group == 1)
+    unsigned long long group = view->group;
+    const char *records = group == 1 ? "record" : "records";
+    if (view->by_person)
+        snprintf(text, size, FPLT_CERTIFICATE_PERSON " of at most %llu %s", group, records);
+    else if (group == 1)
         snprintf(text, size, "one record");
     else
-        snprintf(text, size, "%llu records", (unsigned long long)group);
+        snprintf(text, size, "%llu %s", group, records);
 }
 
-static void tell_neighbours(uint64_t group, char *text, size_t size)
+static void tell_neighbours(const fplt_promise_view *view, char *text, size_t size)
 {
-    if (group == 1)
+    uint64_t group = view->group;
+    if (view->by_person)
+        snprintf(
+            text, size,
+            "data sets that differ in the records of one person, at most %llu, each replaced by "
+            "any other of a person who has no more",
+            (unsigned long long)group);
+    else if (group == 1)
         snprintf(text, size,
                  "data sets that differ in one record of one agent, replaced by any other");
     else
@@ -65,7 +76,7 @@ static void tell_neighbours(uint64_t group, char *text, size_t size)
 static void state(const fplt_promise_view *view, char *text, size_t size)
 {
     char unit[64];
-    count_records(view->group, unit, sizeof unit);
+    tell_unit(view, unit, sizeof unit);
     if (!view->secure)
         snprintf(text, size, "seeded: not private. Whoever knows the seed can take the noise off.");
     else if (view->diagnosed)
@@ -190,7 +201,7 @@ static fplt_status agent_json(const fplt_promise_view *view, const fplt_certific
     json_t *ledger = NULL;
     fplt_status status =
         fplt_promise_claim(view, agent, run->rounds[agent], &claim, &epsilon, error);
-    if (!status && run->accounts)
+    if (!status && run->accounts && run->accounts[agent].name)
         status = account_json(view, &run->accounts[agent], claim.renyi_rate / (group * group),
                               &ledger, error);
     if (!status)
@@ -222,8 +233,8 @@ static json_t *document_of(const fplt_promise_view *view, const fplt_certificate
 {
     char statement[512], neighbours[160], unit[64];
     state(view, statement, sizeof statement);
-    tell_neighbours(view->group, neighbours, sizeof neighbours);
-    count_records(view->group, unit, sizeof unit);
+    tell_neighbours(view, neighbours, sizeof neighbours);
+    tell_unit(view, unit, sizeof unit);
     return json_pack(
         "{s:s, s:i, s:s, s:{s:o, s:s, s:o}, s:b, s:s, s:{s:s, s:s}, s:s, s:s, s:o, s:o, s:o, "
         "s:{s:s, s:b, s:I}, s:o, s:s, s:o, s:{s:o, s:I}}",

@@ -10,6 +10,7 @@
 #define FPLT_CERTIFICATE_SECURE \
     "exact discrete Gaussian from the operating system's random source (libsodium)"
 #define FPLT_CERTIFICATE_SEEDED "seeded: not private"
+#define FPLT_CERTIFICATE_PERSON "one person" /* as a unit begins that is not some records */
 
 enum { FPLT_CERTIFICATE_VERSION = 2 };
 

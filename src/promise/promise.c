@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "privacy/calibration.h"
 #include "promise/promise.h"
+#include "data/schema.h"
 #include "fedplt/noise.h"
 #include "fedplt/schema.h"
 #include "fedplt/steps.h"
@@ -25,8 +27,10 @@ const fplt_setting fplt_promise_table[] = {
      "the delta of the promise; it should be below 1 over the number of records", 0, 0,
      .needs = "privacy.epsilon,privacy.tau"},
     {"privacy.group", FPLT_INTEGER, 0, "1", 1, 9007199254740992.0, NULL,
-     "promise it for so many records at once: all those of one person, say", 0, 0,
-     .needs = "privacy.epsilon,privacy.tau"},
+     "promise it for so many records at once; by default those of one person, where a schema says "
+     "how "
+     "many",
+     0, 0, .needs = "privacy.epsilon,privacy.tau"},
     {"privacy.tau", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
      "noise scale instead of epsilon: each local step adds N(0, 2 gamma tau^2)", 0, 0},
     {"privacy.threat", FPLT_CHOICE, 0, "transcript", 0, 0,
@@ -214,14 +218,55 @@ static fplt_status check_solver(const fplt_settings *settings, fplt_error *error
     return FPLT_UNSUPPORTED;
 }
 
+/* A promise for a person is one for all the records that the person may have. */
+static fplt_status check_group(const fplt_settings *settings, uint64_t most, fplt_error *error)
+{
+    long long group = fplt_settings_integer(settings, "privacy.group");
+    if (!fplt_settings_given(settings, "privacy.group") || (uint64_t)group >= most)
+        return FPLT_OK;
+    return fplt_error_set(
+        error, FPLT_BAD_VALUE,
+        "%s: privacy.group is %lld, but the schema declares persons of up to %llu "
+        "records, which the promise covers together; leave it out, or take at "
+        "least %llu",
+        fplt_settings_origin(settings, "privacy.group"), group, (unsigned long long)most,
+        (unsigned long long)most);
+}
+
+static fplt_status refuse_weights(fplt_error *error)
+{
+    return fplt_error_set(error, FPLT_UNSUPPORTED,
+                          "rows with weights of their own cannot be used with privacy: they are "
+                          "relative to each other, so that one row changes what all others count; "
+                          "declare the column as ignore");
+}
+
+/* What is a sum over records, each of which counts by itself. */
+static fplt_status check_task(const fplt_schema *schema, fplt_error *error)
+{
+    uint32_t outputs;
+    if (fplt__schema_column(schema, FPLT__WEIGHT))
+        return refuse_weights(error);
+    return fplt__schema_task(schema, &outputs) == FPLT_TASK_SURVIVAL
+               ? fplt_error_set(
+                     error, FPLT_UNSUPPORTED,
+                     "survival times cannot be used with privacy: the loss cox is no sum "
+                     "over records, so that one of them changes what all others count")
+               : FPLT_OK;
+}
+
 /* With given data everything that shapes the model is declared. */
 static fplt_status check_declared(const fplt_settings *settings, const fplt_schema *schema,
                                   fplt_error *error)
 {
-    const char *data = fplt_settings_text(settings, "data");
     char first[200];
-    if (schema)
-        return fplt_schema_accepts_all(schema, error);
+    if (schema) {
+        fplt_status status = fplt_schema_accepts_all(schema, error);
+        if (!status)
+            status = check_task(schema, error);
+        return status ? status : check_group(settings, fplt_schema_most(schema), error);
+    }
+    const char *data = fplt_settings_text(settings, "data");
     if (!data)
         return FPLT_OK;
     fplt_list_next(data, first, sizeof first);
@@ -352,6 +397,8 @@ struct fplt_promise {
     fplt_facts facts;
     int rho;            /* index of the parameter, or -1 */
     double least, mean; /* of the noise that each agent's own records ask for, over the worst's */
+    fplt_privacy_budget budget;
+    double rate; /* of Renyi divergence within the budget */
 };
 
 /* What the error of a model consists of on quadratic costs of curvature `curve`, all agents alike:
@@ -577,10 +624,17 @@ static fplt_status read_problem(fplt_promise *plan, const fplt_settings *setting
                         ? fplt_settings_real(settings, "privacy.epsilon")
                         : NAN;
     view->delta = fplt_settings_real(settings, "privacy.delta");
+    view->by_person = problem->most > 0;
     view->group = (uint64_t)fplt_settings_integer(settings, "privacy.group");
+    if (view->group < problem->most)
+        view->group = problem->most;
     view->participation = fplt_participation_name(problem->participation);
-    view->full = fplt_participation_is_full(problem->participation);
+    view->full = fplt_participation_is_full(problem->participation) && !problem->quorum;
+    if (problem->quorum && fplt_participation_is_full(problem->participation))
+        view->participation = "present";
     view->least_cohort = fplt_participation_least(problem->participation);
+    if (problem->quorum && problem->quorum < view->least_cohort)
+        view->least_cohort = problem->quorum;
     view->parameter = plan->parameter;
     view->secure = is(settings, "privacy.noise", "secure");
     view->diagnosed = fplt_settings_switch(settings, "privacy.diagnose");
@@ -679,7 +733,8 @@ static fplt_status start_mechanism(fplt_promise *plan, const fplt_settings *sett
     fplt_promise_view *view = &plan->view;
     fplt_privacy_mechanism *mechanism = &view->mechanism;
     int accelerated = (view->solver->traits & FPLT_ACCELERATED) != 0;
-    fplt_status status = fplt_algorithm_allow(view->algorithm, view->solver, !view->full,
+    fplt_status status = fplt_algorithm_allow(view->algorithm, view->solver,
+                                              !fplt_participation_is_full(problem->participation),
                                               !fplt_prox_is_zero(problem->prox), 1, error);
     if (status)
         return status;
@@ -751,22 +806,24 @@ static fplt_status calibrate(const fplt_promise *plan, double tau,
 {
     const fplt_promise_view *view = &plan->view;
     const char *threat = view->threat->name;
-    fplt_privacy_budget budget = {view->epsilon, view->delta, FPLT_CONVERT_BEST};
-    double common;
     mechanism->noise_tau = tau;
     mechanism->least_noise = mechanism->mean_noise = 0;
     if (tau > 0)
         return FPLT_OK;
-    fplt_status status = fplt_privacy_calibrate_noise(mechanism, threat, &budget, &common, error);
+    double common = fplt__noise_within(mechanism, threat, plan->rate);
+    if (isinf(common))
+        return error
+                   ? fplt_privacy_calibrate_noise(mechanism, threat, &plan->budget, &common, error)
+                   : FPLT_UNREACHABLE;
     mechanism->noise_tau = common;
-    if (status || plan->least == 1)
-        return status;
+    if (plan->least == 1)
+        return FPLT_OK;
     mechanism->least_noise = plan->least;
     mechanism->mean_noise = plan->mean;
     if (strcmp(threat, "final-x") != 0)
         return FPLT_OK;
-    status = fplt_privacy_calibrate_noise(mechanism, threat, &budget, &mechanism->noise_tau, error);
-    if (!status && mechanism->noise_tau * plan->mean <= common)
+    mechanism->noise_tau = fplt__noise_within(mechanism, threat, plan->rate);
+    if (mechanism->noise_tau * plan->mean <= common)
         return FPLT_OK;
     mechanism->noise_tau = common;
     mechanism->least_noise = mechanism->mean_noise = 0;
@@ -832,9 +889,10 @@ static void search_all(struct search *search)
     }
 }
 
-static uint64_t spare_rounds(double share, uint64_t rounds)
+static uint64_t spare_rounds(const fplt__promise_problem *problem, uint64_t rounds)
 {
-    return share > 0 ? (uint64_t)fmax(1, ceil(share * (double)rounds)) : 0;
+    double share = problem->spare_share * (double)rounds;
+    return problem->spare + (share > 0 ? (uint64_t)fmax(1, ceil(share)) : 0);
 }
 
 static fplt_status decide(fplt_promise *plan, const fplt_settings *settings,
@@ -847,7 +905,9 @@ static fplt_status decide(fplt_promise *plan, const fplt_settings *settings,
     struct candidate chosen = {1, 1, plan->facts.epochs, problem->rounds};
     fplt_status status;
     fplt_privacy_mechanism mechanism;
-    if ((status = resolve(plan, &chosen, plan->parameter, &mechanism, error)) ||
+    plan->budget = (fplt_privacy_budget){view->epsilon, view->delta, FPLT_CONVERT_BEST};
+    if ((!tau && (status = fplt__budget_rate(&plan->budget, 0, &plan->rate, error))) ||
+        (status = resolve(plan, &chosen, plan->parameter, &mechanism, error)) ||
         (status = fplt__promise_draws(view, &view->drawn_epochs, error)) ||
         (status = fplt__promise_cohort(view, error)))
         return status;
@@ -865,7 +925,7 @@ static fplt_status decide(fplt_promise *plan, const fplt_settings *settings,
         return status;
     view->epochs = (uint32_t)chosen.epochs;
     view->rounds = chosen.rounds;
-    view->mechanism.rounds += spare_rounds(problem->spare, chosen.rounds);
+    view->mechanism.rounds += spare_rounds(problem, chosen.rounds);
     warn_of_delta(view);
     if (plan->rho >= 0)
         view->rho = plan->parameter[plan->rho];
@@ -961,6 +1021,9 @@ static fplt_status plan_job(const fplt_settings *settings, const fplt_job_view *
                             uint64_t *records, const char **names, fplt_promise **out,
                             fplt_error *error)
 {
+    const fplt_schema *schema = fplt_dataset_schema(job->training);
+    if (fplt_dataset_all(job->training).weight)
+        return refuse_weights(error);
     fplt__promise_problem problem = {.agents = fplt_objective_agents(job->objective),
                                      .records = records,
                                      .names = names,
@@ -971,7 +1034,8 @@ static fplt_status plan_job(const fplt_settings *settings, const fplt_job_view *
                                      .training = job->run.training,
                                      .rounds = job->run.rounds,
                                      .participation = job->participation,
-                                     .prox = job->prox};
+                                     .prox = job->prox,
+                                     .most = schema ? fplt_schema_most(schema) : 0};
     for (uint32_t i = 0; i < problem.agents; i++) {
         records[i] = fplt_objective_records(job->objective, i);
         names[i] = fplt_dataset_agent_name(job->training, i);

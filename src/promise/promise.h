@@ -21,7 +21,12 @@ typedef struct fplt__promise_problem {
     uint64_t rounds;
     const fplt_participation *participation;
     const fplt_prox *prox;
-    double spare; /* share of the rounds that may be computed once more; 0: none, else at least 1 */
+    uint64_t most; /* records of one person; 0: persons are not declared */
+    /* rounds that may be computed once more: so many, and a share of all, then at least 1 */
+    uint64_t spare;
+    double spare_share;
+    /* agents may miss rounds: at least so many are in each; 0: as participation says */
+    uint32_t quorum;
 } fplt__promise_problem;
 
 /* The plan of a run that somebody else carries out: what fplt_promise_create decides, without a job. It

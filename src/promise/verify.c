@@ -82,6 +82,8 @@ static void read_problem(struct verification *self)
     view->epsilon = view->predicted = NAN;
     view->delta = number(self, "promise", "delta");
     view->group = count(self, "promise", "group");
+    view->by_person = strncmp(json_string_value(json_object_get(self->root, "unit")),
+                              FPLT_CERTIFICATE_PERSON, strlen(FPLT_CERTIFICATE_PERSON)) == 0;
     view->loss.name = text(self, "problem", "loss");
     view->loss.row_norm = number(self, "problem", "row_norm");
     view->loss.intercept = truth(self, "problem", "intercept");
@@ -127,22 +129,24 @@ static fplt_certificate_charge read_charge(const json_t *entry)
     return charge;
 }
 
-/* All agents have a ledger or none. */
+/* Whose ledger is not known has none; where that is so of all, none was kept. */
 static void read_accounts(struct verification *self, const json_t *agents)
 {
     fplt_certificate_charge *next = self->charges;
-    if (json_is_null(json_object_get(json_array_get(agents, 0), "ledger")))
-        return;
+    int kept = 0;
     for (size_t i = 0; i < json_array_size(agents); i++) {
         const json_t *ledger = json_object_get(json_array_get(agents, i), "ledger");
         const json_t *earlier = json_object_get(ledger, "earlier");
         const char *name = json_string_value(json_object_get(ledger, "account"));
         fplt_certificate_account *account = &self->accounts[i];
+        if (json_is_null(ledger))
+            continue;
+        kept = 1;
         *account = (fplt_certificate_account){name ? name : "", next, json_array_size(earlier)};
         for (size_t k = 0; k < account->count; k++)
             *next++ = read_charge(json_array_get(earlier, k));
     }
-    self->run.accounts = self->accounts;
+    self->run.accounts = kept ? self->accounts : NULL;
 }
 
 static fplt_status read_agents(struct verification *self, fplt_error *error)

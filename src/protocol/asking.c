@@ -64,13 +64,54 @@ static void ask_point(fplt__lead *lead, unsigned kind, uint64_t numbers)
         fplt__ask_stop(lead);
 }
 
+/* Whether the run ends with this measurement, in order. */
+static int ends(const fplt__lead *lead)
+{
+    fplt_error error;
+    fplt_outcome outcome = fplt__judge(
+        &lead->stopping, lead->record.round, lead->has_measured ? &lead->measured : NULL,
+        lead->record.has_start ? lead->record.start.criterion : HUGE_VAL, lead->stalled, &error);
+    return outcome != FPLT_RUNNING && outcome != FPLT_RUN_DIVERGED;
+}
+
+/* Whether a kind is asked for after the measurement. */
+static int is_wanted(const fplt__lead *lead, unsigned kind)
+{
+    const fplt_plan *plan = &lead->agreement->plan;
+    switch (kind) {
+    case FPLT__SCORE: return lead->agreement->score && lead->has_measured;
+    case FPLT__INFORMATION: return lead->settings.inform && lead->has_measured && ends(lead);
+    default:
+        return fplt_plan_enrol_words(plan) &&
+               (lead->check_wanted || (lead->settings.check && ends(lead)));
+    }
+}
+
+/* What is asked next, at the model that is handed out; kinds up to `done` are. */
+static void ask_more(fplt__lead *lead, unsigned done)
+{
+    static const unsigned order[] = {FPLT__MEASURE, FPLT__SCORE, FPLT__INFORMATION, FPLT__CHECK};
+    const fplt_plan *plan = &lead->agreement->plan;
+    const uint64_t numbers[] = {0, FPLT_MEASURES, fplt_plan_information(plan),
+                                fplt_plan_enrol_words(plan) / 2};
+    size_t next = 1;
+    while (order[next - 1] != done)
+        next++;
+    while (next < 4 && !is_wanted(lead, order[next]))
+        next++;
+    if (next == 4 || fplt_hub_model(lead->hub, lead->point))
+        fplt__ask_stop(lead);
+    else
+        ask_point(lead, order[next], numbers[next]);
+}
+
 /* After a round, and before the first, where the rules ask for it. */
 void fplt__ask_begin(fplt__lead *lead)
 {
     lead->has_measured = lead->has_score = 0;
     if (!fplt__is_due(&lead->stopping, lead->record.round, lead->record.has_start, lead->stalled) ||
         fplt_hub_model(lead->hub, lead->point)) {
-        fplt__ask_stop(lead);
+        ask_more(lead, FPLT__INFORMATION);
         return;
     }
     int mean = lead->agreement->criterion_at_mean && lead->shape.local_model >= 0;
@@ -141,23 +182,80 @@ static void take_measure(fplt__lead *lead, const double *sums)
     lead->has_measured = !status;
 }
 
-static int wants_information(const fplt__lead *lead)
+static void take_score(fplt__lead *lead, const double *sums)
 {
-    return lead->settings.inform && lead->record.round >= lead->stopping.rounds;
+    lead->has_score = 1;
+    lead->score = (fplt_measure){.criterion = NAN,
+                                 .objective = sums[0],
+                                 .hits = (uint64_t)sums[1],
+                                 .records = (uint64_t)sums[2],
+                                 .classifies = sums[3] > 0};
 }
 
-/* All have answered: what the sum says, and what is asked next. */
+/* The agents' own vectors, added up, against the running sums: to the bit. */
+static void take_check(fplt__lead *lead)
+{
+    size_t count = fplt_plan_enrol_words(&lead->agreement->plan);
+    uint64_t *words;
+    fplt_error error;
+    lead->check_wanted = 0;
+    if (fplt__alloc_into(&words, 2 * count, sizeof *words, "sums", &error))
+        return;
+    fplt_hub_totals(lead->hub, words);
+    fplt_sum_export(lead->ask_sum, 0, words + count, count / 2);
+    lead->has_check = 1;
+    lead->check_equal = memcmp(words, words + count, count * sizeof *words) == 0;
+    lead->check_round = lead->record.round;
+    fplt__free(words);
+    fplt__lead_say(lead, lead->settings.members, "checked",
+                   lead->check_equal
+                       ? "round %llu: the vectors of all agents add up to the sum, to "
+                         "the bit"
+                       : "round %llu: the vectors of all agents do not add up to the "
+                         "sum",
+                   (unsigned long long)lead->check_round);
+}
+
+static void complete_facts(fplt__lead *lead)
+{
+    lead->asking = 0;
+    lead->resolving = 1;
+    fplt__lead_action *action = fplt__lead_add(lead, FPLT__LEAD_RESOLVE);
+    if (action)
+        action->step = (int)lead->ask_step;
+}
+
+/* All have answered: what the sum says, and what is asked next. `sums` is taken over. */
+static void complete_question(fplt__lead *lead, unsigned kind, double *sums)
+{
+    if (kind == FPLT__MEAN) {
+        for (size_t j = 0; j < lead->n; j++)
+            lead->point[j] = sums[j] / lead->settings.members;
+        ask_point(lead, FPLT__MEASURE, lead->n + FPLT_MEASURES);
+    } else if (kind == FPLT__MEASURE) {
+        take_measure(lead, sums);
+        ask_more(lead, FPLT__MEASURE);
+    } else if (kind == FPLT__SCORE) {
+        take_score(lead, sums);
+        ask_more(lead, FPLT__SCORE);
+    } else if (kind == FPLT__INFORMATION) {
+        fplt__free(lead->information);
+        lead->information = sums;
+        ask_more(lead, FPLT__INFORMATION);
+        return;
+    } else {
+        take_check(lead);
+        ask_more(lead, FPLT__CHECK);
+    }
+    fplt__free(sums);
+}
+
 static void complete(fplt__lead *lead)
 {
-    unsigned kind = lead->asking;
-    double *sums = NULL;
+    double *sums;
     fplt_error error;
-    if (kind == FPLT__MOMENTS) {
-        lead->asking = 0;
-        lead->resolving = 1;
-        fplt__lead_action *action = fplt__lead_add(lead, FPLT__LEAD_RESOLVE);
-        if (action)
-            action->step = (int)lead->ask_step;
+    if (lead->asking == FPLT__MOMENTS) {
+        complete_facts(lead);
         return;
     }
     if (fplt__alloc_into(&sums, (size_t)lead->ask_numbers + 1, sizeof *sums, "sums", &error)) {
@@ -165,36 +263,16 @@ static void complete(fplt__lead *lead)
         return;
     }
     fplt_sum_read(lead->ask_sum, 0, sums, (size_t)lead->ask_numbers);
-    if (kind == FPLT__MEAN) {
-        for (size_t j = 0; j < lead->n; j++)
-            lead->point[j] = sums[j] / lead->settings.members;
-        ask_point(lead, FPLT__MEASURE, lead->n + FPLT_MEASURES);
-    } else if (kind == FPLT__MEASURE) {
-        take_measure(lead, sums);
-        if (lead->agreement->score)
-            ask_point(lead, FPLT__SCORE, FPLT_MEASURES);
-        else if (wants_information(lead))
-            ask_point(lead, FPLT__INFORMATION, (uint64_t)lead->n * lead->n);
-        else
-            fplt__ask_stop(lead);
-    } else if (kind == FPLT__SCORE) {
-        lead->has_score = 1;
-        lead->score = (fplt_measure){.criterion = NAN,
-                                     .objective = sums[0],
-                                     .hits = (uint64_t)sums[1],
-                                     .records = (uint64_t)sums[2],
-                                     .classifies = sums[3] > 0};
-        if (wants_information(lead))
-            ask_point(lead, FPLT__INFORMATION, (uint64_t)lead->n * lead->n);
-        else
-            fplt__ask_stop(lead);
-    } else {
-        fplt__free(lead->information);
-        lead->information = sums;
-        sums = NULL;
-        fplt__ask_stop(lead);
-    }
-    fplt__free(sums);
+    complete_question(lead, lead->asking, sums);
+}
+
+/* A site whose policy does not let it answer: asked no more this time. */
+void fplt__ask_refused(fplt__lead *lead, uint32_t identity, const char *sentence)
+{
+    if (!lead->asking || lead->asking == FPLT__MOMENTS)
+        return;
+    fplt__lead_say(lead, identity, "trouble", "%s", sentence);
+    fplt__ask_stop(lead);
 }
 
 void fplt__ask_look(fplt__lead *lead)

@@ -738,6 +738,7 @@ static void take_report(fplt__lead *lead, const fplt__request *request)
         lead->row[i].has_charged = 1;
         lead->row[i].charged = report.charged.rate;
         lead->row[i].charged_mac = report.charged.mac;
+        lead->row[i].charges = report.charged.rounds;
         fplt__bit_set(lead->changed, i, 1);
     }
     guest->report = report;
@@ -982,6 +983,7 @@ fplt_status fplt__lead_handle(fplt__lead *lead, const fplt__lead_event *event, f
         if (lead->hub)
             fplt__lead_finish(lead, FPLT__ENDED, "ended", "ended by a person");
         break;
+    case FPLT__LEAD_CHECK: lead->check_wanted = 1; break;
     case FPLT__LEAD_REVOKE: revoke(lead, event->identity); break;
     }
     advance(lead);
@@ -1032,7 +1034,11 @@ fplt__lead_view fplt__lead_see(const fplt__lead *lead)
                              .has_measure = lead->has_measured,
                              .measure = lead->measured,
                              .outcome = lead->record.outcome,
-                             .sentence = lead->record.sentence};
+                             .sentence = lead->record.sentence,
+                             .checks = lead->check_wanted,
+                             .has_check = lead->has_check,
+                             .check_equal = lead->check_equal,
+                             .check_round = lead->check_round};
 }
 
 fplt__member_view fplt__lead_member(const fplt__lead *lead, uint32_t identity)

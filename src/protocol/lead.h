@@ -57,6 +57,7 @@ typedef struct fplt__member_row {
     int has_charged; /* the largest ledger total this member ever reported */
     double charged;
     fplt__digest charged_mac;
+    uint64_t charges; /* rounds of this run that it says it has charged */
 } fplt__member_row;
 
 /* What members accepted in `round` finish with; kept until all of them have it on disk. */
@@ -115,7 +116,8 @@ typedef struct fplt__lead_settings {
     uint64_t hold;     /* ms that a poll is held; 0: 25 s */
     uint64_t silence;  /* ms unheard after which a member delays no round with a quorum; 0: 60 s */
     int repair;        /* --repair: a halted run begins a new leg */
-    int inform;        /* asks for the summed Hessian (kind 9) after the last round; privacy off */
+    int inform; /* asks for what standard errors are made from (kind 9) at the end; privacy off */
+    int check;  /* compares the agents' vectors with the sum (kind 10) at the end */
 } fplt__lead_settings;
 
 /* What a plan becomes in this process: made by the shell, taken over by the machine. */
@@ -153,6 +155,7 @@ typedef enum fplt__lead_event_kind {
     FPLT__LEAD_PAUSE,
     FPLT__LEAD_RESUME,
     FPLT__LEAD_END,   /* by a person; the model is kept */
+    FPLT__LEAD_CHECK, /* after the round at hand: do the agents' vectors add up to the sum? */
     FPLT__LEAD_REVOKE /* of `identity`: its requests no longer arrive here */
 } fplt__lead_event_kind;
 
@@ -288,6 +291,8 @@ typedef struct fplt__lead_view {
     int has_measure;
     fplt_measure measure;
     const char *outcome, *sentence;
+    int checks, has_check, check_equal; /* one is due; the last one was made, and held */
+    uint64_t check_round;
 } fplt__lead_view;
 
 fplt__lead_view fplt__lead_see(const fplt__lead *lead);

@@ -93,6 +93,8 @@ struct fplt__lead {
     int has_measured, has_score;
     fplt_measure score;
     double *information;
+    int check_wanted, has_check, check_equal;
+    uint64_t check_round;
     int resolving;
 
     /* repair */
@@ -147,6 +149,7 @@ void fplt__ask_begin(fplt__lead *lead);
 void fplt__ask_facts(fplt__lead *lead, const fplt__ask *ask);
 void fplt__ask_look(fplt__lead *lead);
 void fplt__ask_stop(fplt__lead *lead);
+void fplt__ask_refused(fplt__lead *lead, uint32_t identity, const char *sentence);
 void fplt__ask_head(const fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD]);
 void fplt__ask_update(fplt__lead *lead, const fplt__request *request, const fplt__frame *frame,
                       const uint8_t *body);

@@ -134,6 +134,11 @@ void fplt__report_act(fplt__lead *lead, uint32_t i)
         ahead(lead, i);
     if (guest->finding == FPLT__LOST)
         lost(lead, i);
+    if (guest->finding == FPLT__KNOWN && report->has_trouble &&
+        strcmp(report->trouble.word, FPLT__NO_ANSWER) == 0) {
+        fplt__ask_refused(lead, i, report->trouble.sentence);
+        return;
+    }
     if (guest->finding == FPLT__KNOWN && report->has_trouble && lead->opened &&
         report->trouble.round == lead->record.round && !guest->absent) {
         guest->absent = 1;

@@ -228,6 +228,7 @@ static void poll(fplt__site *site)
     memcpy(report.trouble.word, site->trouble_word, sizeof report.trouble.word);
     memcpy(report.trouble.sentence, site->trouble_sentence, sizeof report.trouble.sentence);
     report.charged.rate = site->charged;
+    report.charged.rounds = record->charges;
     report.charged.mac = fplt__charged_mac(site->charged, site->settings.ledger_key);
     if (fplt__report_text(&report, &text, &error)) {
         site->failed = 1;
@@ -586,6 +587,7 @@ static void train(fplt__site *site)
     site->wake = UINT64_MAX;
     if (!action)
         return;
+    action->hash = record->hash;
     action->rate = site->agreement->rate[record->identity];
     action->leg = task->leg;
     action->round = task->round;
@@ -700,15 +702,20 @@ static void answer_question(fplt__site *site)
     const double *x = site->task.down;
     size_t n = site->n, numbers = n;
     fplt_error error = {FPLT_OK, "not a question"};
-    if (site->agreement->private || site->task.frame.count != n) {
-        trouble(site, site->task.frame.round, "private",
-                "asked to measure, which this run does not allow");
+    int allowed = kind == FPLT__CHECK || /* sums of what was sent already */
+                  (!site->agreement->private && site->settings.allows >> kind & 1);
+    if (!allowed || site->task.frame.count != n) {
+        trouble(site, site->task.frame.round, FPLT__NO_ANSWER,
+                site->agreement->private ? "asked to measure, which a private run does not allow"
+                                         : "asked what the policy of this site does not allow");
         wait_a_while(site);
         return;
     }
+    site->has_trouble = 0;
     numbers = kind == FPLT__MEASURE ? n + FPLT_MEASURES : numbers;
     numbers = kind == FPLT__SCORE ? FPLT_MEASURES : numbers;
-    numbers = kind == FPLT__INFORMATION ? n * n : numbers;
+    numbers = kind == FPLT__INFORMATION ? fplt_plan_information(&site->agreement->plan) : numbers;
+    numbers = kind == FPLT__CHECK ? fplt_plan_enrol_words(&site->agreement->plan) / 2 : numbers;
     fplt_status status = fplt__grow(&site->words, &site->word_room, 2 * numbers,
                                     sizeof *site->words, "numbers", &error);
     if (!status && kind == FPLT__MEASURE)
@@ -717,6 +724,8 @@ static void answer_question(fplt__site *site)
         status = score(site, x, &error);
     else if (!status && kind == FPLT__MEAN)
         status = fplt_node_local_model(site->node, site->words, &error);
+    else if (!status && kind == FPLT__CHECK)
+        status = fplt_node_enrol(site->node, site->words);
     else if (!status)
         status = fplt_node_information(site->node, x, site->words, &error);
     if (status) {
@@ -960,71 +969,91 @@ static void take_refusal(fplt__site *site, const char *sentence)
     }
 }
 
-fplt_status fplt__site_handle(fplt__site *site, const fplt__site_event *event, fplt_error *error)
+static void take_committed(fplt__site *site)
 {
-    site->actions = site->taken = 0;
-    site->failed = 0;
-    site->now = event->now > site->now ? event->now : site->now;
-    if (site->waiting == OVER)
-        return FPLT_OK;
+    if (site->waiting != FOR_COMMIT)
+        return;
+    site->record.changed = 0;
+    send_now(site);
+}
+
+static void take_full(fplt__site *site)
+{
+    say(site, "disk", "the state cannot be stored; again in 5 s");
+    site->wake = site->now + DISK_WAIT;
+    if (site->waiting == FOR_CHARGE) { /* nothing was charged: as if not trained */
+        fplt_node_drop(site->node);
+        site->waiting = FOR_TIME;
+    }
+}
+
+static void take_charged(fplt__site *site, double charged)
+{
+    if (site->waiting != FOR_CHARGE)
+        return;
+    site->charged = charged;
+    site->record.charges++;
+    stage(site);
+}
+
+static void take_spent(fplt__site *site, const char *sentence)
+{
+    if (site->waiting != FOR_CHARGE)
+        return;
+    fplt_node_drop(site->node);
+    trouble(site, site->task.frame.round, "spent", sentence);
+    poll(site);
+}
+
+static void take_agreement(fplt__site *site, uint64_t records)
+{
+    if (site->waiting != FOR_AGREEMENT)
+        return;
+    site->record.consented = 1;
+    site->record.records = records;
+    site->record.changed |= FPLT__SITE_RUN;
+    consent(site, 1, NULL);
+}
+
+static void take_event(fplt__site *site, const fplt__site_event *event)
+{
+    enum waiting waiting = site->waiting;
     switch (event->kind) {
     case FPLT__SITE_TIME: take_time(site); break;
     case FPLT__SITE_REPLY:
-        if (site->refused && site->waiting == FOR_REPLY)
+        if (site->refused && waiting == FOR_REPLY)
             quit(site, "refused", "the plan was refused");
         else
             take_reply(site, event);
         break;
     case FPLT__SITE_NETWORK:
-        if (site->waiting == FOR_REPLY)
+        if (waiting == FOR_REPLY)
             wait_a_while(site);
         break;
-    case FPLT__SITE_COMMITTED:
-        if (site->waiting == FOR_COMMIT) {
-            site->record.changed = 0;
-            send_now(site);
-        }
-        break;
-    case FPLT__SITE_FULL:
-        say(site, "disk", "the state cannot be stored; again in 5 s");
-        site->wake = site->now + DISK_WAIT;
-        if (site->waiting == FOR_CHARGE) { /* nothing was charged: as if not trained */
-            fplt_node_drop(site->node);
-            site->waiting = FOR_TIME;
-        }
-        break;
-    case FPLT__SITE_CHARGED:
-        if (site->waiting == FOR_CHARGE) {
-            site->charged = event->charged;
-            site->record.charges++;
-            stage(site);
-        }
-        break;
-    case FPLT__SITE_SPENT:
-        if (site->waiting == FOR_CHARGE) {
-            fplt_node_drop(site->node);
-            trouble(site, site->task.frame.round, "spent", event->sentence);
-            poll(site);
-        }
-        break;
-    case FPLT__SITE_AGREE:
-        if (site->waiting == FOR_AGREEMENT) {
-            site->record.consented = 1;
-            site->record.records = event->records;
-            site->record.changed |= FPLT__SITE_RUN;
-            consent(site, 1, NULL);
-        }
-        break;
+    case FPLT__SITE_COMMITTED: take_committed(site); break;
+    case FPLT__SITE_FULL: take_full(site); break;
+    case FPLT__SITE_CHARGED: take_charged(site, event->charged); break;
+    case FPLT__SITE_SPENT: take_spent(site, event->sentence); break;
+    case FPLT__SITE_AGREE: take_agreement(site, event->records); break;
     case FPLT__SITE_REFUSE: take_refusal(site, event->sentence); break;
     case FPLT__SITE_FACTS:
-        if (site->waiting == FOR_FACTS)
+        if (waiting == FOR_FACTS)
             send_answer(site, event->scalars, event->scalar_count, event->words, event->numbers);
         break;
     case FPLT__SITE_BUILT:
-        if (site->waiting == FOR_NODE)
+        if (waiting == FOR_NODE)
             take_node(site, event->plan);
         break;
     }
+}
+
+fplt_status fplt__site_handle(fplt__site *site, const fplt__site_event *event, fplt_error *error)
+{
+    site->actions = site->taken = 0;
+    site->failed = 0;
+    site->now = event->now > site->now ? event->now : site->now;
+    if (site->waiting != OVER)
+        take_event(site, event);
     return site->failed ? fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a message")
                         : FPLT_OK;
 }

@@ -83,6 +83,7 @@ typedef struct fplt__site_settings {
     uint64_t random;        /* of this process: jitter of the waiting times */
     uint32_t least;         /* policy: least roster and least cohort of a task; 0: any */
     uint8_t ledger_key[32]; /* under which `charged` is signed */
+    unsigned allows;        /* policy: bit k where questions of kind k are answered, privacy off */
     /* Held-out rows at x: value, hits, records and 1 where hits mean something. NULL: cannot. */
     fplt_status (*score)(void *context, const double *x, double out[4]);
     void *context;

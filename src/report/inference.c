@@ -11,10 +11,27 @@
 #include "objective/objective.h"
 #include "privacy/normal.h"
 #include "report/export.h"
+#include "report/model.h"
 
 fplt_summary_settings fplt_summary_defaults(void)
 {
     return (fplt_summary_settings){.level = 0.95, .own_units = 1};
+}
+
+fplt_status fplt__inference_complete(const char *loss, size_t n, double losses,
+                                     fplt_inference *inference, fplt_error *error)
+{
+    const fplt__loss *kind;
+    fplt_status status = fplt__loss_find(loss, &kind, error);
+    double free = inference->records - (double)n;
+    inference->dispersion = 1;
+    if (!status && kind->dispersed)
+        inference->dispersion = free > 0 ? 2 * losses / free : 0;
+    if (!status && kind->whole) {
+        fplt__free(inference->scores);
+        inference->scores = NULL;
+    }
+    return status;
 }
 
 fplt_status fplt_inference_make(const fplt_objective *objective, const char *loss, const double *x,
@@ -24,7 +41,7 @@ fplt_status fplt_inference_make(const fplt_objective *objective, const char *los
     size_t n = fplt_objective_dimension(objective);
     const fplt__loss *kind;
     double losses;
-    fplt_inference made = {.penalised = penalised, .by_rows = by_rows, .dispersion = 1};
+    fplt_inference made = {.penalised = penalised, .by_rows = by_rows};
     fplt_status status;
     if ((status = fplt__loss_find(loss, &kind, error)) ||
         (status =
@@ -37,8 +54,8 @@ fplt_status fplt_inference_make(const fplt_objective *objective, const char *los
     if (!status)
         status = fplt__objective_information(objective, x, made.information, made.scores, &losses,
                                              error);
-    if (!status && kind->dispersed)
-        made.dispersion = made.records > (double)n ? 2 * losses / (made.records - (double)n) : 0;
+    if (!status)
+        status = fplt__inference_complete(loss, n, losses, &made, error);
     if (status) {
         fplt_inference_clear(&made);
         return status;

@@ -25,6 +25,12 @@ struct fplt_model {
 json_t *fplt__model_json(const fplt_model *model);
 
 /* Copies the matrices of n x n numbers. */
+/* Beyond so many coordinates the sums behind standard errors are left out: they cost as much as
+ * hundreds of gradients, and their square in the file. */
+enum { FPLT__INFERENCE_TO = 200 };
+/* From matrices and records that are there, the rest: dispersion, and no scores where the loss has none. */
+fplt_status fplt__inference_complete(const char *loss, size_t n, double losses,
+                                     fplt_inference *inference, fplt_error *error);
 fplt_status fplt__inference_copy(const fplt_inference *from, size_t n, fplt_inference *to,
                                  fplt_error *error);
 /* As JSON: lower triangles, row after row; and back. NULL when there is no memory. */

@@ -54,6 +54,8 @@ static fplt_status read_named(const fplt_model_info *info, const char *const *pa
     read.drop_first_level = info->drop_first_level;
     if (!read.site)
         read.site = info->site;
+    /* without names columns are known by their places: label and site have none among them */
+    read.set_aside = !labelled && !info->feature_names;
     if (!labelled)
         read.label = "none";
     else if (!read.label)

@@ -220,16 +220,12 @@ static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fp
     return status;
 }
 
-/* Beyond so many coordinates the sums behind standard errors are left out: they cost as much as
- * hundreds of gradients, and their square in the file. */
-enum { INFERENCE_TO = 200 };
-
 static fplt_status add_inference(const fplt_job_view *view, fplt_model *model, fplt_error *error)
 {
     size_t n = model->info.dimension;
     int penalised = !fplt_prox_is_zero(view->prox) ||
                     (view->cost.weight > 0 && strcmp(view->cost.regulariser, "none") != 0);
-    if (view->run.blind || n > INFERENCE_TO)
+    if (view->run.blind || n > FPLT__INFERENCE_TO)
         return FPLT_OK;
     fplt_status status =
         fplt_inference_make(view->objective, view->cost.loss, model->weights, penalised,

@@ -20,9 +20,12 @@ static const char *const schema[] = {
     " PRIMARY KEY(run, round)) WITHOUT ROWID;"
     "CREATE TABLE event(id INTEGER PRIMARY KEY, time TEXT, run INT, round INT, identity INT,"
     " kind TEXT, sentence TEXT);"
-    "CREATE INDEX event_run ON event(run);"};
+    "CREATE INDEX event_run ON event(run);",
+    "ALTER TABLE member ADD COLUMN charges INT NOT NULL DEFAULT 0;"
+    "CREATE TABLE receipt(name TEXT PRIMARY KEY, charged REAL NOT NULL, mac BLOB NOT NULL)"
+    " WITHOUT ROWID;"};
 
-static const struct fplt__database_form form = {"state of a coordinator", 0x46504c43 /* FPLC */, 1,
+static const struct fplt__database_form form = {"state of a coordinator", 0x46504c43 /* FPLC */, 2,
                                                 schema};
 
 struct fplt__lead_store {
@@ -136,13 +139,13 @@ static fplt_status save_member(fplt__lead_store *store, uint32_t run, uint32_t i
 {
     return fplt__table_run(
         store->table, NULL, error,
-        "INSERT OR REPLACE INTO member VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        "iiiibbibiiiirb", (int64_t)run, (int64_t)identity, (int64_t)row->records,
+        "INSERT OR REPLACE INTO member VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "iiiibbibiiiirbi", (int64_t)run, (int64_t)identity, (int64_t)row->records,
         (int64_t)row->version, &row->chain, sizeof row->chain, &row->before, sizeof row->before,
         (int64_t)row->last_round, &row->last_digest, sizeof row->last_digest, (int64_t)row->seen,
         (int64_t)row->repairs, (int64_t)row->conflicts, (int64_t)row->standing, row->charged,
-        row->has_charged ? &row->charged_mac : NULL,
-        row->has_charged ? sizeof row->charged_mac : 0);
+        row->has_charged ? &row->charged_mac : NULL, row->has_charged ? sizeof row->charged_mac : 0,
+        (int64_t)row->charges);
 }
 
 static fplt_status save_members(fplt__lead_store *store, uint32_t run,
@@ -334,6 +337,7 @@ static void read_member(sqlite3_stmt *found, fplt__member_row *row)
     row->charged = sqlite3_column_double(found, 11);
     row->has_charged = sqlite3_column_type(found, 12) != SQLITE_NULL;
     fplt__column_bytes(found, 12, &row->charged_mac, sizeof row->charged_mac);
+    row->charges = (uint64_t)sqlite3_column_int64(found, 13);
 }
 
 static fplt_status load_members(fplt__lead_store *store, uint32_t run, fplt__lead_loaded *loaded,
@@ -353,7 +357,7 @@ static fplt_status load_members(fplt__lead_store *store, uint32_t run, fplt__lea
     status = fplt__table_ask(store->table, &found, error,
                              "SELECT identity, records, version, chain, before, last_round,"
                              " last_digest, seen, repairs, conflicts, standing, charged,"
-                             " charged_mac FROM member WHERE run = ? ORDER BY identity",
+                             " charged_mac, charges FROM member WHERE run = ? ORDER BY identity",
                              "i", (int64_t)run);
     while (!status && !(status = fplt__table_step(store->table, found, &row, error)) && row) {
         int64_t identity = sqlite3_column_int64(found, 0);
@@ -533,5 +537,35 @@ fplt_status fplt__lead_store_events(fplt__lead_store *store, uint32_t run,
                                  sqlite3_column_int64(found, 4)};
         tell(context, &event);
     }
+    return status;
+}
+
+/* Receipts */
+
+fplt_status fplt__lead_store_keep_receipt(fplt__lead_store *store, const char *name,
+                                          const fplt__member_row *row, fplt_error *error)
+{
+    return fplt__table_run(store->table, NULL, error,
+                           "INSERT INTO receipt VALUES(?1, ?2, ?3) ON CONFLICT(name) DO UPDATE"
+                           " SET charged = ?2, mac = ?3 WHERE ?2 > charged",
+                           "trb", name, row->charged, &row->charged_mac, sizeof row->charged_mac);
+}
+
+fplt_status fplt__lead_store_receipt(fplt__lead_store *store, const char *name,
+                                     fplt__member_row *row, fplt_error *error)
+{
+    sqlite3_stmt *found;
+    int there = 0;
+    fplt_status status =
+        fplt__table_ask(store->table, &found, error,
+                        "SELECT charged, mac FROM receipt WHERE name = ?", "t", name);
+    if (!status)
+        status = fplt__table_step(store->table, found, &there, error);
+    if (!status && there) {
+        row->has_charged = 1;
+        row->charged = sqlite3_column_double(found, 0);
+        fplt__column_bytes(found, 1, &row->charged_mac, sizeof row->charged_mac);
+    }
+    fplt__table_done(found);
     return status;
 }

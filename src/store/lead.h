@@ -60,4 +60,11 @@ fplt_status fplt__lead_store_events(fplt__lead_store *store, uint32_t run,
                                     void (*tell)(void *context, const fplt__event_row *row),
                                     void *context, fplt_error *error);
 
+/* What an agent's ledger has shown outlives its run: kept by name, the largest sum. */
+fplt_status fplt__lead_store_keep_receipt(fplt__lead_store *store, const char *name,
+                                          const fplt__member_row *row, fplt_error *error);
+/* Fills `charged` of the row; nothing where there is none. */
+fplt_status fplt__lead_store_receipt(fplt__lead_store *store, const char *name,
+                                     fplt__member_row *row, fplt_error *error);
+
 #endif

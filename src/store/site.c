@@ -443,11 +443,12 @@ fplt_status fplt__site_store_data(fplt__site_store *store, const fplt__digest *r
     fplt_status status =
         fplt__table_ask(store->table, &found, error, "SELECT digest FROM data WHERE run = ?", "b",
                         run, sizeof *run);
-    if (status || (status = fplt__table_step(store->table, found, &row, error)) || !row)
+    if (status)
         return status;
-    fplt__column_bytes(found, 0, data, sizeof *data);
+    if (!(status = fplt__table_step(store->table, found, &row, error)) && row)
+        fplt__column_bytes(found, 0, data, sizeof *data);
     fplt__table_done(found);
-    return FPLT_OK;
+    return status;
 }
 
 fplt_status fplt__site_store_set_data(fplt__site_store *store, const fplt__digest *run,

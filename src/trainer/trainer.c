@@ -2,11 +2,13 @@
 #include "fedplt/trainer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/machine.h"
 #include "base/memory.h"
+#include "fedplt/file.h"
 #include "fedplt/schema.h"
 #include "fedplt/spending.h"
 #include "job/job.h"
@@ -190,6 +192,20 @@ static int is_known(const fplt_history *history, uint64_t round)
     return count && fplt_history_get(history, count - 1)->round == round;
 }
 
+/* The state, and in FILE.csv the measurements up to it, which a run that goes on begins with. */
+static fplt_status save(fplt_trainer *trainer, fplt_error *error)
+{
+    char path[4096], *text = NULL;
+    snprintf(path, sizeof path, "%s.csv", trainer->checkpoint);
+    fplt_status status = fplt_engine_save(trainer->engine, trainer->checkpoint, error);
+    if (status || trainer->view->run.blind)
+        return status;
+    if (!(status = fplt_history_csv(trainer->history, &text, error)))
+        status = fplt_file_save(path, 0666, text, strlen(text), error);
+    fplt_free(text);
+    return status;
+}
+
 static int observe(void *context, const fplt_progress *progress)
 {
     fplt_trainer *trainer = context;
@@ -198,7 +214,7 @@ static int observe(void *context, const fplt_progress *progress)
         fplt_history_add(trainer->history, progress, &trainer->failure))
         return 1;
     if (trainer->checkpoint && every && round && round % every == 0 &&
-        fplt_engine_save(trainer->engine, trainer->checkpoint, &trainer->failure))
+        save(trainer, &trainer->failure))
         return 1;
     return trainer->observer ? trainer->observer(trainer->observer_context, progress) : 0;
 }
@@ -217,7 +233,7 @@ fplt_status fplt_trainer_run(fplt_trainer *trainer, fplt_observer observer, void
             *error = trainer->failure;
     }
     if (!status && trainer->result.outcome == FPLT_STOPPED && trainer->checkpoint)
-        status = fplt_engine_save(trainer->engine, trainer->checkpoint, error);
+        status = save(trainer, error);
     trainer->ran = !status;
     if (result)
         *result = trainer->result;

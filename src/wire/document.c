@@ -70,7 +70,7 @@ static json_t *digest_json(const fplt__digest *digest)
 
 static json_t *proposal_json(const fplt__proposal *p)
 {
-    json_t *schema = json_loads(p->schema ? p->schema : "null", JSON_DECODE_ANY, NULL);
+    json_t *schema = p->schema ? json_string(p->schema) : json_null();
     return json_pack("{s:i,s:s,s:I,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:I}", "protocol", FPLT__PROTOCOL,
                      "federation", p->federation, "run", (json_int_t)p->run, "nonce",
                      fplt__json_bytes(p->nonce, sizeof p->nonce), "authority",
@@ -83,6 +83,12 @@ static json_t *proposal_json(const fplt__proposal *p)
 static size_t limit_of(uint32_t members, uint32_t columns)
 {
     return ROOM + (size_t)ROOM_EACH * ((size_t)members + columns);
+}
+
+static uint32_t columns_of(const fplt__agreement *agreement)
+{
+    uint32_t columns = agreement->proposal.columns;
+    return agreement->shifts > columns ? agreement->shifts : columns;
 }
 
 static fplt_status written(json_t *object, size_t limit, char **text, fplt_error *error)
@@ -146,7 +152,7 @@ fplt_status fplt__agreement_text(const fplt__agreement *a, char **text, fplt_err
                                privacy_json(a), "shift", reals_json(a->shift, a->shifts), "scale",
                                reals_json(a->scale, a->shifts), "start", digest_json(&a->start),
                                "kernel", a->kernel, "continues", digest_json(&a->continues));
-    return written(object, limit_of(a->proposal.members, a->proposal.columns), text, error);
+    return written(object, limit_of(a->proposal.members, columns_of(a)), text, error);
 }
 
 /* --- reading --- */
@@ -216,14 +222,12 @@ static void read_pairs(fplt__reader *reader, const char *key, fplt__pair **pairs
 
 static void read_schema(fplt__reader *reader, fplt__proposal *p)
 {
-    const json_t *schema = fplt__reader_any(reader, "schema", -1, "a schema or null");
-    if (!schema || reader->status)
+    const json_t *schema = fplt__reader_any(reader, "schema", -1, "a schema's text or null");
+    if (!schema || reader->status || json_is_null(schema))
         return;
-    reader->status = FPLT_OK;
-    char *dumped = json_dumps(schema, JSON_SORT_KEYS | JSON_COMPACT | JSON_ENCODE_ANY);
-    p->schema = dumped ? fplt__strdup(dumped) : NULL;
-    free(dumped);
-    if (!p->schema)
+    if (!json_is_string(schema))
+        fplt__reader_refuse(reader, "schema", "a schema's text or null");
+    else if (!(p->schema = fplt__strdup(json_string_value(schema))))
         reader->status = fplt_error_set(reader->error, FPLT_NO_MEMORY, "no memory for a schema");
 }
 
@@ -430,7 +434,7 @@ static fplt_status read_agreement(const json_t *object, fplt__agreement *a, fplt
     read_rules(&reader, a);
     read_privacy(&reader, a);
     size_t shifts = json_array_size(json_object_get(object, "shift"));
-    if (shifts && shifts != a->proposal.columns)
+    if (shifts > MOST_COLUMNS || (shifts && a->proposal.columns && shifts != a->proposal.columns))
         fplt__reader_refuse(&reader, "shift", "empty or one real a column");
     a->shifts = (uint32_t)shifts;
     a->shift = read_reals(&reader, "shift", shifts, NULL);
@@ -451,7 +455,7 @@ fplt_status fplt__agreement_read(const void *text, size_t size, fplt__agreement 
         return status;
     status = read_agreement(object, agreement, error);
     json_decref(object);
-    if (!status && size > limit_of(agreement->proposal.members, agreement->proposal.columns))
+    if (!status && size > limit_of(agreement->proposal.members, columns_of(agreement)))
         status = fplt_error_set(error, FPLT_BAD_DATA, "the plan is too long for its roster");
     if (!status)
         status = check_agreement(agreement, error);

@@ -31,7 +31,7 @@ typedef struct fplt__proposal {
     fplt__pair *setting; /* owned; the section `train`, names sorted */
     fplt__pair *privacy; /* owned; the section `privacy`; none: off */
     uint32_t columns;
-    char *schema;    /* owned; canonical JSON of the schema, not looked into here; "null": none */
+    char *schema;    /* owned; canonical text of the schema, not looked into here; NULL: none */
     uint32_t quorum; /* 0: auto */
 } fplt__proposal;
 

@@ -26,6 +26,7 @@ const char *fplt__frame_kind_name(unsigned kind)
         [FPLT__MOMENTS] = "moments",
         [FPLT__END] = "end",
         [FPLT__INFORMATION] = "information",
+        [FPLT__CHECK] = "check",
     };
     return kind < FPLT__KINDS ? names[kind] : NULL;
 }

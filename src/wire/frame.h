@@ -25,7 +25,8 @@ enum fplt__frame_kind {
     FPLT__MEAN,        /* the agents' own models, summed */
     FPLT__MOMENTS,     /* a step of the facts, before the plan */
     FPLT__END,         /* down only */
-    FPLT__INFORMATION, /* the Hessian of the loss at a point, summed */
+    FPLT__INFORMATION, /* what standard errors are made from, at a point, summed */
+    FPLT__CHECK,       /* the mirrored vectors as they are, only to be compared */
     FPLT__KINDS
 };
 

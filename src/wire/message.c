@@ -124,8 +124,9 @@ static json_t *trouble_json(const fplt__report *report)
 
 static json_t *charged_json(const fplt__report *report)
 {
-    return json_pack("{s:o,s:o}", "rate", fplt__json_real(report->charged.rate), "mac",
-                     digest_json(&report->charged.mac));
+    return json_pack("{s:o,s:o,s:I}", "rate", fplt__json_real(report->charged.rate), "mac",
+                     digest_json(&report->charged.mac), "rounds",
+                     (json_int_t)report->charged.rounds);
 }
 
 fplt_status fplt__report_text(const fplt__report *report, char **text, fplt_error *error)
@@ -183,6 +184,7 @@ static void read_parts(fplt__reader *reader, fplt__report *report)
     if ((report->has_charged = fplt__reader_part(reader, "charged", &part))) {
         report->charged.rate = fplt__reader_real(&part, "rate");
         read_digest(&part, "mac", &report->charged.mac);
+        report->charged.rounds = fplt__reader_count(&part, "rounds", UINT64_C(1) << 53);
         reader->status = reader->status ? reader->status : fplt__reader_close(&part);
     }
 }

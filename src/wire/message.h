@@ -31,6 +31,9 @@ enum { FPLT__PROOF_TEXT = 10 + 20 + 20 + 64 + 64 + 5 };
 void fplt__proof_text(const fplt__proof *proof, char text[FPLT__PROOF_TEXT]);
 int fplt__proof_read(const char *text, fplt__proof *proof); /* 0: not one */
 
+/* The trouble of a site that does not answer a question: privacy or its policy forbids it. */
+#define FPLT__NO_ANSWER "private"
+
 /* What an agent has on disk, and nothing else. */
 typedef struct fplt__report {
     fplt__digest plan;
@@ -49,12 +52,13 @@ typedef struct fplt__report {
     fplt__proof proof;
     struct {
         uint64_t round;
-        char word[FPLT__WORD]; /* diverged, spent, failed, ... */
+        char word[FPLT__WORD]; /* diverged, spent, failed, FPLT__NO_ANSWER ... */
         char sentence[FPLT__SENTENCE];
     } trouble;
     struct {
         double rate;      /* the sum of rates over all runs of this ledger */
         fplt__digest mac; /* crypto_auth of its eight bytes under the agent's own ledger key */
+        uint64_t rounds;  /* charged in this run */
     } charged;
 } fplt__report;
 

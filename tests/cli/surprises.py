@@ -7,7 +7,7 @@ Run from the root of the source tree.
 import re
 import sys
 
-from cli import ROOT, CASES, case, main
+from cli import ROOT, CASES, case, main, weights
 
 CASES.clear()
 
@@ -21,10 +21,9 @@ def repeated_list_flags_add_up_and_replace_the_file(place):
                   ["--data=a.csv", "--data=b.csv"]):
         text = place.run("train", "two.yaml", *words, "--site", "none").stdout
         assert "on 2 agents, 40 rows" in text, text
-    weights = [re.search(r'"weights": \[(.*?)\]', (place.folder / "fedplt-out/model.json").read_text(),
-                         re.S).group(1)]
+    one = weights(place, "fedplt-out")
     place.run("train", "two.yaml", "--data", "a.csv", "--data", "b.csv", "--site", "none")
-    assert weights[0] in (place.folder / "fedplt-out/model.json").read_text()
+    assert weights(place, "fedplt-out") == one
     assert "repeated" in place.run("train", "--help").stdout
 
 
@@ -81,6 +80,71 @@ def an_example_that_needs_data_says_so(place):
         else:
             place.run("train", example, "--rounds", 2, "--pictures", "no")
     assert needing == 2, needing
+
+
+def with_gaps(place, name, into, *rows):
+    """Copies a file of generated data; the last value of some data rows (from 1) is missing."""
+    lines = (place.folder / name).read_text().splitlines()
+    for row in rows:
+        lines[row] = lines[row].rsplit(",", 1)[0] + ","
+    return place.write(into, "\n".join(lines) + "\n")
+
+
+@case
+def labels_that_are_not_there_teach_nothing(place):
+    place.run("data", "generate", "g.csv", "--agents", 2, "--rows", 20)
+    place.refuses("train", "--data", "g.csv", "--label", "none", says=["--label: label is none", "learns"])
+    place.refuses("train", "--data", "g.csv", "--label", "none", "--loss", "poisson", says="the loss poisson")
+
+
+@case
+def a_model_of_generated_data_takes_the_generated_file(place):
+    place.run("data", "generate", "g.csv", "--agents", 3, "--rows", 20)
+    place.run("train", "--agents", 3, "--rows", 20, "--pictures", "no")
+    lines = place.run("predict", "fedplt-out/model.json", "g.csv").stdout.splitlines()
+    truth = [line.split(",")[1] for line in (place.folder / "g.csv").read_text().splitlines()[1:]]
+    assert len(lines) == 61 and len(truth) == 60, len(lines)
+    right = sum(float(line.split(",")[0]) == float(b) for line, b in zip(lines[1:], truth))
+    tested = place.run("evaluate", "fedplt-out/model.json", "g.csv", "--json").stdout
+    assert f"{right / 60:.6f}"[:6] in tested, (right, tested)
+
+
+@case
+def rows_left_out_are_counted_and_numbered(place):
+    place.run("data", "generate", "g.csv", "--agents", 3, "--rows", 10)
+    with_gaps(place, "g.csv", "m.csv", 1, 2, 15, 30)
+    done = place.run("train", "--data", "m.csv", "--missing", "drop", "--pictures", "no")
+    assert "m.csv: 4 rows with missing values were left out: 2 of 0, 1 of 1, 1 of 2" in done.stderr
+    whole = place.run("predict", "fedplt-out/model.json", "g.csv").stdout.splitlines()[1:]
+    some = place.run("predict", "fedplt-out/model.json", "m.csv", "--missing", "drop").stdout.splitlines()
+    assert some[0].startswith("row,label,")
+    numbers = [int(line.split(",")[0]) for line in some[1:]]
+    assert numbers == [n for n in range(1, 31) if n not in (1, 2, 15, 30)], numbers
+    assert [line.split(",", 1)[1] for line in some[1:]] == [whole[n - 1] for n in numbers]
+
+
+@case
+def decimal_labels_are_regression(place):
+    for count in (40, 3000):
+        rows = [f"{i * 0.37:.2f},{i * 0.37 - 1:.2f},{i % 7}" for i in range(count)]
+        place.write("d.csv", "label,a,b\n" + "\n".join(rows) + "\n")
+        done = place.run("train", "--data", "d.csv", "--pictures", "no", "--out", "a")
+        assert "d.csv: the labels are decimal numbers, so the task is regression" in done.stderr
+        said = place.run("train", "--data", "d.csv", "--pictures", "no", "--out", "b", "--task",
+                         "regression")
+        assert said.stderr == "" and weights(place, "a") == weights(place, "b")
+    place.write("c.csv", "label,a\n" + "\n".join(f"{i},{i}" for i in range(200)) + "\n")
+    place.refuses("train", "--data", "c.csv", says="200 distinct labels: say whether")
+
+
+@case
+def a_resumed_run_has_all_rounds(place):
+    run = ["train", "--rounds", 30, "--tolerance", 0, "--pictures", "no", "--agents", 5]
+    place.run(*run, "--out", "whole")
+    place.run("train", "--rounds", 17, *run[3:], "--checkpoint", "state", "--checkpoint-every", 10)
+    place.run(*run, "--resume", "state", "--out", "again")
+    rows = [(place.folder / folder / "convergence.csv").read_text() for folder in ("whole", "again")]
+    assert rows[0] == rows[1] and rows[0].count("\n") == 32
 
 
 if __name__ == "__main__":

@@ -193,6 +193,18 @@ def check_inputs(document, say):
         say("everybody took part in every round, but not every round is charged")
 
 
+def check_unit(document, say):
+    """Whose records are meant: some, or those of one person."""
+    group = document["promise"]["group"]
+    records = f"{group} record{'s' if group > 1 else ''}"
+    person = document["unit"] == f"one person of at most {records}"
+    if not person and document["unit"] != ("one record" if group == 1 else records):
+        say("the unit is another")
+    if ("one person" in document["neighbours"]) != person or \
+            document["unit"] not in document["statement"]:
+        say("neighbours or statement are about another unit")
+
+
 def check_promise(document, say):
     promise, m, agents = document["promise"], document["mechanism"], document["agents"]
     steps = Steps(document)
@@ -232,6 +244,7 @@ def wrongs(document, validate):
     try:
         check_inputs(document, found.append)
         if not found:
+            check_unit(document, found.append)
             check_promise(document, found.append)
     except (ArithmeticError, ValueError, KeyError) as problem:
         found.append(f"cannot be computed: {problem!r}")

@@ -761,7 +761,7 @@ static void site_start(unsigned i)
 {
     struct site *site = &w.site[i];
     fplt_error error;
-    fplt__site_settings settings = {.random = bits(), .ledger_key = {1}};
+    fplt__site_settings settings = {.random = bits(), .ledger_key = {1}, .allows = ~0u};
     fplt__site_record record = site->disk.record;
     site_disk *d = &site->disk;
     if (fplt__site_create(&settings, &site->machine, &error))

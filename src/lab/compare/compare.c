@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "data/dataset.h"
 #include "lab/tuning/crew.h"
 #include "lab/tuning/scene.h"
 #include "lab/tuning/tuning.h"
@@ -41,7 +42,7 @@ struct fplt_comparison {
     int generated;
     struct entry *entries; /* owned */
     size_t count;
-    struct stage shared;              /* data from files, or of run 0 */
+    struct stage shared;              /* data that stay, or of run 0 */
     struct stage tuning[TUNING_SETS]; /* generated data to tune on */
     size_t done, total;               /* steps */
     double *targets;                  /* owned; one a run */
@@ -84,7 +85,8 @@ static fplt_status copy_settings(fplt_comparison *comparison, fplt_error *error)
             status = fplt_settings_set(comparison->settings, row->name,
                                        fplt_settings_text(from, row->name),
                                        fplt_settings_origin(from, row->name), error);
-    comparison->generated = !fplt_settings_text(comparison->settings, "data");
+    comparison->generated = !fplt_settings_text(comparison->settings, "data") &&
+                            !comparison->wanted.dataset && !comparison->wanted.objective;
     return status;
 }
 
@@ -166,8 +168,16 @@ static void clear_stage(struct stage *stage)
 static fplt_status make_stage(const fplt_comparison *comparison, uint32_t run, struct stage *stage,
                               fplt_error *error)
 {
+    const fplt_compare_settings *wanted = &comparison->wanted;
+    fplt_job_source source = {.objective = wanted->objective,
+                              .solver = wanted->solver,
+                              .solver_context = wanted->solver_context};
+    fplt_status status = FPLT_OK;
     *stage = (struct stage){NULL, NULL};
-    fplt_status status = fplt_job_create(comparison->settings, run, &stage->job, error);
+    if (wanted->dataset)
+        status = fplt__dataset_lend(wanted->dataset, &source.dataset, error);
+    if (!status)
+        status = fplt_job_create_from(comparison->settings, run, &source, &stage->job, error);
     if (!status)
         status =
             fplt__curvatures_find(fplt_job_see(stage->job)->objective, &stage->curvatures, error);
@@ -186,6 +196,7 @@ static fplt_status make_case(const fplt_comparison *comparison, const struct sta
         fplt_job_composite(comparison->settings, n, fplt_objective_intercepts(view->objective),
                            prox, error);
     *one = (fplt__case){.objective = view->objective,
+                        .impatient = 1,
                         .curvatures = stage->curvatures,
                         .partial = view->participation,
                         .prox = *prox,
@@ -228,14 +239,16 @@ static fplt_status fill_entries(fplt_comparison *comparison, fplt_error *error)
 }
 
 /* The settings of the job with the method's algorithm. */
-static void adopt_run(fplt__method *method, const fplt_run_settings *run, unsigned threads)
+static void adopt_run(fplt__method *method, const fplt_run_settings *run, unsigned threads,
+                      int every_round)
 {
     const fplt_algorithm *algorithm = method->run.algorithm;
     method->run = *run;
     method->run.algorithm = algorithm;
     method->run.parameter = NULL;
     method->run.threads = threads;
-    method->run.evaluate_every = run->evaluate_every ? run->evaluate_every : 1;
+    if (!run->evaluate_every || every_round)
+        method->run.evaluate_every = 1;
 }
 
 /* Methods that cannot do what is asked for stay in the list, with the reason. */
@@ -249,7 +262,8 @@ static fplt_status admit(fplt_comparison *comparison, fplt_error *error)
     for (size_t i = 0; !status && i < comparison->count; i++) {
         struct entry *entry = &comparison->entries[i];
         fplt__automatic automatic;
-        adopt_run(&entry->method, &fplt_job_see(comparison->shared.job)->run, 1);
+        adopt_run(&entry->method, &fplt_job_see(comparison->shared.job)->run, 1,
+                  fplt_settings_is_auto(comparison->settings, "eval-every"));
         fplt_status verdict = fplt__automatic_find(&one, &entry->method, &automatic, &reason);
         if (verdict != FPLT_OK && verdict != FPLT_UNSUPPORTED && verdict != FPLT_BAD_VALUE)
             status = verdict;
@@ -403,7 +417,7 @@ static fplt_status judge_run(fplt_comparison *comparison, struct entry *entry,
     return status;
 }
 
-/* Data from files: a task is one run of one method. */
+/* Data that stay: a task is one run of one method. */
 static fplt_status judge_shared_task(void *context, size_t index, fplt_error *error)
 {
     fplt_comparison *comparison = context;
@@ -509,6 +523,7 @@ static fplt_status sum_up(fplt_comparison *comparison, fplt_error *error)
         for (uint32_t r = 0; r < runs; r++) {
             entry->view.failures += !entry->judged[r].converged;
             entry->view.diverged += entry->diverged[r];
+            entry->view.stalled += entry->judged[r].stalled;
         }
         entry->view.rounds = spread_of(entry, room, offsetof(fplt__judged, rounds));
         entry->view.gradients = spread_of(entry, room, offsetof(fplt__judged, gradients));

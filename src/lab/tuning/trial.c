@@ -17,6 +17,11 @@ struct watching {
     double most, most_time, tolerance;
     double before, last; /* the criterion after the last two rounds */
     uint64_t rounds;
+    int impatient, stalled;
+    double most_rounds;    /* of the settings */
+    double best;           /* least criterion so far ... */
+    double marked;         /* ... and at half of the rounds or earlier, */
+    uint64_t marked_round; /* which was here */
     fplt__recording *recording;
     fplt_status status;
     fplt_error *error;
@@ -62,6 +67,23 @@ static fplt_status record(fplt__recording *recording, const fplt_progress *progr
     return FPLT_OK;
 }
 
+/* Looked at when the rounds have doubled since the last look. Twice the pace of the second half must be
+ * enough for what is left: a run that would arrive is never given up unless it speeds up by more. */
+static int has_stalled(struct watching *watching)
+{
+    enum { FIRST_LOOK = 100 };
+    uint64_t round = watching->rounds, before = watching->marked_round;
+    watching->best = fmin(watching->best, watching->last);
+    if (!watching->impatient || round < FIRST_LOOK || round < 2 * before)
+        return 0;
+    double pace = log(watching->marked / watching->best) / (double)(round - before);
+    double left = log(watching->best / watching->tolerance);
+    int late = before > 0 && left > 2 * pace * (watching->most_rounds - (double)round);
+    watching->marked = watching->best;
+    watching->marked_round = round;
+    return late;
+}
+
 static int observe(void *context, const fplt_progress *progress)
 {
     struct watching *watching = context;
@@ -77,9 +99,10 @@ static int observe(void *context, const fplt_progress *progress)
     watching->before = watching->last;
     watching->last = criterion;
     watching->rounds = progress->round;
+    watching->stalled = has_stalled(watching);
     if (watching->recording && !watching->status)
         watching->status = record(watching->recording, progress, criterion, watching->error);
-    return watching->status || criterion <= watching->tolerance ||
+    return watching->status || criterion <= watching->tolerance || watching->stalled ||
            !(criterion <= hopeless * fmax(1, watching->first)) ||
            (double)progress->round >= watching->most ||
            progress->counters.paper_time >= watching->most_time;
@@ -105,6 +128,7 @@ static void judge(const fplt_result *result, const struct watching *watching, fp
     *judged = (fplt__judged){
         .runs = 1,
         .converged = converged,
+        .stalled = !converged && !left && watching->stalled,
         .rounds = (double)counters->rounds,
         .fine = converged ? fine_rounds(watching) : missing,
         .gradients = counters->gradients,
@@ -148,6 +172,9 @@ fplt_status fplt__trial_run(const fplt__case *one, const fplt_run_settings *sett
                                 .most = most,
                                 .most_time = most_time,
                                 .tolerance = settings->tolerance,
+                                .impatient = one->impatient,
+                                .most_rounds = (double)settings->rounds,
+                                .best = HUGE_VAL,
                                 .recording = recording,
                                 .error = error};
     if (!settings->evaluate_every && !one->prox)
@@ -163,6 +190,7 @@ void fplt__judged_add(fplt__judged *sum, const fplt__judged *one)
 {
     sum->runs += one->runs;
     sum->converged += one->converged;
+    sum->stalled += one->stalled;
     if (!one->converged) {
         sum->criterion = fmax(sum->criterion, one->criterion);
         return;

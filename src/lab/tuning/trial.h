@@ -13,11 +13,13 @@ typedef struct fplt__case {
     const fplt_prox *prox;             /* NULL: h = 0; not shared by runs at the same time */
     uint64_t seed;
     uint32_t run;
+    int impatient; /* gives up a run that at twice its pace could not arrive in its rounds */
 } fplt__case;
 
 /* How a run went, or the mean over several. */
 typedef struct fplt__judged {
     uint32_t runs, converged;
+    uint32_t stalled; /* given up: too slow to arrive */
     double rounds;
     double fine; /* rounds to the tolerance, interpolated in the last one on a logarithmic scale;
                     where it is not reached, the logarithm of what is missing */

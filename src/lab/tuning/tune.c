@@ -201,6 +201,16 @@ static fplt_status make_engine(const struct search *search, struct entry *entry,
     return fplt_engine_create(search->objective, &run, &entry->engine, error);
 }
 
+static fplt_status tell(const struct search *search, fplt_error *error)
+{
+    const fplt_tune_settings *settings = search->settings;
+    if (!settings->watch || !settings->watch(settings->context, search->spent, search->budget))
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_FAILED,
+                          "stopped on request after %llu of at most %llu rounds",
+                          (unsigned long long)search->spent, (unsigned long long)search->budget);
+}
+
 /* Runs on until `rounds` rounds in all, the tolerance, or divergence. */
 static fplt_status run_on(struct search *search, struct entry *entry, uint64_t rounds,
                           fplt_error *error)
@@ -232,6 +242,7 @@ static fplt_status run_on(struct search *search, struct entry *entry, uint64_t r
         }
         shown->reached = measure.criterion <= search->target;
         shown->left = measure.criterion > 1e8 * fmax(search->first, search->target);
+        status = tell(search, error);
     }
     return status;
 }

@@ -301,6 +301,24 @@ static void the_range_ends_where_it_says(void **state)
 }
 
 /* The last of many numbers is refused: all before it are taken back. */
+/* Just above the middle between two doubles, by a bit that lies far below the 64 that are rounded. */
+static void a_bit_far_below_decides_a_tie(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt_sum *sum;
+    double read[3];
+    const uint64_t words[6] = {(UINT64_C(1) << 47) + 1, UINT64_C(1) << 36,       UINT64_C(1) << 47,
+                               UINT64_C(1) << 36,       (UINT64_C(1) << 47) - 1, UINT64_C(1) << 36};
+    assert_ok(fplt_sum_create(3, FPLT_SUM_EXPONENT, &sum, &error), error);
+    assert_int_equal(fplt_sum_add_words(sum, 0, words, 3), FPLT_OK);
+    fplt_sum_read(sum, 0, read, 3);
+    double below = ldexp(1, 100 + FPLT_SUM_EXPONENT);
+    assert_true(read[0] == nextafter(below, HUGE_VAL));
+    assert_true(read[1] == below && read[2] == below);
+    fplt_sum_destroy(sum);
+}
+
 static void many_refused_words_leave_no_trace(void **state)
 {
     (void)state;
@@ -335,6 +353,7 @@ int main(void)
         cmocka_unit_test(refused_words_leave_the_sum_as_it_was),
         cmocka_unit_test(the_range_ends_where_it_says),
         cmocka_unit_test(many_refused_words_leave_no_trace),
+        cmocka_unit_test(a_bit_far_below_decides_a_tie),
     };
     return cmocka_run_group_tests_name("sum", tests, NULL, NULL);
 }

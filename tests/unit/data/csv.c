@@ -85,6 +85,7 @@ static void labels_become_classes_or_numbers(void **state)
     check_labels("0 1 0", &s, FPLT_TASK_BINARY, (double[]){-1, 1, -1}, "0 1");
     check_labels("+1 -1 1.0", &s, FPLT_TASK_BINARY, (double[]){1, -1, 1}, "-1 1");
     check_labels("7 3 5 3", &s, FPLT_TASK_CLASSES, (double[]){2, 0, 1, 0}, "3 5 7");
+    check_labels("1 2 2.5", &s, FPLT_TASK_REGRESSION, (double[]){1, 2, 2.5}, "");
     s.labels = "1=1,2=-1";
     check_labels("1 2 1", &s, FPLT_TASK_BINARY, (double[]){1, -1, 1}, "2 1");
     check_labels("1 1", &s, FPLT_TASK_BINARY, (double[]){1, 1}, "2 1");
@@ -268,7 +269,6 @@ static void what_is_wrong_is_said_with_file_and_line(void **state)
                 "x.csv: ", "3 classes, but the task is binary");
     refuse_text("x.csv", "a,label\n1,1\n2,2\n", &(fplt_read_settings){.task = "classes"},
                 "x.csv: ", "for three or more");
-    refuse_text("x.csv", "a,label\n1,1\n2,2\n3,2.5\n", s, "x.csv: ", "3 distinct labels: say");
     refuse_text("x.csv", "a,label\n1,no\n2,maybe\n", &(fplt_read_settings){.labels = "yes=1,no=-1"},
                 "x.csv:3: ", "the label 'maybe' is not one of the known labels (yes, no)");
     refuse_text("x.csv", "a,b\n1,1\n", s,

@@ -131,6 +131,32 @@ static void beside_the_features(void **state)
     fplt_dataset_destroy(picked);
 }
 
+/* Of one person's rows the first ones count; what stands in the others, or in a row of nobody, is not seen,
+ * weight and offset included. */
+static void rows_beyond_those_of_a_person_are_neutral(void **state)
+{
+    (void)state;
+    static const char schema[] =
+        "columns:\n  x: {type: number, bounds: 0..10, missing: 0}\n"
+        "  w: {type: weight, bounds: 1..3, missing: 1}\n"
+        "  o: {type: offset, bounds: -3..5, missing: 0}\n"
+        "  y: {type: label, bounds: 0..8, missing: 0}\n"
+        "  p: {type: person, most: 2, missing: neutral-row, other: neutral-row}\n";
+    fplt_dataset *dataset = read_by(schema, "x.csv",
+                                    "x,w,o,y,p\n1,1,1,1,ann\n2,1,2,2,ann\n3,1,3,3,\n"
+                                    "3,1,3,3,ann\n4,3,4,4,bob\n9,1,3,3,ann\n7,2,1,1,?\n");
+    const double x[] = {1, 2, 5, 5, 4, 5, 5}, weight[] = {1, 1, 2, 2, 3, 2, 2},
+                 offset[] = {1, 2, 1, 1, 4, 1, 1}, label[] = {1, 2, 4, 4, 4, 4, 4};
+    fplt_rows all = fplt_dataset_all(dataset);
+    assert_int_equal(all.count, 7);
+    assert_memory_equal(all.dense, x, sizeof x);
+    assert_memory_equal(all.weight, weight, sizeof weight);
+    assert_memory_equal(all.offset, offset, sizeof offset);
+    assert_memory_equal(all.label, label, sizeof label);
+    assert_int_equal(fplt_schema_most(fplt_dataset_schema(dataset)), 2);
+    fplt_dataset_destroy(dataset);
+}
+
 static const char sparse[] = "format: libsvm\nfeatures: 3\n"
                              "entries: {bounds: -2..4, missing: 0.5, other: neutral-row}\n"
                              "label: {classes: [-1, 1], missing: -1, other: neutral-row}\n";
@@ -251,6 +277,8 @@ static void wrong_schemas(void **state)
         {"columns:\n  a: {type: label, classes: [x]}\n", "s.yaml:2", "at least 2"},
         {"columns:\n  a: {type: weight, bounds: 0..1}\n", "s.yaml:2", "above 0"},
         {"columns:\n  a: {type: person, most: 0}\n", "s.yaml:2", "at least 1"},
+        {"columns:\n  a: {type: person, most: 1, other: ann}\n", "s.yaml:2",
+         "neutral-row or refused"},
         {"columns:\n  a: {type: label, bounds: 0..1}\n  b: {type: label, bounds: 0..1}\n",
          "s.yaml:3", "second column of type label"},
         {"columns:\n  a: {type: time, bounds: 1..2}\n", "s.yaml", "none of type event"},
@@ -393,6 +421,7 @@ int main(void)
         cmocka_unit_test(rows_become_what_is_declared),
         cmocka_unit_test(one_record_changes_one_row),
         cmocka_unit_test(beside_the_features),
+        cmocka_unit_test(rows_beyond_those_of_a_person_are_neutral),
         cmocka_unit_test(libsvm_entries),
         cmocka_unit_test(declared_bounds_scale),
         cmocka_unit_test(canonical_text),

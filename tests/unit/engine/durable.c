@@ -4,6 +4,7 @@
 #include "problems.h"
 
 #include "engine/judge.h"
+#include "fedplt/inference.h"
 #include "fedplt/steps.h"
 #include "fedplt/sum.h"
 
@@ -235,6 +236,26 @@ static void bytes_give_the_engines_bits(void **state)
     }
 }
 
+/* 40 bytes of head, the vectors, and of each answer that it knows a hash and the words. */
+static void a_node_takes_the_room_of_its_layout(void **state)
+{
+    (void)state;
+    struct scene scene;
+    open_scene(&scene, fplt_algorithm_find("fed-plt"));
+    size_t vectors = 8 * N * (2 * scene.shape.kept + scene.shape.held);
+    for (uint32_t i = 0; i < AGENTS; i++)
+        assert_int_equal(scene.node[i].size, 40 + vectors);
+    one_round(&scene, 0);
+    size_t answered = 0;
+    for (uint32_t i = 0; i < AGENTS; i++) {
+        size_t more = scene.node[i].size - 40 - vectors;
+        assert_true(more == 0 || more == 32 + 8 * fplt_plan_words(&scene.plan, 0));
+        answered += more > 0;
+    }
+    assert_int_equal(answered, 3);
+    close_scene(&scene);
+}
+
 static void plans_travel(void **state)
 {
     (void)state;
@@ -361,36 +382,56 @@ static void a_restarted_hub_is_enrolled_again(void **state)
     close_scene(&scene);
 }
 
-/* The Hessian as words against differences of the measured gradient. */
-static void information_is_the_hessian(void **state)
+/* An agent's Hessian of the losses against differences of the measured gradient, which has the
+ * regulariser besides; and what all agents send against the sums of one process. */
+static void information_adds_up(void **state)
 {
     (void)state;
+    enum { ALL = 2 * N * N + 2 };
     struct scene scene;
     fplt_error error;
+    fplt_inference whole;
     open_scene(&scene, fplt_algorithm_find("fedavg"));
-    fplt_node *node = new_node(&scene, 2, 0);
-    uint64_t words[2 * N * N], gradient[2 * (N + FPLT_MEASURES)];
-    double x[N] = {0.3, -0.2, 0.5}, matrix[N * N], side[2][N];
-    fplt_sum *sum;
-    assert_ok(fplt_sum_create_words(N * N, -64, &sum, &error), error);
-    assert_ok(fplt_node_information(node, x, words, &error), error);
-    assert_int_equal(fplt_sum_add_words(sum, 0, words, N * N), FPLT_OK);
-    fplt_sum_read(sum, 0, matrix, N * N);
-    for (size_t j = 0; j < N; j++) {
-        for (int s = 0; s < 2; s++) {
-            double was = x[j];
-            x[j] += s ? 1e-5 : -1e-5;
-            assert_ok(fplt_node_measure(node, x, gradient, &error), error);
-            x[j] = was;
-            fplt_sum_clear(sum);
-            assert_int_equal(fplt_sum_add_words(sum, 0, gradient, N), FPLT_OK);
-            fplt_sum_read(sum, 0, side[s], N);
+    uint64_t words[2 * ALL], gradient[2 * (N + FPLT_MEASURES)];
+    double x[N] = {0.3, -0.2, 0.5}, total[ALL], matrix[ALL], side[2][N];
+    fplt_sum *sum, *own;
+    assert_int_equal(fplt_plan_information(&scene.plan), ALL);
+    assert_ok(fplt_sum_create_words(ALL, -64, &sum, &error), error);
+    assert_ok(fplt_sum_create_words(ALL, -64, &own, &error), error);
+    for (uint32_t i = 0; i < AGENTS; i++) {
+        fplt_node *node = new_node(&scene, i, 0);
+        assert_ok(fplt_node_information(node, x, words, &error), error);
+        assert_int_equal(fplt_sum_add_words(sum, 0, words, ALL), FPLT_OK);
+        fplt_sum_clear(own);
+        assert_int_equal(fplt_sum_add_words(own, 0, words, ALL), FPLT_OK);
+        fplt_sum_read(own, 0, matrix, ALL);
+        for (size_t j = 0; j < N; j++) {
+            for (int s = 0; s < 2; s++) {
+                double was = x[j];
+                x[j] += s ? 1e-5 : -1e-5;
+                assert_ok(fplt_node_measure(node, x, gradient, &error), error);
+                x[j] = was;
+                fplt_sum_clear(own);
+                assert_int_equal(fplt_sum_add_words(own, 0, gradient, N), FPLT_OK);
+                fplt_sum_read(own, 0, side[s], N);
+            }
+            for (size_t k = 0; k < N; k++)
+                assert_near(matrix[k * N + j] / 20 + (k == j ? 0.3 : 0),
+                            (side[1][k] - side[0][k]) / 2e-5, 1e-8);
         }
-        for (size_t i = 0; i < N; i++)
-            assert_near(matrix[i * N + j], (side[1][i] - side[0][i]) / 2e-5, 1e-8);
+        fplt_node_destroy(node);
     }
+    fplt_sum_read(sum, 0, total, ALL);
+    assert_ok(fplt_inference_make(scene.problem.objective, "logistic", x, 1, 0, &whole, &error),
+              error);
+    for (size_t k = 0; k < N * N; k++) {
+        assert_near(total[k], whole.information[k], 1e-12);
+        assert_near(total[N * N + k], whole.scores[k], 1e-12);
+    }
+    assert_true(total[ALL - 1] == whole.records);
+    fplt_inference_clear(&whole);
     fplt_sum_destroy(sum);
-    fplt_node_destroy(node);
+    fplt_sum_destroy(own);
     close_scene(&scene);
 }
 
@@ -449,8 +490,9 @@ int main(void)
         cmocka_unit_test(foreign_bytes_are_refused),
         cmocka_unit_test(a_node_answers_only_what_it_may),
         cmocka_unit_test(a_restarted_hub_is_enrolled_again),
-        cmocka_unit_test(information_is_the_hessian),
+        cmocka_unit_test(information_adds_up),
         cmocka_unit_test(an_agent_alone_is_the_agent_among_all),
+        cmocka_unit_test(a_node_takes_the_room_of_its_layout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,6 +107,50 @@ static void a_failed_round_cannot_be_built_upon(void **state)
     troubled_free(&t, objective);
 }
 
+/* Costs that curve more than they say: steps that are too long by nobody's choice. */
+static void a_divergence_blames_no_step_that_was_not_given(void **state)
+{
+    (void)state;
+    static struct troubled t;
+    fplt_error error;
+    fplt_result result;
+    fplt_objective *objective = troubled_make(&t, 3);
+    t.quadratics.lowest = 0.01;
+    t.quadratics.highest = 0.02;
+    fplt_run_settings settings = fplt_run_defaults();
+    for (int given = 0; given < 2; given++) {
+        settings.training.step = given ? 100 : 0;
+        fplt_engine *engine = engine_make(objective, &settings);
+        assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
+        assert_int_equal(result.outcome, FPLT_RUN_DIVERGED);
+        assert_contains(result.sentence, given ? "the local steps of agent 0 contract only below"
+                                               : "try more epochs, a smaller gamma");
+        fplt_engine_destroy(engine);
+    }
+    troubled_free(&t, objective);
+}
+
+static void a_checkpoint_of_another_size_is_told_by_its_size(void **state)
+{
+    (void)state;
+    fplt_error error;
+    temporary file = temporary_file("", 0);
+    fplt_run_settings settings = fplt_run_defaults();
+    for (size_t n = 3; n <= 4; n++) {
+        struct logistic_problem problem = logistic_make(2, n, 20, 0.3, 7);
+        fplt_engine *engine = engine_make(problem.objective, &settings);
+        if (n == 3) {
+            assert_ok(fplt_engine_save(engine, file.path, &error), error);
+        } else {
+            assert_int_equal(fplt_engine_load(engine, file.path, &error), FPLT_BAD_DATA);
+            assert_contains(error.text, "of 2 agents and 3 coordinates, but this run has 2 and 4");
+        }
+        fplt_engine_destroy(engine);
+        logistic_free(&problem);
+    }
+    unlink(file.path);
+}
+
 static void a_failing_callback_is_not_called_out_of_range(void **state)
 {
     (void)state;
@@ -565,6 +609,8 @@ int main(void)
         cmocka_unit_test(rounds_with_nobody_change_nothing),
         cmocka_unit_test(acceleration_survives_residuals_of_any_size),
         cmocka_unit_test(a_cost_may_have_no_gradient_at_zero),
+        cmocka_unit_test(a_divergence_blames_no_step_that_was_not_given),
+        cmocka_unit_test(a_checkpoint_of_another_size_is_told_by_its_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,18 @@ static void the_criterion_is_as_defined(void **state)
     assert_ok(fplt_engine_measure_at(engine, x, &measure, &error), error);
     assert_close(measure.criterion, expected, 1e-12);
     assert_close(measure.objective, value, 1e-12);
+    size_t hits = 0, records = 0;
+    fplt_rows rows = fplt_dataset_all(problem.dataset);
+    for (; records < rows.count; records++) {
+        double margin = 0;
+        for (int j = 0; j < N; j++)
+            margin += x[j] * rows.dense[records * N + (size_t)j];
+        hits += margin * rows.label[records] > 0;
+    }
+    assert_true(hits > 0 && hits < records);
+    assert_int_equal(measure.hits, hits);
+    assert_int_equal(measure.records, records);
+    assert_true(measure.classifies);
     fplt_engine_destroy(engine);
     fplt_prox_destroy(prox);
     logistic_free(&problem);

@@ -264,6 +264,33 @@ static void shares_are_one_or_one_an_agent(void **state)
     fplt_settings_destroy(settings);
 }
 
+/* 100 agents with 5 epochs: a measurement of two gradients each is a fifth of what eight times as many
+ * cost. */
+static void measurements_are_spaced(void **state)
+{
+    (void)state;
+    const struct {
+        const char *participation, *active, *every;
+        uint32_t wanted;
+    } cases[] = {{"all", NULL, NULL, 1},         {"fixed", "5", NULL, 32}, {"fixed", "50", NULL, 4},
+                 {"fixed", "100", NULL, 1},      {"fixed", "5", "7", 7},   {"fixed", "5", "0", 0},
+                 {"round-robin", "1", NULL, 160}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fplt_error error;
+        fplt_job *job;
+        fplt_settings *settings = settings_for(NULL);
+        set(settings, "participation", cases[i].participation);
+        if (cases[i].active)
+            set(settings, "active", cases[i].active);
+        if (cases[i].every)
+            set(settings, "eval-every", cases[i].every);
+        assert_ok(fplt_job_create(settings, 0, &job, &error), error);
+        assert_int_equal(fplt_job_see(job)->run.evaluate_every, cases[i].wanted);
+        fplt_job_destroy(job);
+        fplt_settings_destroy(settings);
+    }
+}
+
 static void noise_must_be_said(void **state)
 {
     (void)state;
@@ -402,6 +429,7 @@ int main(void)
         cmocka_unit_test(intercept_is_free),
         cmocka_unit_test(loss_follows_the_task),
         cmocka_unit_test(shares_are_one_or_one_an_agent),
+        cmocka_unit_test(measurements_are_spaced),
         cmocka_unit_test(noise_must_be_said),
         cmocka_unit_test(agents_may_differ),
         cmocka_unit_test(bad_rows_are_named),

@@ -227,6 +227,89 @@ static void files_keep_their_rows(void **state)
     unlink(file.path);
 }
 
+/* The costs of a data set, through callbacks. */
+
+static int own_value(void *context, uint32_t agent, const double *x, double *value)
+{
+    double scratch[4096];
+    return fplt_objective_value(context, agent, x, value, scratch) != FPLT_OK;
+}
+
+static int own_gradient(void *context, uint32_t agent, const double *x, double *gradient)
+{
+    double scratch[4096];
+    return fplt_objective_gradient(context, agent, x, gradient, scratch) != FPLT_OK;
+}
+
+static void own_curvature(void *context, uint32_t agent, double *lowest, double *highest)
+{
+    fplt_curvature curvature;
+    fplt_objective_curvature(context, agent, 0, &curvature, NULL);
+    *lowest = curvature.lowest;
+    *highest = curvature.highest;
+}
+
+/* Rows in memory and own costs give what the same rows in a file give. */
+static void memory_is_like_a_file(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt_dataset *dataset;
+    fplt_objective *records, *own;
+    fplt_objective_settings cost = fplt_objective_defaults();
+    fplt_generate_settings generate = fplt_generate_defaults();
+    generate.agents = 3;
+    generate.rows = 20;
+    assert_ok(fplt_dataset_generate(&generate, &dataset, &error), error);
+    assert_ok(fplt_objective_create(&cost, dataset, &records, &error), error);
+    fplt_objective_callbacks callbacks = {.size = sizeof(fplt_objective_callbacks),
+                                          .dimension = 5,
+                                          .agents = 3,
+                                          .context = records,
+                                          .value = own_value,
+                                          .gradient = own_gradient,
+                                          .curvature = own_curvature};
+    assert_ok(fplt_objective_create_callback(&callbacks, &own, &error), error);
+    assert_true(fplt_objective_scratch(records) <= 4096);
+    temporary file = temporary_file("", 0);
+    assert_ok(fplt_dataset_write(dataset, file.path, "csv", &error), error);
+    fplt_comparison *found[3];
+    const fplt_algorithm *some[] = {fplt_algorithm_find("fed-plt"), fplt_algorithm_find("tamuna")};
+    for (int which = 0; which < 3; which++) {
+        fplt_settings *settings;
+        assert_ok(fplt_settings_create(&settings, &error), error);
+        assert_ok(fplt_compare_declare(settings, &error), error);
+        if (which == 0) {
+            set(settings, "data", file.path);
+            set(settings, "format", "csv");
+        }
+        fplt_compare_settings wanted = fplt_compare_defaults(settings);
+        wanted.algorithms = some;
+        wanted.count = 2;
+        wanted.runs = 3;
+        wanted.tune = 1;
+        wanted.points = 3;
+        wanted.dataset = which == 1 ? dataset : NULL;
+        wanted.objective = which == 2 ? own : NULL;
+        found[which] = compare(&wanted);
+        if (which == 1) { /* it says what contradicts it, and takes nothing over */
+            fplt_comparison *none;
+            set(settings, "rows", "7");
+            assert_int_equal(fplt_comparison_create(&wanted, &none, &error), FPLT_BAD_VALUE);
+            assert_contains(error.text, "in memory");
+        }
+        fplt_settings_destroy(settings);
+    }
+    assert_same(found[0], found[1]);
+    assert_same(found[0], found[2]);
+    for (int which = 0; which < 3; which++)
+        fplt_comparison_destroy(found[which]);
+    unlink(file.path);
+    fplt_objective_destroy(own);
+    fplt_objective_destroy(records);
+    fplt_dataset_destroy(dataset);
+}
+
 static int stop(void *context, size_t done, size_t total)
 {
     (void)context;
@@ -285,7 +368,7 @@ int main(void)
         cmocka_unit_test(threads_change_nothing),  cmocka_unit_test(agrees_with_the_engine),
         cmocka_unit_test(refusals_have_reasons),   cmocka_unit_test(given_parameters),
         cmocka_unit_test(files_keep_their_rows),   cmocka_unit_test(refuses_and_stops),
-        cmocka_unit_test(survives_want_of_memory),
+        cmocka_unit_test(survives_want_of_memory), cmocka_unit_test(memory_is_like_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,6 +190,37 @@ static void a_run_is_given_up(void **state)
     fplt__scene_clear(&scene);
 }
 
+/* FedAvg with several epochs ends beside the minimiser and is given up early; with one epoch and short
+ * steps it arrives late, and is left in peace even when its rounds only just suffice. */
+static void only_who_cannot_arrive_is_given_up(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt__judged patient, judged;
+    fplt__scene scene = small_scene(2);
+    fplt__case one = {.objective = scene.objective, .curvatures = scene.curvatures, .impatient = 1};
+    fplt__case other = {.objective = scene.objective, .curvatures = scene.curvatures};
+    fplt__method method = method_of("fedavg");
+    method.run.rounds = 5000;
+    assert_ok(fplt__trial_run(&one, &method.run, HUGE_VAL, HUGE_VAL, NULL, &judged, &error), error);
+    assert_int_equal(judged.converged, 0);
+    assert_int_equal(judged.stalled, 1);
+    assert_true(judged.rounds <= 400);
+    method.run.training.epochs = 1;
+    method.run.training.step = 0.005;
+    method.run.rounds = 100000;
+    assert_ok(fplt__trial_run(&other, &method.run, HUGE_VAL, HUGE_VAL, NULL, &patient, &error),
+              error);
+    assert_int_equal(patient.converged, 1);
+    assert_true(patient.rounds > 400);
+    method.run.rounds = (uint64_t)patient.rounds + 1;
+    assert_ok(fplt__trial_run(&one, &method.run, HUGE_VAL, HUGE_VAL, NULL, &judged, &error), error);
+    assert_int_equal(judged.converged, 1);
+    assert_int_equal(judged.stalled, 0);
+    assert_near(judged.rounds, patient.rounds, 0);
+    fplt__scene_clear(&scene);
+}
+
 /* Tuning never does worse than the automatic values, finds a step that is known to be better (FedLin
  * converges in a handful of rounds with a step near 1/L, its automatic one is 1/(5 L)), and leaves
  * what is given alone. */
@@ -237,7 +268,8 @@ int main(void)
         cmocka_unit_test(every_task_once),   cmocka_unit_test(lowest_failure_is_reported),
         cmocka_unit_test(stops_on_request),  cmocka_unit_test(cores_are_shared_out),
         cmocka_unit_test(quantiles),         cmocka_unit_test(a_run_is_the_engines),
-        cmocka_unit_test(a_run_is_given_up), cmocka_unit_test(tuning_helps),
+        cmocka_unit_test(a_run_is_given_up), cmocka_unit_test(only_who_cannot_arrive_is_given_up),
+        cmocka_unit_test(tuning_helps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

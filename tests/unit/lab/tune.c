@@ -316,6 +316,35 @@ static void experiments_tell_the_truth(void **state)
     fplt_dataset_destroy(dataset);
 }
 
+static int stop_at(void *context, size_t done, size_t total)
+{
+    size_t *last = context;
+    assert_int_equal(done, *last + 1);
+    assert_int_equal(total, 1000);
+    *last = done;
+    return done == 17;
+}
+
+static void stops_on_request(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt_dataset *dataset;
+    fplt_objective *objective = logistic(&dataset, "ridge", 0.1, 0);
+    fplt_tuning tuning;
+    fplt_tune_settings settings = fplt_tune_defaults();
+    size_t last = 0;
+    settings.method = FPLT_TUNE_BOTH;
+    settings.watch = stop_at;
+    settings.context = &last;
+    assert_int_equal(fplt_tune(objective, 0, &settings, &tuning, &error), FPLT_FAILED);
+    assert_contains(error.text, "stopped on request after 17 of at most 1000 rounds");
+    assert_int_equal(last, 17);
+    assert_null(tuning.candidate);
+    fplt_objective_destroy(objective);
+    fplt_dataset_destroy(dataset);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +358,7 @@ int main(void)
         cmocka_unit_test(tunes_by_theory_without_data),
         cmocka_unit_test(refuses_with_a_reason),
         cmocka_unit_test(experiments_tell_the_truth),
+        cmocka_unit_test(stops_on_request),
     };
     return cmocka_run_group_tests_name("tune", tests, NULL, NULL);
 }

@@ -140,6 +140,46 @@ static void length_does_not_matter(void **state)
     }
 }
 
+/* The two functions that share an exponential have the bits that each has alone. */
+static void together_as_apart(void **state)
+{
+    (void)state;
+    for_each_kernel(kernel) for (size_t count = 0; count < 40; count++)
+    {
+        double x[41], one[41], other[41], value[41];
+        for (int i = 0; i < 41; i++) {
+            x[i] = i == 40 ? NAN : i % 7 == 3 ? 900 - 60.0 * i : 0.37 * i - 7;
+            one[i] = other[i] = x[i];
+            value[i] = -1;
+        }
+        kernel->logistic(x, value, count);
+        kernel->sigmoid(one, count);
+        kernel->softplus(other, count);
+        assert_memory_equal(x, one, sizeof x);
+        assert_memory_equal(value, other, count * sizeof *value);
+        for (size_t i = count; i < 41; i++)
+            assert_true(value[i] == -1);
+    }
+}
+
+static void signs(void **state)
+{
+    (void)state;
+    const double cycle[] = {-1, 0, 2, -0.0, NAN, -1e-320, INFINITY, -INFINITY, 3};
+    for_each_kernel(kernel) for (size_t count = 0; count < 60; count++)
+    {
+        double x[60];
+        size_t below = 0, zero = 0, ties;
+        for (size_t i = 0; i < 60; i++) {
+            x[i] = cycle[(i * i + i / 7) % 9];
+            below += i < count && x[i] < 0;
+            zero += i < count && x[i] == 0;
+        }
+        assert_int_equal(kernel->below(x, count, &ties), below);
+        assert_int_equal(ties, zero);
+    }
+}
+
 static void logarithm(void **state)
 {
     (void)state;
@@ -160,7 +200,9 @@ int main(void)
         cmocka_unit_test(exp_at_the_extremes),
         cmocka_unit_test(sigmoid_and_softplus),
         cmocka_unit_test(length_does_not_matter),
+        cmocka_unit_test(together_as_apart),
         cmocka_unit_test(logarithm),
+        cmocka_unit_test(signs),
     };
     return cmocka_run_group_tests_name("elementary", tests, NULL, NULL);
 }

@@ -283,6 +283,122 @@ static void callbacks(void **state)
     fplt_objective_destroy(full);
 }
 
+/* Both at once, counted; what is not given apart is taken from them. */
+
+struct counted {
+    struct user user;
+    int both, apart;
+};
+
+static int both(void *context, uint32_t agent, const double *x, double *value, double *gradient)
+{
+    struct counted *counted = context;
+    counted->both++;
+    return user_value(&counted->user, agent, x, value) ||
+           user_gradient(&counted->user, agent, x, gradient);
+}
+
+static int alone(void *context, uint32_t agent, const double *x, double *gradient)
+{
+    struct counted *counted = context;
+    counted->apart++;
+    return user_gradient(&counted->user, agent, x, gradient);
+}
+
+static int count_hits(void *context, uint32_t agent, const double *x, size_t *hits)
+{
+    *hits = agent + (x[0] > 0);
+    return ((struct counted *)context)->user.fails;
+}
+
+static void callbacks_at_once(void **state)
+{
+    (void)state;
+    struct counted counted = {{0}, 0, 0};
+    fplt_objective_callbacks given = {.size = sizeof(fplt_objective_callbacks),
+                                      .dimension = 3,
+                                      .agents = 2,
+                                      .context = &counted,
+                                      .value_gradient = both,
+                                      .hits = count_hits};
+    fplt_objective *only, *mixed;
+    fplt_error error;
+    assert_ok(fplt_objective_create_callback(&given, &only, &error), error);
+    given.gradient = alone;
+    assert_ok(fplt_objective_create_callback(&given, &mixed, &error), error);
+    double x[3] = {0.3, -1.2, 2}, g[3], exact[3], h[9], scratch[9], value, expected;
+    user_value(&counted.user, 1, x, &expected);
+    user_gradient(&counted.user, 1, x, exact);
+    for (int which = 0; which < 2; which++) {
+        const fplt_objective *o = which ? mixed : only;
+        counted.both = counted.apart = 0;
+        assert_int_equal(fplt_objective_value_gradient(o, 1, x, &value, g, scratch), FPLT_OK);
+        assert_true(value == expected);
+        assert_memory_equal(g, exact, sizeof g);
+        assert_true(counted.both == 1 && counted.apart == 0);
+        assert_int_equal(fplt_objective_value(o, 1, x, &value, scratch), FPLT_OK);
+        assert_true(value == expected);
+        assert_true(counted.both == 2 && counted.apart == 0);
+        assert_int_equal(fplt_objective_gradient(o, 1, x, g, scratch), FPLT_OK);
+        assert_memory_equal(g, exact, sizeof g);
+        assert_true(counted.both == 3 - which && counted.apart == which);
+        assert_int_equal(fplt_objective_hessian(o, 1, x, h, scratch), FPLT_OK);
+        for (int i = 0; i < 9; i++)
+            assert_near(h[i], 2 * ((i % 4 == 0) * 3 * x[i / 4] * x[i / 4] + (i < 3) + (i % 3 == 0)),
+                        1e-7);
+    }
+    size_t hits;
+    assert_int_equal(fplt_objective_hits(only, 1, x, &hits, scratch), FPLT_OK);
+    assert_int_equal(hits, 2);
+    /* no curvature is given: that at the origin, where the Hessian is c (e 1' + 1 e') with
+     * eigenvalues c (1 +- sqrt 3) and 0 */
+    fplt_curvature curvature;
+    assert_ok(fplt_objective_curvature(only, 1, 0, &curvature, &error), error);
+    assert_near(curvature.lowest, 2 * (1 - sqrt(3)), 1e-7);
+    assert_near(curvature.highest, 1.01 * 2 * (1 + sqrt(3)), 1e-7);
+    counted.user.fails = 1;
+    assert_int_equal(fplt_objective_hits(only, 1, x, &hits, scratch), FPLT_FAILED);
+    assert_int_equal(fplt_objective_value(only, 1, x, &value, scratch), FPLT_FAILED);
+    assert_int_equal(fplt_objective_curvature(only, 1, 0, &curvature, &error), FPLT_FAILED);
+    assert_contains(error.text, "agent 1");
+    fplt_objective_destroy(only);
+    fplt_objective_destroy(mixed);
+}
+
+static int flat_value(void *context, uint32_t agent, const double *x, double *value)
+{
+    (void)context;
+    (void)agent;
+    *value = x[0];
+    return 0;
+}
+
+static int flat_gradient(void *context, uint32_t agent, const double *x, double *gradient)
+{
+    (void)context;
+    (void)agent;
+    (void)x;
+    gradient[0] = 1;
+    return 0;
+}
+
+static void a_flat_cost_is_refused(void **state)
+{
+    (void)state;
+    fplt_objective_callbacks given = {.size = sizeof(fplt_objective_callbacks),
+                                      .dimension = 1,
+                                      .agents = 1,
+                                      .value = flat_value,
+                                      .gradient = flat_gradient};
+    fplt_objective *o;
+    fplt_error error;
+    fplt_curvature curvature;
+    assert_ok(fplt_objective_create_callback(&given, &o, &error), error);
+    assert_int_equal(fplt_objective_curvature(o, 0, 0, &curvature, &error), FPLT_BAD_VALUE);
+    assert_contains(error.text, "not all 0");
+    fplt_objective_destroy(o);
+}
+
 static void callbacks_are_checked(void **state)
 {
     (void)state;
@@ -294,18 +410,16 @@ static void callbacks_are_checked(void **state)
                                            .value = user_value,
                                            .gradient = user_gradient,
                                            .curvature = user_curvature};
-    fplt_objective_callbacks bad[6];
-    const char *const parts[6] = {"dimension", "agents",    "value",
-                                  "gradient",  "curvature", "records"};
-    for (int i = 0; i < 6; i++)
+    fplt_objective_callbacks bad[5];
+    const char *const parts[5] = {"dimension", "agents", "value", "gradient", "records"};
+    for (int i = 0; i < 5; i++)
         bad[i] = good;
     bad[0].dimension = 0;
     bad[1].agents = 0;
     bad[2].value = NULL;
     bad[3].gradient = NULL;
-    bad[4].curvature = NULL;
-    bad[5].batch_gradient = user_batch;
-    for (int i = 0; i < 6; i++) {
+    bad[4].batch_gradient = user_batch;
+    for (int i = 0; i < 5; i++) {
         fplt_objective *o;
         fplt_error error;
         assert_int_equal(fplt_objective_create_callback(&bad[i], &o, &error), FPLT_BAD_VALUE);
@@ -325,9 +439,14 @@ static void callbacks_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refusals),  cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(lists),     cmocka_unit_test(an_empty_batch),
-        cmocka_unit_test(callbacks), cmocka_unit_test(callbacks_are_checked),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(lists),
+        cmocka_unit_test(an_empty_batch),
+        cmocka_unit_test(callbacks),
+        cmocka_unit_test(callbacks_are_checked),
+        cmocka_unit_test(callbacks_at_once),
+        cmocka_unit_test(a_flat_cost_is_refused),
     };
     return cmocka_run_group_tests_name("create", tests, NULL, NULL);
 }

@@ -76,6 +76,12 @@ static void check(const problem *p, const fplt_objective_settings *settings, dou
             double *x = random_vector(n, seed + (uint64_t)point, point ? 1 : 0);
             assert_int_equal(fplt_objective_hessian(o, agent, x, hessian, scratch), FPLT_OK);
             eigenvalues(hessian, n, w);
+            fplt_curvature near;
+            assert_ok(fplt_objective_probe(o, agent, x, &near, &error), error);
+            if (n <= 40) /* as many steps as coordinates */
+                assert_near(near.lowest, w[0], 1e-9 * (1 + w[n - 1]));
+            assert_true(near.lowest >= w[0] - 1e-9 * (1 + w[n - 1]));
+            assert_near(near.highest, 1.01 * fmax(w[n - 1], -w[0]), 0.01 * near.highest);
             double slack = 1e-13 * (1 + w[n - 1]);
             if (!(w[0] >= estimate.lowest - slack && w[n - 1] <= estimate.highest + slack &&
                   w[n - 1] <= bound.highest + slack))

@@ -64,10 +64,10 @@ static void bernoulli_frequencies(void **state)
     double each[AGENTS];
     for (int i = 0; i < AGENTS; i++)
         each[i] = i == 7 ? 1 : (i + 1) / (AGENTS + 1.0);
-    const double common[] = {0.05, 0.5, 0.9};
-    for (int k = 0; k < 4; k++) {
+    const double common[] = {0.003, 0.05, 0.12, 0.5, 0.9}; /* the first three by their gaps */
+    for (int k = 0; k < 6; k++) {
         fplt_participation_settings settings = {.rule = "bernoulli"};
-        if (k < 3)
+        if (k < 5)
             settings.probability = common[k];
         else
             settings.probabilities = each;
@@ -75,11 +75,11 @@ static void bernoulli_frequencies(void **state)
         long single[AGENTS], pair[AGENTS];
         frequencies(rule, single, pair);
         for (uint32_t i = 0; i < AGENTS; i++) {
-            double p = k < 3 ? common[k] : each[i];
+            double p = k < 5 ? common[k] : each[i];
             assert_true(fplt_participation_rate(rule, i) == p);
             binomial(single[i], p);
             if (i + 1 < AGENTS)
-                binomial(pair[i], p * (k < 3 ? common[k] : each[i + 1]));
+                binomial(pair[i], p * (k < 5 ? common[k] : each[i + 1]));
         }
         assert_false(fplt_participation_is_full(rule));
         fplt_participation_destroy(rule);

@@ -267,6 +267,7 @@ static void no_rounds_cost_nothing(void **state)
         fplt_privacy_claim claim = claim_of(&mechanism, threats[i]);
         double value;
         assert_true(claim.renyi_rate == 0);
+        assert_contains(claim.method, i < 3 ? "Theorem" : "as printed: not a guarantee");
         assert_ok(fplt_privacy_epsilon(&claim, FPLT_CONVERT_BEST, 1e-5, &value, &error), error);
         assert_true(value == 0);
         assert_ok(fplt_privacy_log_delta(&claim, FPLT_CONVERT_BEST, 0, &value, &error), error);
@@ -409,7 +410,11 @@ static void a_step_too_large_is_told_the_range(void **state)
     mechanism.inverse_rho = 0;
     mechanism.strong_convexity = -0.1;
     assert_int_equal(fplt_privacy_check(&mechanism, &clean, &error), FPLT_BAD_VALUE);
-    assert_contains(error.text, "strong_convexity + inverse_rho");
+    assert_contains(error.text, "strong_convexity + inverse_rho is -0.1,");
+    mechanism.inverse_rho = 0.25;
+    mechanism.strong_convexity = -0.5;
+    assert_int_equal(fplt_privacy_check(&mechanism, &clean, &error), FPLT_BAD_VALUE);
+    assert_contains(error.text, "strong_convexity + inverse_rho is -0.25,");
 }
 
 static void losses_have_their_constants(void **state)

@@ -77,6 +77,31 @@ static void section_without_promise_is_refused(void **state)
     fplt_settings_destroy(settings);
 }
 
+/* What the plan chose and what a person gave are told apart, one by one. */
+static void what_was_given_is_not_planned(void **state)
+{
+    (void)state;
+    const char *const names[] = {"rho", "gamma", "epochs", "rounds"};
+    const char *const values[] = {"1", "0.5", "3", "21"};
+    for (unsigned given = 0; given < 16; given++) {
+        fplt_error error;
+        struct fixture fixture;
+        fplt_settings *settings = settings_for(NULL);
+        set_small(settings);
+        set(settings, "privacy.epsilon", "2");
+        for (unsigned k = 0; k < 4; k++)
+            if (given >> k & 1)
+                set(settings, names[k], values[k]);
+        assert_ok(try_plan(settings, &fixture, &error), error);
+        assert_int_equal(fplt_job_see(fixture.job)->planned & given, 0);
+        assert_int_equal(fplt_job_see(fixture.job)->planned & ~15u, 0);
+        if (!(given & 4))
+            assert_int_equal(fplt_job_see(fixture.job)->planned & FPLT_PLANNED_EPOCHS,
+                             FPLT_PLANNED_EPOCHS);
+        release(&fixture);
+    }
+}
+
 /* [Theorem T] on the lattice, written out from its definition. */
 static double mu_of(const fplt_promise_view *view, double sensitivity_share)
 {
@@ -116,7 +141,7 @@ static void public_numbers_are_enough(void **state)
                                      .rounds = 21,
                                      .participation = job->participation,
                                      .prox = job->prox,
-                                     .spare = 0.05};
+                                     .spare_share = 0.05};
     assert_ok(fplt__promise_plan(fixture.settings, &problem, &plan, &error), error);
     const fplt_promise_view *view = fplt_promise_see(plan);
     assert_int_equal(view->rounds, 21);
@@ -690,6 +715,7 @@ int main(void)
         cmocka_unit_test(certificate_words_matter),
         cmocka_unit_test(seeded_certificate_says_so),
         cmocka_unit_test(survives_without_memory),
+        cmocka_unit_test(what_was_given_is_not_planned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -358,7 +358,10 @@ static void other_documents_are_refused(void **state)
     refuse_plan(text, "\"change\":\"0x0p+0\"", "\"change\":\"0x1p+0\"", "nothing is measured");
     refuse_plan(text, "\"parameters\":[\"0x1.999999999999ap-4\"]", "\"parameters\":[\"-0x1p+0\"]",
                 "rho");
-    refuse_plan(text, "{\"a\":[1,2]}", "{\"a\":[[[[[[[1]]]]]]]}", "deep");
+    refuse_plan(text, "\"records\":[10,20]", "\"records\":[[[[[[[[1]]]]]]]]", "deep");
+    refuse_plan(text, "\"schema\":\"{\\\"a\\\":[1,2]}\"", "\"schema\":[1,2]", "schema");
+    refuse_plan(text, "\"schema\":\"{\\\"a\\\":[1,2]}\"", "\"schema\":\"\\u0000\"", "JSON");
+    refuse_plan(text, "\"shift\":[\"0x1p+0\",", "\"shift\":[", "shift");
     for (size_t cut = 0; cut < strlen(text); cut += 13) {
         fplt__agreement back;
         assert_int_equal(fplt__agreement_read(text, cut, &back, &error), FPLT_BAD_DATA);

@@ -1,0 +1,174 @@
+"""Rows in memory: arrays, sparse matrices and frames, borrowed by the library where their layout fits."""
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+
+from fedplt._core import BadData, BadValue, call, strings
+from fedplt._fedplt import ffi, lib
+
+TASKS = {"binary": lib.FPLT_TASK_BINARY, "classes": lib.FPLT_TASK_CLASSES,
+         "regression": lib.FPLT_TASK_REGRESSION, "survival": lib.FPLT_TASK_SURVIVAL}
+
+
+def is_sparse(X: Any) -> bool:
+    return hasattr(X, "tocsr")
+
+
+def feature_names(X: Any) -> list[str] | None:
+    """The columns of a frame, where all are texts."""
+    columns = getattr(X, "columns", None)
+    if columns is None or not len(columns) or not all(isinstance(name, str) for name in columns):
+        return None
+    return [str(name) for name in columns]
+
+
+class Rows:
+    """A matrix as the library wants it: row-major float64, or CSR with sorted 32-bit columns. What is so
+    already is not copied."""
+
+    def __init__(self, X: Any) -> None:
+        if is_sparse(X):
+            matrix = X.tocsr()
+            if not matrix.has_canonical_format:
+                matrix = matrix.copy()
+                matrix.sum_duplicates()
+            if matrix.shape[1] > 0x7fffffff:
+                raise BadValue(f"the matrix has {matrix.shape[1]} columns, at most {0x7fffffff} are legal")
+            self.shape: tuple[int, int] = matrix.shape
+            self.dense = None
+            self.value = np.ascontiguousarray(matrix.data, dtype=np.float64)
+            self.column = np.ascontiguousarray(matrix.indices, dtype=np.int32)
+            self.start = np.ascontiguousarray(matrix.indptr, dtype=np.uintp)
+        else:
+            self.dense = np.ascontiguousarray(X, dtype=np.float64)
+            if self.dense.ndim != 2:
+                raise BadValue(f"X has {self.dense.ndim} dimension(s), but rows and columns make 2")
+            self.shape = (self.dense.shape[0], self.dense.shape[1])
+
+    def take(self, order: np.ndarray[Any, Any]) -> Rows:
+        """The rows in another order."""
+        if self.dense is not None:
+            return Rows(self.dense[order])
+        from scipy.sparse import csr_matrix
+
+        matrix = csr_matrix((self.value, self.column, self.start.astype(np.int64)), shape=self.shape)
+        return Rows(matrix[order])
+
+    def fill(self, rows: Any) -> None:
+        rows.count, rows.features = self.shape
+        if self.dense is not None:
+            rows.dense = buffer("double[]", self.dense)
+        else:
+            rows.start = buffer("size_t[]", self.start)
+            rows.column = buffer("uint32_t[]", self.column)
+            rows.value = buffer("double[]", self.value)
+
+
+def buffer(kind: str, array: np.ndarray[Any, Any]) -> Any:
+    """The memory of an array; one of no bytes has an address all the same."""
+    return ffi.from_buffer(kind, array if array.size else np.zeros(1, array.dtype))
+
+
+def column(values: Any, count: int, what: str) -> np.ndarray[Any, Any] | None:
+    if values is None:
+        return None
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if array.shape != (count,):
+        raise BadValue(f"{what} has shape {array.shape}, but there are {count} rows")
+    return array
+
+
+def grouped(sites: Any, count: int) -> tuple[np.ndarray[Any, Any] | None, list[int], list[str]]:
+    """How rows must be ordered to lie together by site (None: they do), rows of each site, their names;
+    sites in order of first appearance."""
+    labels = np.asarray(sites)
+    if labels.shape != (count,):
+        raise BadValue(f"sites has shape {labels.shape}, but there are {count} rows")
+    if labels.dtype.kind == "O":
+        labels = labels.astype(str)
+    names, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(names), dtype=np.intp)
+    rank[np.argsort(first)] = np.arange(len(names))
+    place = rank[codes]
+    texts = [str(name) for name in names[np.argsort(first)]]
+    sizes = [int(size) for size in np.bincount(place, minlength=len(names))]
+    order = None if np.all(place[:-1] <= place[1:]) else np.argsort(place, kind="stable")
+    return order, sizes, texts
+
+
+class Dataset:
+    """Rows with a label each, grouped by the site they belong to.
+
+    X: array, sparse matrix or DataFrame; row-major float64 and CSR with 32-bit columns are borrowed,
+    anything else is copied once. y: class labels, numbers, or with survival times that are negative where
+    censored. sites: one label a row; None is one site. The arrays must stay as they are while it is used."""
+
+    def __init__(self, X: Any, y: Any, sites: Any = None, *, task: str | None = None,
+                 sample_weight: Any = None, offset: Any = None, classes: Sequence[Any] | None = None,
+                 features: Sequence[str] | None = None) -> None:
+        self.features = list(features) if features is not None else feature_names(X)
+        self.rows = Rows(X)
+        count = self.rows.shape[0]
+        labels = np.asarray(y)
+        if labels.shape != (count,):
+            raise BadValue(f"y has shape {labels.shape}, but there are {count} rows")
+        self.task = task or ("binary" if labels.dtype.kind in "OUSb" else "regression")
+        self.classes: np.ndarray[Any, Any] | None = None
+        if self.task in ("binary", "classes"):
+            labels = self._classify(labels, classes)
+        self.label = np.ascontiguousarray(labels, dtype=np.float64)
+        self.weight = column(sample_weight, count, "sample_weight")
+        self.offset = column(offset, count, "offset")
+        self.sizes, self.sites = [count], None
+        if sites is not None:
+            order, self.sizes, self.sites = grouped(sites, count)
+            if order is not None:
+                self._order(order)
+        self.sizes_array = np.array(self.sizes, dtype=np.uintp)
+
+    def _classify(self, labels: np.ndarray[Any, Any], classes: Sequence[Any] | None) -> Any:
+        self.classes = np.unique(labels) if classes is None else np.asarray(classes)
+        place = {value: i for i, value in enumerate(self.classes.tolist())}
+        try:
+            codes = np.array([place[value] for value in labels.tolist()], dtype=np.float64)
+        except KeyError as absent:
+            raise BadData(f"the label {absent.args[0]!r} is none of the classes "
+                          f"{', '.join(map(str, self.classes))}") from None
+        if len(self.classes) < 2:
+            raise BadData(f"there is one class only: {self.classes[0]!r}")
+        self.task = "binary" if len(self.classes) == 2 else "classes"
+        return 2 * codes - 1 if self.task == "binary" else codes
+
+    def _order(self, order: np.ndarray[Any, Any]) -> None:
+        self.rows = self.rows.take(order)
+        self.label = self.label[order]
+        self.weight = None if self.weight is None else self.weight[order]
+        self.offset = None if self.offset is None else self.offset[order]
+
+    def lend(self) -> Any:
+        """A new fplt_dataset over the arrays: who gets it destroys it."""
+        rows = ffi.new("fplt_rows *")
+        self.rows.fill(rows)
+        rows.label = buffer("double[]", self.label)
+        if self.weight is not None:
+            rows.weight = buffer("double[]", self.weight)
+        if self.offset is not None:
+            rows.offset = buffer("double[]", self.offset)
+        made = ffi.new("fplt_dataset **")
+        call(lib.fplt_dataset_borrow, rows, TASKS[self.task],
+             ffi.from_buffer("size_t[]", self.sizes_array), len(self.sizes), ffi.NULL, ffi.NULL, made)
+        kept: list[Any] = []
+        try:
+            arrays = []
+            for words in (self.features, self.sites,
+                          None if self.classes is None else [str(c) for c in self.classes]):
+                array, keep = strings(words)
+                arrays.append(array)
+                kept.append(keep)
+            call(lib.fplt_dataset_name, made[0], *arrays)
+        except BaseException:
+            lib.fplt_dataset_destroy(made[0])
+            raise
+        return made[0]

@@ -1,0 +1,142 @@
+"""Memory, signals, and layouts."""
+import gc
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import fedplt
+from fedplt._core import Trainer, given
+from fedplt._fedplt import lib
+
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_arrays_are_borrowed():
+    """300 MB of rows grow memory by less than 10 MB before training."""
+    X = np.full((375000, 100), 0.25)
+    y = np.tile([-1.0, 1.0], len(X) // 2)
+    y[1] = -1
+    before = resident()
+    dataset = fedplt.Dataset(X, y)
+    pointer = dataset.lend()
+    grown = resident() - before
+    assert dataset.rows.dense is X
+    lib.fplt_dataset_destroy(pointer)
+    assert grown < 10e6
+
+
+def test_layouts():
+    sparse = pytest.importorskip("scipy.sparse")
+    X = np.arange(12.0).reshape(4, 3)
+    y = np.arange(4.0)
+    csr = sparse.csr_matrix(X)
+    dataset = fedplt.Dataset(csr, y)
+    assert dataset.rows.value is csr.data and dataset.rows.column is csr.indices
+    for other in (np.asfortranarray(X), X.astype(np.float32), X[::-1][::-1], X.tolist(),
+                  sparse.coo_matrix(X), sparse.csc_matrix(X)):
+        rows = fedplt.Dataset(other, y).rows
+        if rows.dense is None:
+            assert rows.value.tolist() == csr.data.tolist() and rows.column.tolist() == csr.indices.tolist()
+        else:
+            assert rows.dense.tolist() == X.tolist() and rows.dense.flags.c_contiguous
+    # twice the same entry: their sum
+    twice = sparse.csr_matrix((np.array([1.0, 2.0]), np.array([1, 1]), np.array([0, 2])), shape=(1, 3))
+    assert fedplt.Dataset(twice, [0.0]).rows.value.tolist() == [3]
+
+
+def test_rows_are_gathered_by_site():
+    X, y = np.arange(10.0).reshape(5, 2), np.arange(5.0)
+    dataset = fedplt.Dataset(X, y, ["b", "a", "b", "c", "a"], sample_weight=y + 1)
+    assert dataset.sites == ["b", "a", "c"] and dataset.sizes == [2, 2, 1]
+    assert dataset.label.tolist() == [0, 2, 1, 4, 3] and dataset.weight.tolist() == [1, 3, 2, 5, 4]
+    assert dataset.rows.dense.tolist() == X[[0, 2, 1, 4, 3]].tolist()
+    together = fedplt.Dataset(X, y, [3, 3, 1, 1, 1])
+    assert together.rows.dense is X and together.sites == ["3", "1"]
+
+
+def training(rounds=100000):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 5))
+    dataset = fedplt.Dataset(X, X[:, 0] + random.normal(size=200), np.repeat(range(4), 50))
+    return Trainer(given({"algorithm": "fed-plt", "rounds": rounds, "tolerance": 0, "relative": False,
+                          "threads": 1, "eval_every": 0}), dataset=dataset)
+
+
+def test_every_interrupt_is_a_keyboard_interrupt():
+    """SIGINT at 300 random moments, each noticed within 0.2 s."""
+    random = np.random.default_rng(7)
+    delays = random.uniform(0, 0.03, 300)
+    trainer = training(10**9)
+    slowest = 0.0
+    for delay in delays:
+        sent = []
+
+        def send(after=delay):
+            time.sleep(after)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+        sender = threading.Thread(target=send)
+        try:
+            sender.start()
+            trainer.run()
+            assert False, "the run ended by itself"
+        except KeyboardInterrupt:
+            slowest = max(slowest, time.monotonic() - sent[0])
+        sender.join()
+    trainer.close()
+    assert slowest < 0.2
+
+
+def test_nothing_is_left_behind():
+    """Many trainings, finished and failed, leave the process as large as it was."""
+    def once(k):
+        with training(20) as trainer:
+            trainer.run()
+            trainer.model().predict(np.zeros((3, 5)))
+            trainer.choices()
+        with pytest.raises(fedplt.Error):
+            fedplt.FedPLTRegressor(settings={"epochs": 0}).fit(np.eye(5), np.arange(5))
+
+    for k in range(30):
+        once(k)
+    gc.collect()
+    before = resident()
+    for k in range(150):
+        once(k)
+    gc.collect()
+    assert resident() - before < 1.5e6  # 10 kB a turn would be the data alone
+
+
+def test_messages_go_to_logging(caplog):
+    from fedplt._fedplt import ffi
+
+    lib.fpltpy_log(lib.FPLT_LOG_WARNING, ffi.new("char[]", b"take care"), ffi.NULL)
+    assert caplog.records[-1].name == "fedplt" and caplog.records[-1].message == "take care"
+
+
+def test_other_threads_run_meanwhile():
+    """The interpreter is free while the library works."""
+    turns = 0
+
+    def turn():
+        nonlocal turns
+        while trainer.watcher.struct.stop == 0:
+            turns += 1
+            time.sleep(0.001)
+
+    trainer = training(10**9)
+    worker = threading.Thread(target=turn)
+    timer = threading.Timer(0.2, lambda: setattr(trainer.watcher.struct, "stop", 1))
+    worker.start()
+    timer.start()
+    trainer.run()
+    worker.join()
+    assert trainer.outcome == "stopped" and turns > 20

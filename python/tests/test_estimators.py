@@ -1,0 +1,226 @@
+"""Estimators against scikit-learn, statsmodels, closed forms and the command line."""
+import json
+import pickle
+import subprocess
+import warnings
+
+import numpy as np
+import pytest
+
+import fedplt
+
+sklearn = pytest.importorskip("sklearn")
+sparse = pytest.importorskip("scipy.sparse")
+from sklearn import linear_model  # noqa: E402
+from sklearn.utils.estimator_checks import check_estimator  # noqa: E402
+
+ALL = [fedplt.FedPLTClassifier, fedplt.FedPLTRegressor, fedplt.FedPLTPoisson, fedplt.FedPLTCox]
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_accepts_it(kind):
+    for estimator, check in check_estimator(kind(), generate_only=True):
+        check(estimator)
+
+
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, sparse.csr_matrix])
+@pytest.mark.parametrize("division", [None, 3, "by label"])
+def test_logistic_coefficients_are_scikit_learns(binary, layout, division):
+    X, y, sites = binary
+    theirs = linear_model.LogisticRegression(C=1 / (0.02 * len(X)), solver="newton-cg", tol=1e-12,
+                                             max_iter=1000).fit(X, y)
+    ours = fedplt.FedPLTClassifier(0.02).fit(layout(X), y, sites if division == "by label" else division)
+    assert np.abs(ours.coef_ - theirs.coef_).max() < 1e-6
+    assert np.abs(ours.intercept_ - theirs.intercept_).max() < 1e-6
+    assert np.allclose(ours.predict_proba(layout(X)), theirs.predict_proba(X), atol=1e-6)
+    assert (ours.predict(X) == theirs.predict(X)).all()
+    assert ours.score(X, y) == theirs.score(X, y)
+
+
+def test_softmax_coefficients_are_scikit_learns():
+    X, y = sklearn.datasets.load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    # an intercept of softmax is free to move with all others: scikit-learn's sum to 0, as do ours
+    theirs = linear_model.LogisticRegression(C=1 / (0.01 * len(X)), solver="newton-cg", tol=1e-12,
+                                             max_iter=10000).fit(X, names)
+    ours = fedplt.FedPLTClassifier(0.01, tol=1e-10, max_iter=20000).fit(X, names, sites=y)
+    assert list(ours.classes_) == sorted(set(names))
+    assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-6)
+    assert np.abs(ours.coef_ - theirs.coef_).max() < 1e-5
+    assert (ours.predict(X) == theirs.predict(X)).all()
+
+
+def test_least_squares_are_the_closed_form(numbers):
+    X, y, sites = numbers
+    centred = X - X.mean(0)
+    exact = np.linalg.solve(centred.T @ centred / len(X) + 0.1 * np.eye(4),
+                            centred.T @ (y - y.mean()) / len(X))
+    for division in (None, sites):
+        ours = fedplt.FedPLTRegressor(0.1).fit(X, y, division)
+        assert np.allclose(ours.coef_, exact, atol=1e-9)
+        assert np.isclose(ours.intercept_, y.mean() - X.mean(0) @ exact, atol=1e-9)
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    theirs = linear_model.Ridge(0.1 * weights.sum(), solver="cholesky").fit(X, y, weights)
+    ours = fedplt.FedPLTRegressor(0.1).fit(X, y, sites, weights)
+    assert np.allclose(ours.coef_, theirs.coef_, atol=1e-8)
+
+
+def test_counts_are_scikit_learns(counts):
+    X, y, sites = counts
+    theirs = linear_model.PoissonRegressor(alpha=0.05, tol=1e-10, max_iter=1000).fit(X, y)
+    ours = fedplt.FedPLTPoisson(0.05).fit(X, y, sites)
+    assert np.allclose(ours.coef_, theirs.coef_, atol=1e-5)
+    assert np.allclose(ours.predict(X), theirs.predict(X), rtol=1e-5)
+    assert np.isclose(ours.score(X, y), theirs.score(X, y), atol=1e-8)
+
+
+def test_hazards_are_statsmodels(binary):
+    phreg = pytest.importorskip("statsmodels.duration.hazard_regression")
+    X, event, sites = binary
+    times = np.random.default_rng(3).permutation(len(X)) + 1.0  # no ties
+    theirs = phreg.PHReg(times, X, status=event, strata=sites).fit()
+    for y in (np.where(event == 1, times, -times), np.column_stack([times, event]),
+              np.array(list(zip(event == 1, times)), dtype=[("event", bool), ("time", float)])):
+        ours = fedplt.FedPLTCox(0, tol=1e-10).fit(X, y, sites)
+        assert np.allclose(ours.coef_, theirs.params, atol=1e-6)
+    assert np.allclose(ours.predict(X), np.exp(X @ ours.coef_))
+    assert 0.4 < ours.score(X, y) < 1
+
+
+def test_standard_errors_are_the_pooled_closed_form(binary):
+    X, y, sites = binary
+    fitted = fedplt.FedPLTClassifier(0, tol=1e-12).fit(X, y, sites)
+    found = fitted.summary()
+    A = np.column_stack([X, np.ones(len(X))])
+    p = 1 / (1 + np.exp(-A @ np.append(fitted.coef_[0], fitted.intercept_)))
+    exact = np.sqrt(np.diag(np.linalg.inv(A.T @ (A * (p * (1 - p))[:, None]))))
+    assert np.allclose(found["std_error"], exact, rtol=0, atol=1e-10)
+    assert np.allclose(found["z"], found["coefficient"] / exact, rtol=1e-9)
+    with pytest.warns(UserWarning, match="penalty"):
+        fedplt.FedPLTClassifier(0.1).fit(X, y).summary()
+
+
+def test_the_bits_are_the_command_lines(binary, program, tmp_path):
+    X, y, sites = binary
+    with open(tmp_path / "rows.csv", "w") as file:
+        file.write("a,b,c,d,label,site\n")
+        for r in range(len(X)):
+            file.write(",".join(repr(float(v)) for v in X[r]) + f",{y[r]},s{sites[r]}\n")
+    for extra, more in ([[], {}],
+                        [["--algorithm", "fed-plt", "--epochs", "3"], {"algorithm": "fed-plt", "epochs": 3}],
+                        [["--algorithm", "tamuna", "--participation", "fixed", "--active", "2", "--rounds",
+                          "50"], {"algorithm": "tamuna", "participation": "fixed", "active": 2,
+                                  "max_iter": 50}]):
+        subprocess.run([program, "train", "--data", "rows.csv", "--eps", "0.02", "--standardise", "no",
+                        "--tolerance", "1e-16", "--relative", "yes", "--out", "out", "--pictures", "no",
+                        "--threads", "1", "--quiet", *extra],
+                       cwd=tmp_path, check=True)
+        theirs = fedplt.Model.load(tmp_path / "out" / "model.json")
+        for jobs in (1, 2):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                ours = fedplt.FedPLTClassifier(0.02, n_jobs=jobs, **more).fit(X, y, sites)
+            assert ours.model_.weights.tobytes() == theirs.weights.tobytes()
+        assert ours.model_.training["outcome"] == theirs.training["outcome"] == ours.outcome_
+
+
+def test_private_training_verifies(binary):
+    X, y, sites = binary
+    fitted = fedplt.FedPLTClassifier(0.1, privacy=fedplt.Privacy(epsilon=4, delta=1e-4, rows=3)).fit(X, y,
+                                                                                                sites)
+    found = fedplt.privacy.verify(fitted.model_)
+    assert found and found.epsilon <= 4 and found.delta == 1e-4
+    assert all(holds for holds, _ in found.findings)
+    assert fedplt.privacy.verify(fitted.privacy_certificate_, fitted)
+    altered = json.loads(fitted.model_.to_json())
+    place = next(key for key in ("weights", "coefficients") if key in altered)
+    altered[place][0] = (altered[place][0] + 1e-9 if not isinstance(altered[place][0], list)
+                         else [v + 1e-9 for v in altered[place][0]])
+    broken = fedplt.Model.from_json(json.dumps(altered))
+    assert not fedplt.privacy.verify(fitted.privacy_certificate_, broken)
+    assert not fedplt.privacy.verify(broken)
+    with pytest.raises(fedplt.Unsupported, match="standardise"):
+        fedplt.FedPLTClassifier(privacy=fedplt.Privacy(1), settings={"standardise": "yes"}).fit(X, y)
+    with pytest.raises(fedplt.Error, match="privacy"):
+        fitted.summary()
+
+
+def test_the_accountant_goes_both_ways():
+    common = dict(sensitivity=2, records=500, step=0.1, epochs=5, rounds=20, strong_convexity=0.5,
+                  smoothness=1, inverse_rho=1)
+    tau = fedplt.privacy.calibrate(1.5, 1e-6, **common)
+    assert np.isclose(fedplt.privacy.epsilon(1e-6, noise_tau=tau, **common), 1.5, rtol=1e-6)
+    with pytest.raises(TypeError, match="noise_tau"):
+        fedplt.privacy.epsilon(tua=1)
+
+
+def test_a_frame_names_its_columns(binary):
+    pandas = pytest.importorskip("pandas")
+    X, y, sites = binary
+    frame = pandas.DataFrame(X, columns=["age", "weight", "height", "dose"])
+    fitted = fedplt.FedPLTClassifier(0.01).fit(frame, pandas.Series(y), pandas.Series(sites).map(
+        {0: "basel", 1: "chur", 2: "davos", 3: "zug"}))
+    assert list(fitted.feature_names_in_) == list(frame.columns)
+    assert sorted(fitted.sites_) == ["basel", "chur", "davos", "zug"]
+    assert list(fitted.model_.coefficients()["name"])[:4] == list(frame.columns)
+    assert (fitted.predict(frame) == fitted.predict(X)).all()
+    with pytest.raises(ValueError, match="names"):
+        fitted.predict(frame[["weight", "age", "height", "dose"]])
+
+
+def test_models_survive_pickle_files_and_other_programs(binary, tmp_path):
+    X, y, sites = binary
+    fitted = fedplt.FedPLTClassifier(settings={"standardise": "yes"}).fit(X, y, sites)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert again.predict_proba(X).tobytes() == fitted.predict_proba(X).tobytes()
+    fitted.model_.save(tmp_path / "model.json")
+    assert fedplt.Model.load(tmp_path / "model.json").weights.tobytes() == fitted.model_.weights.tobytes()
+    # columns were standardised: the coefficients are in their own units all the same
+    assert np.allclose(fitted.decision_function(X), X @ fitted.coef_[0] + fitted.intercept_, atol=1e-12)
+    fitted.model_.export(tmp_path / "model.onnx")
+    onnx = pytest.importorskip("onnx")
+    onnx.checker.check_model(onnx.load(str(tmp_path / "model.onnx")))
+
+
+def test_what_is_wrong_is_said(binary):
+    X, y, sites = binary
+    with pytest.raises(fedplt.BadValue, match="did you mean 'tolerance'"):
+        fedplt.FedPLTClassifier(settings={"tolerence": 1}).fit(X, y)
+    with pytest.raises(ValueError, match="alpha"):
+        fedplt.FedPLTClassifier(-1).fit(X, y)
+    with pytest.raises(fedplt.Error, match="participation"):
+        fedplt.FedPLTClassifier(participation="some").fit(X, y)
+    with pytest.raises(ValueError, match="sites has shape"):
+        fedplt.FedPLTClassifier().fit(X, y, sites[:-1])
+    with pytest.raises(OSError, match="no-such-file"):
+        fedplt.Model.load("no-such-file.json")
+    with pytest.raises(fedplt.BadData):
+        fedplt.Model.from_json("{}")
+    with pytest.raises(fedplt.Unsupported):
+        fedplt.FedPLTRegressor().fit(X, y, sites).model_.probabilities(X)
+
+
+def test_a_callback_sees_rounds_and_stops_them(binary):
+    X, y, sites = binary
+    seen = []
+    fitted = fedplt.FedPLTClassifier(algorithm="fed-plt", callback=lambda now: seen.append(now) or
+                                     now["round"] == 7).fit(X, y, sites)
+    assert fitted.outcome_ == "stopped" and fitted.n_iter_ == 7
+    assert [now["round"] for now in seen] == list(range(8))
+    assert np.allclose([now["criterion"] for now in seen], fitted.history_["criterion"], equal_nan=True)
+    with pytest.raises(ZeroDivisionError):
+        fedplt.FedPLTClassifier(algorithm="fed-plt", callback=lambda now: 1 / 0).fit(X, y, sites)
+
+
+def test_rounds_that_run_out_warn(binary):
+    X, y, sites = binary
+    with pytest.warns(sklearn.exceptions.ConvergenceWarning, match="rounds"):
+        fedplt.FedPLTClassifier(algorithm="fed-plt", max_iter=2).fit(X, y, sites)
+
+
+def test_settings_come_from_the_tables():
+    table = fedplt.settings("fed-plt")
+    rho = table[table.name == "rho"].iloc[0]
+    assert rho["kind"] == "number" and rho["default"] == "auto" and "above 0" in rho["legal"]
+    assert set(table.columns) == {"name", "group", "kind", "default", "legal", "help"}

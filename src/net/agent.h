@@ -1,0 +1,49 @@
+/* An agent's process: one connection out, state on disk and the protocol's machine in one loop. agent.c
+ * has its life, agreeing.c the way from a proposal to a node, concluding.c what is left of a run. */
+#ifndef FPLT_NET_AGENT_H
+#define FPLT_NET_AGENT_H
+
+#include "fedplt/federation.h"
+#include "fedplt/ledger.h"
+#include "net/certificate.h"
+#include "net/client.h"
+#include "net/terms.h"
+#include "protocol/site.h"
+#include "store/site.h"
+
+typedef struct fplt__agent {
+    const fplt_settings *settings;
+    const fplt_federation_watch *watch;
+    char folder[2048];
+    char *certificate, *key;
+    const char *authority; /* in `certificate` */
+    fplt__identity self;
+    fplt__client *client;
+    fplt__site_store *store;
+    fplt__site *site;
+    fplt_ledger *ledger;
+    double charged;
+    fplt__material *material;
+    fplt__digest material_of; /* the proposal that it was read for */
+    char *plan;               /* owned: the plan at hand */
+    int over;
+    fplt_status failure;
+    fplt_error error;
+    fplt_federation_outcome outcome;
+} fplt__agent;
+
+/* Tells the watch. */
+void fplt__agent_tell(const fplt__agent *agent, const char *word, const char *format, ...)
+    FPLT_PRINTF(3, 4);
+/* Gives the event to the machine. */
+void fplt__agent_handle(fplt__agent *agent, fplt__site_event *event);
+
+/* agreeing.c: answers to ASK, GATHER and BUILD */
+void fplt__agent_ask(fplt__agent *agent, const fplt__site_action *action);
+void fplt__agent_gather(fplt__agent *agent, const fplt__site_action *action);
+void fplt__agent_build(fplt__agent *agent, const fplt__site_action *action);
+
+/* concluding.c: RESULT */
+void fplt__agent_conclude(fplt__agent *agent, const fplt__site_action *action);
+
+#endif

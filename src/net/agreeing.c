@@ -1,0 +1,298 @@
+/* From a proposal to a node: consent, facts, and the plan held against data, policy and ledger. */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "net/agent.h"
+#include "net/pledge.h"
+#include "net/policy.h"
+
+static void answer_refusal(fplt__agent *agent, const char *sentence)
+{
+    fplt__site_event event = {.kind = FPLT__SITE_REFUSE, .sentence = sentence};
+    fplt__agent_tell(agent, "refused", "%s", sentence);
+    fplt__agent_handle(agent, &event);
+}
+
+/* Documents */
+
+static fplt_status read_data(fplt__agent *agent, const fplt__proposal *proposal,
+                             const fplt__digest *of, fplt_error *error)
+{
+    uint32_t identity = fplt__site_see(agent->site).identity;
+    if (agent->material && fplt__same(of, &agent->material_of))
+        return FPLT_OK;
+    fplt__material_destroy(agent->material);
+    agent->material = NULL;
+    agent->material_of = *of;
+    return fplt__material_create(agent->settings, proposal, identity, &agent->material, error);
+}
+
+/* The proposal inside a document, and its hash. */
+static fplt_status proposal_of(const fplt__site_action *action, fplt__proposal *proposal,
+                               fplt__digest *hash, fplt_error *error)
+{
+    *hash = action->hash;
+    if (!action->planned)
+        return fplt__proposal_read(action->document, action->document_size, proposal, error);
+    fplt__agreement agreement;
+    fplt_status status =
+        fplt__agreement_read(action->document, action->document_size, &agreement, error);
+    if (status)
+        return status;
+    char *text = NULL;
+    if (!(status = fplt__proposal_text(&agreement.proposal, &text, error))) {
+        *hash = fplt__document_hash(text, strlen(text));
+        status = fplt__proposal_read(text, strlen(text), proposal, error);
+    }
+    fplt__free(text);
+    fplt__agreement_clear(&agreement);
+    return status;
+}
+
+static fplt_status consider(fplt__agent *agent, const fplt__site_action *action, fplt_error *error)
+{
+    fplt__proposal proposal;
+    fplt__digest hash;
+    fplt_status status = proposal_of(action, &proposal, &hash, error);
+    if (status)
+        return status;
+    fplt__consent_source source = {agent->settings, agent->watch, &agent->self, agent->authority};
+    if (!(status = fplt__policy_judge(&source, &proposal, &hash, error)))
+        status = read_data(agent, &proposal, &hash, error);
+    fplt__proposal_clear(&proposal);
+    return status;
+}
+
+void fplt__agent_ask(fplt__agent *agent, const fplt__site_action *action)
+{
+    fplt_error error = {FPLT_OK, ""};
+    if (consider(agent, action, &error)) {
+        answer_refusal(agent, error.text);
+        return;
+    }
+    fplt__site_event event = {.kind = FPLT__SITE_AGREE,
+                              .records = fplt__material_records(agent->material)};
+    fplt__agent_handle(agent, &event);
+}
+
+/* Facts */
+
+/* An answer on its way. */
+struct facts {
+    double *scalars;
+    uint32_t count;
+    uint64_t *words;
+    uint64_t numbers;
+};
+
+static fplt_status gather_ranges(const fplt_dataset *rows, struct facts *facts, fplt_error *error)
+{
+    size_t features = fplt_dataset_features(rows);
+    fplt_status status =
+        fplt__alloc_into(&facts->scalars, 2 * features, sizeof(double), "facts", error);
+    facts->count = (uint32_t)(2 * features);
+    return status ? status : fplt__dataset_ranges(rows, facts->scalars, error);
+}
+
+static fplt_status asked_wrongly(fplt_error *error)
+{
+    return fplt_error_set(error, FPLT_BAD_DATA, "the coordinator asks for facts wrongly");
+}
+
+static fplt_status gather_moments(const fplt_dataset *rows, const fplt__site_action *action,
+                                  struct facts *facts, fplt_error *error)
+{
+    size_t features = fplt_dataset_features(rows);
+    int squares = action->step == FPLT__FACTS_SQUARES;
+    if (action->count != (squares ? 2 : 1) * features)
+        return asked_wrongly(error);
+    for (size_t j = 0; j < features; j++)
+        if (!(action->down[j] > 0 && isfinite(action->down[j])))
+            return asked_wrongly(error);
+    fplt_status status =
+        fplt__alloc_into(&facts->words, 2 * features, sizeof(uint64_t), "facts", error);
+    facts->numbers = features;
+    return status
+               ? status
+               : fplt__dataset_moments(rows, action->down, squares ? action->down + features : NULL,
+                                       facts->words, error);
+}
+
+/* Members, records, and where columns are standardised their means and scales came with it. */
+static fplt_status gather_bend(fplt__agent *agent, const fplt__site_action *action,
+                               struct facts *facts, fplt_error *error)
+{
+    size_t features = fplt_dataset_features(fplt__material_rows(agent->material));
+    if (action->count != 2 && action->count != 2 * features + 2)
+        return asked_wrongly(error);
+    double *means = action->count > 2 ? (double *)action->down + 2 : NULL;
+    fplt__agreement stated = {.shifts = means ? (uint32_t)features : 0,
+                              .shift = means,
+                              .scale = means ? means + features : NULL};
+    fplt_bend bend;
+    fplt_status status;
+    if ((status = fplt__alloc_into(&facts->scalars, FPLT__BEND_SCALARS, sizeof(double), "facts",
+                                   error)) ||
+        (status = fplt__material_shape(agent->material, &stated, (uint32_t)action->down[0],
+                                       (uint64_t)action->down[1], error)) ||
+        (status = fplt__material_bend(agent->material, &bend, error)))
+        return status;
+    facts->count = FPLT__BEND_SCALARS;
+    facts->scalars[0] = bend.everywhere.lowest;
+    facts->scalars[1] = bend.everywhere.highest;
+    facts->scalars[2] = bend.near_lowest;
+    facts->scalars[3] = (double)fplt__material_dimension(agent->material);
+    return FPLT_OK;
+}
+
+static fplt_status gather_form(const fplt__agent *agent, struct facts *facts, fplt_error *error)
+{
+    fplt__form form = fplt__material_form(agent->material);
+    fplt_status status =
+        fplt__alloc_into(&facts->scalars, FPLT__FORM_SCALARS, sizeof(double), "facts", error);
+    if (status)
+        return status;
+    fplt__form_scalars(&form, facts->scalars);
+    facts->count = FPLT__FORM_SCALARS;
+    return FPLT_OK;
+}
+
+static fplt_status gather_facts(fplt__agent *agent, const fplt__site_action *action,
+                                struct facts *facts, fplt_error *error)
+{
+    if (!agent->material)
+        return fplt_error_set(error, FPLT_FAILED, "the data are not read yet");
+    const fplt_dataset *rows = fplt__material_rows(agent->material);
+    switch (action->step) {
+    case FPLT__FACTS_FORM: return gather_form(agent, facts, error);
+    case FPLT__FACTS_RANGES: return gather_ranges(rows, facts, error);
+    case FPLT__FACTS_SUMS:
+    case FPLT__FACTS_SQUARES: return gather_moments(rows, action, facts, error);
+    case FPLT__FACTS_BEND: return gather_bend(agent, action, facts, error);
+    default:
+        return fplt_error_set(error, FPLT_UNSUPPORTED, "facts of step %u are not known here",
+                              action->step);
+    }
+}
+
+void fplt__agent_gather(fplt__agent *agent, const fplt__site_action *action)
+{
+    static const uint64_t no_words[2] = {0, 0};
+    struct facts facts = {.scalars = NULL};
+    fplt_error error = {FPLT_OK, ""};
+    if (gather_facts(agent, action, &facts, &error)) {
+        answer_refusal(agent, error.text);
+    } else {
+        fplt__site_event event = {.kind = FPLT__SITE_FACTS,
+                                  .scalars = facts.scalars,
+                                  .scalar_count = facts.count,
+                                  .words = facts.words ? facts.words : no_words,
+                                  .numbers = facts.numbers};
+        fplt__agent_handle(agent, &event);
+    }
+    fplt__free(facts.scalars);
+    fplt__free(facts.words);
+}
+
+/* The plan */
+
+static uint64_t all_records(const fplt__agreement *agreement)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < agreement->proposal.members; i++)
+        total += agreement->records[i];
+    return total;
+}
+
+/* A private plan is computed again, and what it may cost is kept for it in the ledger. */
+static fplt_status check_privacy(fplt__agent *agent, const fplt__agreement *agreement,
+                                 const fplt__digest *plan, fplt_error *error)
+{
+    uint32_t identity = fplt__site_see(agent->site).identity;
+    fplt_ledger_budget budget = fplt__policy_budget(agent->settings, agreement);
+    fplt_status status;
+    if (!agreement->private)
+        return agreement->proposal.privacies
+                   ? fplt_error_set(error, FPLT_BAD_DATA,
+                                    "the plan is not private, but its proposal was")
+                   : FPLT_OK;
+    if ((status = fplt__pledge_verify(agreement, error)))
+        return status;
+    status =
+        fplt_ledger_reserve(agent->ledger, FPLT_LEDGER_OWN, plan->byte,
+                            (double)agreement->cap * agreement->rate[identity], &budget, error);
+    if (status && error)
+        fplt_error_prefix(error, "ledger");
+    return status;
+}
+
+/* A run goes on with the data that it began with, to the byte. */
+static fplt_status check_data(fplt__agent *agent, const fplt__digest *plan, fplt_error *error)
+{
+    static const fplt__digest none = {{0}};
+    fplt__digest now, then;
+    fplt_status status;
+    if ((status = fplt__site_data_digest(agent->settings, &now, error)) ||
+        (status = fplt__site_store_data(agent->store, plan, &then, error)))
+        return status;
+    if (fplt__same(&then, &none))
+        return fplt__site_store_set_data(agent->store, plan, &now, error);
+    return fplt__same(&now, &then)
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_BAD_DATA,
+                                "the data file %s was changed since this run began; put it back as "
+                                "it was, or wait for the next run",
+                                fplt_settings_text(agent->settings, "data"));
+}
+
+static fplt_status build_node(fplt__agent *agent, const fplt__site_action *action,
+                              fplt__agreement *agreement, fplt_node **node, fplt_error *error)
+{
+    fplt__site_view view = fplt__site_see(agent->site);
+    fplt__proposal proposal;
+    fplt__digest hash;
+    fplt_status status = proposal_of(action, &proposal, &hash, error);
+    if (status)
+        return status;
+    status = read_data(agent, &proposal, &hash, error);
+    fplt__proposal_clear(&proposal);
+    if (status)
+        return status;
+    if (agreement->records[view.identity] != fplt__material_records(agent->material))
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the data have %llu records now, but the plan says %llu; a run needs "
+                              "the data it began with",
+                              (unsigned long long)fplt__material_records(agent->material),
+                              (unsigned long long)agreement->records[view.identity]);
+    if ((status = fplt__policy_judge_plan(agent->settings, agreement, error)) ||
+        (status = check_data(agent, &action->hash, error)) ||
+        (status = check_privacy(agent, agreement, &action->hash, error)) ||
+        (status = fplt__material_shape(agent->material, agreement, agreement->proposal.members,
+                                       all_records(agreement), error)))
+        return status;
+    return fplt__material_node(agent->material, agreement, view.identity, NULL, node, error);
+}
+
+void fplt__agent_build(fplt__agent *agent, const fplt__site_action *action)
+{
+    fplt_error error = {FPLT_OK, ""};
+    fplt__site_plan plan = {NULL, NULL};
+    fplt_status status =
+        fplt__alloc_into(&plan.agreement, 1, sizeof *plan.agreement, "a plan", &error);
+    if (!status &&
+        (status = fplt__agreement_read(action->document, action->document_size, plan.agreement,
+                                       &error)) == FPLT_OK &&
+        (status = build_node(agent, action, plan.agreement, &plan.node, &error)))
+        fplt__agreement_clear(plan.agreement);
+    if (status) {
+        fplt__free(plan.agreement);
+        answer_refusal(agent, error.text);
+        return;
+    }
+    fplt__free(agent->plan);
+    agent->plan = fplt__strndup(action->document, action->document_size);
+    fplt__site_event event = {.kind = FPLT__SITE_BUILT, .plan = &plan};
+    fplt__agent_handle(agent, &event);
+}

@@ -1,0 +1,162 @@
+/* What an agent keeps of a run: the model, and with privacy the certificate and a settled ledger. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "fedplt/file.h"
+#include "net/agent.h"
+#include "net/pledge.h"
+
+static void path_in(const fplt__agent *agent, const char *file, char *path, size_t size)
+{
+    const char *out = fplt_settings_text(agent->settings, "out");
+    int whole = *out == '/';
+    snprintf(path, size, "%s%s%s/%s", whole ? "" : agent->folder, whole ? "" : "/", out, file);
+}
+
+/* Earlier runs on these records, from the ledger. */
+struct earlier {
+    const fplt__digest *plan; /* not this one */
+    fplt_certificate_charge *charge;
+    size_t count, room;
+    fplt_status status;
+};
+
+static int collect_charge(void *context, const fplt_ledger_entry *entry)
+{
+    struct earlier *all = context;
+    if (memcmp(entry->run, all->plan, FPLT_RUN_BYTES) == 0)
+        return 0;
+    all->status =
+        fplt__grow(&all->charge, &all->room, all->count + 1, sizeof *all->charge, "charges", NULL);
+    if (all->status)
+        return 1;
+    fplt_certificate_charge *charge = &all->charge[all->count++];
+    *charge = (fplt_certificate_charge){.rounds = entry->rounds, .rate = entry->rate};
+    memcpy(charge->run, entry->run, sizeof charge->run);
+    snprintf(charge->time, sizeof charge->time, "%s", entry->time);
+    return 0;
+}
+
+/* What this agent can vouch for: its own charges, in this run and before. Of the others it knows that
+ * they charge at most the cap. */
+static fplt_status certify(fplt__agent *agent, const fplt__agreement *agreement,
+                           const fplt__digest *plan, const fplt_model *bare, char **text,
+                           fplt_error *error)
+{
+    uint32_t members = agreement->proposal.members, self = fplt__site_see(agent->site).identity;
+    struct earlier earlier = {.plan = plan};
+    fplt_certificate_account *accounts = NULL;
+    uint64_t *rounds;
+    fplt_status status = fplt__alloc_into(&rounds, members, sizeof *rounds, "rounds", error);
+    if (!status)
+        status = fplt__alloc_into(&accounts, members, sizeof *accounts, "accounts", error);
+    if (!status && !(status = fplt_ledger_visit(agent->ledger, FPLT_LEDGER_OWN, collect_charge,
+                                                &earlier, error)))
+        status = earlier.status;
+    for (uint32_t i = 0; !status && i < members; i++)
+        rounds[i] = agreement->cap;
+    if (!status) {
+        rounds[self] = fplt__pledge_rounds(agreement, fplt__site_see(agent->site).charges);
+        accounts[self] = (fplt_certificate_account){FPLT_LEDGER_OWN, earlier.charge, earlier.count};
+        status = fplt__pledge_certificate(agreement, plan, rounds, accounts, bare, text, error);
+    }
+    fplt__free(earlier.charge);
+    fplt__free(accounts);
+    fplt__free(rounds);
+    return status;
+}
+
+static char *record_of(const char *certificate)
+{
+    json_t *record = json_object();
+    if (certificate)
+        json_object_set_new(record, "privacy", json_loads(certificate, 0, NULL));
+    char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(record);
+    return text;
+}
+
+static fplt_status write_files(fplt__agent *agent, const fplt__agreement *agreement,
+                               const double *x, const char *certificate, fplt_error *error)
+{
+    char path[4200], *record = certificate ? record_of(certificate) : NULL;
+    fplt_model *model = NULL;
+    fplt_status status = fplt__terms_model(agreement, x, record, NULL, &model, error);
+    path_in(agent, "", path, sizeof path);
+    mkdir(path, 0777);
+    path_in(agent, "privacy.json", path, sizeof path);
+    if (!status && certificate)
+        status = fplt_file_save(path, 0666, certificate, strlen(certificate), error);
+    path_in(agent, "model.json", path, sizeof path);
+    if (!status && !(status = fplt_model_write(model, path, error)))
+        snprintf(agent->outcome.model, sizeof agent->outcome.model, "%.500s", path);
+    fplt_model_destroy(model);
+    free(record);
+    return status;
+}
+
+/* Nothing more is spent on the run: what was kept for it is free again. */
+static fplt_status settle(fplt__agent *agent, const fplt__digest *plan, fplt_error *error)
+{
+    return fplt_ledger_settle(agent->ledger, FPLT_LEDGER_OWN, plan->byte, error);
+}
+
+static fplt_status write_model(fplt__agent *agent, const double *x, fplt_error *error)
+{
+    fplt_model *bare = NULL;
+    char *certificate = NULL;
+    fplt__agreement agreement;
+    fplt__digest plan = fplt__document_hash(agent->plan, strlen(agent->plan));
+    fplt_status status = fplt__agreement_read(agent->plan, strlen(agent->plan), &agreement, error);
+    if (status)
+        return status;
+    if (agreement.private && !(status = settle(agent, &plan, error)) &&
+        !(status = fplt__terms_model(&agreement, x, NULL, NULL, &bare, error)))
+        status = certify(agent, &agreement, &plan, bare, &certificate, error);
+    if (!status)
+        status = write_files(agent, &agreement, x, certificate, error);
+    fplt_free(certificate);
+    fplt_model_destroy(bare);
+    fplt__agreement_clear(&agreement);
+    return status;
+}
+
+void fplt__agent_conclude(fplt__agent *agent, const fplt__site_action *action)
+{
+    fplt_error error = {FPLT_OK, ""};
+    if (action->model && agent->plan && write_model(agent, action->model, &error))
+        fplt__agent_tell(agent, "disk", "the model was not written: %s", error.text);
+    agent->outcome.finished = 1;
+    agent->outcome.rounds = fplt__site_see(agent->site).round;
+    snprintf(agent->outcome.outcome, sizeof agent->outcome.outcome, "done");
+    snprintf(agent->outcome.sentence, sizeof agent->outcome.sentence, "the run is over");
+    fplt__agent_tell(agent, "done", "the run is over%s%s",
+                     *agent->outcome.model ? "; model in " : "", agent->outcome.model);
+}
+
+/* The sum that the state of the agent remembers */
+
+fplt_status fplt_federation_adopt(const char *folder, double *spent, fplt_error *error)
+{
+    char path[4200];
+    fplt__site_store *store = NULL;
+    fplt_ledger *ledger = NULL;
+    fplt_ledger_total total;
+    fplt_status status;
+    snprintf(path, sizeof path, "%s/state.db", folder);
+    if ((status = fplt__site_store_open(path, &store, error)))
+        return status;
+    snprintf(path, sizeof path, "%s/ledger.db", folder);
+    if (!(status = fplt__site_store_charged(store, spent, error)) &&
+        !(status = fplt_ledger_open(path, 1, &ledger, error)) &&
+        !(status = fplt_ledger_raise(ledger, FPLT_LEDGER_OWN, *spent, error)) &&
+        !(status = fplt_ledger_sum(ledger, FPLT_LEDGER_OWN, &total, error)))
+        *spent = total.spent;
+    fplt_ledger_close(ledger);
+    fplt__site_store_close(store);
+    return status;
+}

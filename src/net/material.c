@@ -1,0 +1,359 @@
+/* An agent's data: read as its own settings and the proposal say, measured, transformed, made a cost. */
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "engine/member.h"
+#include "fedplt/noise.h"
+#include "job/job.h"
+#include "net/terms.h"
+#include "promise/promise.h"
+
+struct fplt__material {
+    fplt_settings *settings;
+    fplt_schema *schema;    /* of the proposal, or NULL */
+    fplt_job_source source; /* what a promise sets */
+    fplt_dataset *training, *held_out;
+    fplt_objective *objective;
+    fplt_noise *noise;
+    fplt_noise_source source_of_noise;
+    fplt_objective *scored; /* of the held-out rows; made when they are asked for */
+    double *scratch;        /* for them */
+};
+
+/* What the site says about its files goes beside what the proposal says about everything else. */
+static fplt_status take_reading(const fplt_settings *site, fplt_settings *settings,
+                                fplt_error *error)
+{
+    const fplt_setting *row;
+    const char *group;
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; !status && (row = fplt_settings_row(site, i, &group)); i++)
+        if (strcmp(group, "data") == 0 && fplt_settings_given(site, row->name))
+            status = fplt_settings_set(settings, row->name, fplt_settings_text(site, row->name),
+                                       fplt_settings_origin(site, row->name), error);
+    return status;
+}
+
+static fplt_status hold_out(fplt__material *material, uint32_t identity, fplt_error *error)
+{
+    double share = fplt_settings_real(material->settings, "holdout");
+    uint64_t seed = (uint64_t)fplt_settings_integer(material->settings, "seed");
+    fplt_dataset *kept;
+    if (!(share > 0))
+        return FPLT_OK;
+    fplt_status status = fplt_dataset_split_from(material->training, identity, share, seed, &kept,
+                                                 &material->held_out, error);
+    if (status)
+        return status;
+    fplt_dataset_destroy(material->training);
+    material->training = kept;
+    return FPLT_OK;
+}
+
+/* A schema of the site's own must be the one that was agreed on. */
+static fplt_status check_schema(const fplt_settings *site, const fplt_schema *schema,
+                                fplt_error *error)
+{
+    const char *path = fplt_settings_text(site, "schema");
+    fplt_schema *own = NULL;
+    if (!path || !schema)
+        return FPLT_OK;
+    fplt_status status = fplt_schema_read(path, &own, error);
+    if (!status && strcmp(fplt_schema_digest(own), fplt_schema_digest(schema)) != 0)
+        status =
+            fplt_error_set(error, FPLT_BAD_DATA,
+                           "%s: not the schema of the proposal; leave it out, or agree with the "
+                           "coordinator on one",
+                           path);
+    fplt_schema_destroy(own);
+    return status;
+}
+
+static fplt_status read_data(fplt__material *material, fplt_error *error)
+{
+    fplt_read_settings read = fplt_job_read(material->settings);
+    const char *data = fplt_settings_text(material->settings, "data");
+    if (!data)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "no data are given: add `data: FILE`");
+    read.schema = material->schema;
+    if (material->schema) /* whose rows they are is known */
+        read.site = "none";
+    fplt_status status =
+        fplt_job_dataset(material->settings, 0, NULL, 0, material->schema ? &read : NULL,
+                         &material->training, error);
+    if (!status && fplt_dataset_agents(material->training) != 1)
+        status = fplt_error_set(error, FPLT_BAD_DATA,
+                                "%s has the rows of %u sites, but an agent has one; say "
+                                "`site: none` if they are all its own",
+                                data, fplt_dataset_agents(material->training));
+    return status;
+}
+
+fplt_status fplt__material_create(const fplt_settings *site, const fplt__proposal *proposal,
+                                  uint32_t identity, fplt__material **out, fplt_error *error)
+{
+    *out = NULL;
+    fplt__material *material;
+    fplt_status status = fplt__alloc_into(&material, 1, sizeof *material, "the data", error);
+    if (status)
+        return status;
+    if ((status = fplt__terms_settings(proposal, 1, &material->settings, error)) ||
+        (status = take_reading(site, material->settings, error)) ||
+        (status = fplt__terms_schema(proposal, &material->schema, error)) ||
+        (status = check_schema(site, material->schema, error))) {
+        fplt__material_destroy(material);
+        return status;
+    }
+    material->source.schema = material->schema;
+    if ((status = fplt_promise_prepare(material->settings, &material->source, error)) ||
+        (status = read_data(material, error)) || (status = hold_out(material, identity, error))) {
+        fplt__material_destroy(material);
+        return status;
+    }
+    *out = material;
+    return FPLT_OK;
+}
+
+/* The files by themselves */
+
+static fplt_status no_data(fplt_error *error)
+{
+    return fplt_error_set(error, FPLT_BAD_VALUE, "no data are given: add `data: FILE`");
+}
+
+fplt_status fplt__site_data_look(const fplt_settings *site, size_t *rows, size_t *features,
+                                 fplt_error *error)
+{
+    const char *list = fplt_settings_text(site, "data");
+    char path[4096];
+    const char *paths[] = {path};
+    fplt_read_settings read = fplt_job_read(site);
+    fplt_schema *schema = NULL;
+    fplt_status status = list ? fplt_job_schema(site, &schema, error) : no_data(error);
+    *rows = *features = 0;
+    read.schema = schema;
+    while (!status && *list) {
+        fplt_dataset *dataset;
+        list = fplt_list_next(list, path, sizeof path);
+        if (!(status = fplt_dataset_read(paths, 1, &read, &dataset, error))) {
+            *rows += fplt_dataset_rows(dataset);
+            *features = fplt_dataset_features(dataset);
+            fplt_dataset_destroy(dataset);
+        }
+    }
+    fplt_schema_destroy(schema);
+    return status;
+}
+
+static fplt_status add_file(const char *path, crypto_generichash_state *state, fplt_error *error)
+{
+    unsigned char bytes[65536];
+    size_t got;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return fplt_error_set(error, FPLT_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    while ((got = fread(bytes, 1, sizeof bytes, file)) > 0)
+        crypto_generichash_update(state, bytes, got);
+    int failed = ferror(file);
+    fclose(file);
+    return failed ? fplt_error_set(error, FPLT_IO, "%s: cannot be read", path) : FPLT_OK;
+}
+
+fplt_status fplt__site_data_digest(const fplt_settings *site, fplt__digest *digest,
+                                   fplt_error *error)
+{
+    const char *list = fplt_settings_text(site, "data");
+    char path[4096];
+    crypto_generichash_state state;
+    fplt_status status = list ? FPLT_OK : no_data(error);
+    crypto_generichash_init(&state, NULL, 0, sizeof *digest);
+    while (!status && *list) {
+        list = fplt_list_next(list, path, sizeof path);
+        status = add_file(path, &state, error);
+    }
+    crypto_generichash_final(&state, digest->byte, sizeof *digest);
+    return status;
+}
+
+void fplt__material_destroy(fplt__material *material)
+{
+    if (!material)
+        return;
+    fplt_objective_destroy(material->objective);
+    fplt_objective_destroy(material->scored);
+    fplt_dataset_destroy(material->training);
+    fplt_dataset_destroy(material->held_out);
+    fplt_schema_destroy(material->schema);
+    fplt_settings_destroy(material->settings);
+    fplt_noise_destroy(material->noise);
+    fplt__free(material->scratch);
+    fplt__free(material);
+}
+
+uint64_t fplt__material_records(const fplt__material *material)
+{
+    return fplt_dataset_rows(material->training);
+}
+
+fplt__form fplt__material_form(const fplt__material *material)
+{
+    return (fplt__form){fplt_dataset_task(material->training),
+                        fplt_dataset_features(material->training),
+                        fplt_dataset_outputs(material->training),
+                        material->training->dense != NULL};
+}
+
+size_t fplt__material_dimension(const fplt__material *material)
+{
+    return material->objective ? fplt_objective_dimension(material->objective) : 0;
+}
+
+const fplt_dataset *fplt__material_rows(const fplt__material *material)
+{
+    return material->training;
+}
+
+static fplt_status transform(fplt__material *material, const fplt__agreement *agreement,
+                             fplt_error *error)
+{
+    fplt_transform made;
+    fplt_status status =
+        fplt__terms_transform(material->settings, &material->source,
+                              fplt_dataset_features(material->training), agreement, &made, error);
+    if (!status)
+        status = fplt_transform_apply(&made, material->training, error);
+    if (!status && material->held_out)
+        status = fplt_transform_apply(&made, material->held_out, error);
+    fplt_transform_clear(&made);
+    return status;
+}
+
+fplt_status fplt__material_shape(fplt__material *material, const fplt__agreement *agreement,
+                                 uint32_t all_agents, uint64_t all_records, fplt_error *error)
+{
+    if (material->objective)
+        return FPLT_OK;
+    fplt_status status = transform(material, agreement, error);
+    if (status)
+        return status;
+    fplt_objective_settings cost = fplt__job_cost(material->settings, &material->source,
+                                                  fplt_dataset_task(material->training));
+    cost.all_agents = all_agents;
+    cost.all_weight = (double)all_records;
+    return fplt_objective_create(&cost, material->training, &material->objective, error);
+}
+
+fplt_status fplt__material_bend(fplt__material *material, fplt_bend *bend, fplt_error *error)
+{
+    *bend = (fplt_bend){{0, 0}, 0};
+    return fplt_bend_find(material->objective, 0, NULL, bend, error);
+}
+
+/* The node */
+
+/* What the plan settles and the settings leave open. */
+static fplt_status take_resolved(fplt__material *material, const fplt__agreement *agreement,
+                                 fplt_error *error)
+{
+    static const char *const names[] = {"epochs", "gamma"};
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; !status && i < sizeof names / sizeof *names; i++) {
+        const char *value = fplt__pair_find(agreement->resolved, agreement->resolves, names[i]);
+        if (value)
+            status = fplt_settings_set(material->settings, names[i], value, "the plan", error);
+    }
+    return status;
+}
+
+/* Noise from the system; where it is simulated, from the seed. */
+static fplt_status make_noise(fplt__material *material, fplt_error *error)
+{
+    if (material->noise ||
+        strcmp(fplt_settings_text(material->settings, "privacy.noise"), "secure"))
+        return FPLT_OK;
+    fplt_status status = fplt_noise_create(&material->noise, error);
+    if (!status)
+        material->source_of_noise = fplt__secure_source(material->noise);
+    return status;
+}
+
+/* With a promise everything comes from public bounds, without one from the rows. */
+static fplt_status set_privacy(fplt__material *material, const fplt__agreement *agreement,
+                               fplt_node_settings *settings, fplt_error *error)
+{
+    fplt_bend bend;
+    fplt_status status;
+    if (!agreement->private) {
+        status = fplt__material_bend(material, &bend, error);
+        settings->curvature = bend.everywhere;
+        return status;
+    }
+    settings->curvature = agreement->curvature;
+    settings->training.noise_tau = agreement->tau[settings->identity];
+    status = make_noise(material, error);
+    settings->noise = material->noise ? &material->source_of_noise : NULL;
+    return status;
+}
+
+fplt_status fplt__material_node(fplt__material *material, const fplt__agreement *agreement,
+                                uint32_t identity, const double *start, fplt_node **node,
+                                fplt_error *error)
+{
+    fplt_participation *participation;
+    fplt_node_settings settings = {.objective = material->objective,
+                                   .identity = identity,
+                                   .start = start,
+                                   .second = start,
+                                   .cap = agreement->cap};
+    fplt_status status;
+    if ((status = take_resolved(material, agreement, error)) ||
+        (status = fplt__job_training(material->settings, &material->source, &settings.training,
+                                     error)) ||
+        (status = set_privacy(material, agreement, &settings, error)) ||
+        (status = fplt_job_participation(material->settings, agreement->proposal.members,
+                                         &participation, error)))
+        return status;
+    settings.cohort = fplt__terms_cohort(participation);
+    fplt_participation_destroy(participation);
+    return fplt_node_create(&agreement->plan, &settings, node, error);
+}
+
+/* Held-out rows */
+
+/* Their losses without the regulariser, every row once. */
+static fplt_status make_scores(fplt__material *material, fplt_error *error)
+{
+    fplt_objective_settings cost = fplt__job_cost(material->settings, &material->source,
+                                                  fplt_dataset_task(material->held_out));
+    cost.regulariser = "none";
+    cost.weight = 0;
+    cost.weigh_rows = 0;
+    fplt_status status = fplt_objective_create(&cost, material->held_out, &material->scored, error);
+    if (status)
+        return status;
+    size_t n = fplt_objective_dimension(material->scored);
+    return fplt__alloc_into(&material->scratch,
+                            n + FPLT_MEASURES + fplt_objective_scratch(material->scored),
+                            sizeof *material->scratch, "held-out rows", error);
+}
+
+fplt_status fplt__material_score(fplt__material *material, const double *x,
+                                 double out[FPLT_MEASURES])
+{
+    fplt_error error;
+    if (!material->held_out)
+        return FPLT_UNSUPPORTED;
+    if (!material->scratch && make_scores(material, &error))
+        return error.status;
+    size_t n = fplt_objective_dimension(material->scored);
+    fplt_status status = fplt__member_measure(material->scored, 0, x, material->scratch,
+                                              material->scratch + n + FPLT_MEASURES);
+    memcpy(out, material->scratch + n, FPLT_MEASURES * sizeof *out);
+    out[0] *= (double)fplt_dataset_rows(material->held_out);
+    return status;
+}

@@ -1,0 +1,135 @@
+"""What tests of whole federations share: processes on loopback, with mutual TLS."""
+import csv
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = os.path.abspath(sys.argv[1])
+AGENTS = 4
+SECONDS = 60
+
+
+def run(*words, cwd):
+    return subprocess.run([PROGRAM, *words], cwd=cwd, check=True, capture_output=True, text=True,
+                          timeout=SECONDS)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def divide(folder):
+    """One file a site, without the column that names it."""
+    with open(folder / "all.csv") as file:
+        head, *rows = list(csv.reader(file))
+    column = head.index("site")
+    sites = list(dict.fromkeys(row[column] for row in rows))
+    for number, site in enumerate(sites):
+        with open(folder / f"site{number}.csv", "w") as file:
+            writer = csv.writer(file)
+            writer.writerow(head[:column] + head[column + 1:])
+            writer.writerows(row[:column] + row[column + 1:] for row in rows if row[column] == site)
+
+
+def found(folder, train, policy={}, **settings):
+    """A coordinator's folder and one for each agent; returns what starts them."""
+    port = free_port()
+    names = [f"agent-{i}" for i in range(AGENTS)]
+    run("pki", "init", "heart", "--address", f"127.0.0.1:{port}", cwd=folder)
+    document = {"federation": "heart", "listen": f"127.0.0.1:{port}", "folder": "heart", "once": "yes",
+                "roster": names, "train": train, **settings}
+    (folder / "heart/federation.yaml").write_text(json.dumps(document))
+    for i, name in enumerate(names):
+        run("agent", "request", name, "--folder", name, cwd=folder)
+        run("pki", "sign", f"{name}/agent.request", "--folder", "heart", "--out", f"{name}/agent.pem",
+            cwd=folder)
+        (folder / name / "site.yaml").write_text(json.dumps({
+            "coordinator": f"https://127.0.0.1:{port}", "folder": name, "data": f"site{i}.csv",
+            "once": "yes", "proxy": "off", "policy": {"federations": ["heart"], "epsilon": "off",
+                                                      "participants": 1, **policy}}))
+    return [["coordinator", "heart/federation.yaml"],
+            *(["agent", f"{name}/site.yaml"] for name in names)]
+
+
+def start(folder, commands):
+    return [subprocess.Popen([PROGRAM, *words], cwd=folder, stdout=open(folder / f"{i}.log", "w"),
+                             stderr=subprocess.STDOUT) for i, words in enumerate(commands)]
+
+
+def stop(running):
+    for process in running:
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+
+def run_all(folder, commands, coordinator=True):
+    """All processes at once; whatever happens, none is left. Without `coordinator` its end is not waited for."""
+    running = start(folder, commands)
+    try:
+        return [process.wait(timeout=SECONDS) for process in running[0 if coordinator else 1:]]
+    finally:
+        stop(running)
+
+
+def log(folder, number):
+    return (folder / f"{number}.log").read_text()
+
+
+class Fault(Exception):
+    pass
+
+
+def check(holds, *words):
+    if not holds:
+        raise Fault(" ".join(str(word) for word in words))
+
+
+def fault_of(case):
+    """What is wrong with a case, run in a folder of its own; empty: nothing."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="fedplt-whole-"))
+    try:
+        case(folder)
+        return ""
+    except subprocess.CalledProcessError as error:
+        return f"{error}\n{error.stdout}{error.stderr}"
+    except subprocess.TimeoutExpired as error:
+        return "\n".join([str(error)] + [path.read_text()[-300:] for path in sorted(folder.glob("*.log"))])
+    except (Fault, OSError, KeyError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+    finally:
+        shutil.rmtree(folder)
+
+
+def all_cases(cases):
+    """Runs (label, case) as TAP, or those whose numbers are arguments, and ends the program."""
+    wanted = [int(word) for word in sys.argv[2:]]
+    failed = 0
+    print(f"1..{len(cases)}")
+    for number, (label, case) in enumerate(cases, 1):
+        if wanted and number not in wanted:
+            print(f"ok {number} # SKIP not asked for")
+            continue
+        fault = fault_of(case)
+        print(f"{'not ok' if fault else 'ok'} {number} - {label}", flush=True)
+        for line in fault.splitlines():
+            print("# " + line)
+        failed += bool(fault)
+    sys.exit(1 if failed else 0)
+
+
+def generate(folder):
+    run("data", "generate", "all.csv", "--agents", str(AGENTS), "--rows", "40", "--seed", "3", cwd=folder)
+    divide(folder)
+
+
+def weights(path):
+    return json.loads(pathlib.Path(path).read_text())["weights"]
