@@ -83,9 +83,9 @@ static void prepare_meter(struct training *training)
 }
 
 /* What a run may write, also one from before there were manifests. */
-static const char *const run_files[] = {"model.json",      "privacy.json", "convergence.csv",
-                                        "held_out.json",   "report.html",  "convergence.svg",
-                                        "convergence.png", "agents.csv",   NULL};
+static const char *const run_files[] = {
+    "model.json",  "privacy.json",    "convergence.csv", "held_out.json", "held_out.csv",
+    "report.html", "convergence.svg", "convergence.png", "agents.csv",    NULL};
 
 /* Files that the command reads and would write over. Paths in the folder count as well. */
 static fplt_status protect(const cli_call *cli, const struct training *training, fplt_error *error)

@@ -239,12 +239,13 @@ FPLT_API fplt_status fplt_privacy_check(const fplt_privacy_mechanism *mechanism,
 /* ---- constants of a loss, from bounds that are not computed from the data ---- */
 
 typedef struct fplt_privacy_loss {
-    const char *name;   /* logistic, softmax, huber, least-squares (r^2/2), squared-hinge
-                           (max(0, 1 - margin)^2/2) */
-    double row_norm;    /* every row is scaled to at most this */
-    int intercept;      /* the model sees one more coordinate, 1 */
-    double huber_delta; /* read by huber */
-    double clip;        /* 0, or the largest norm of a record's loss gradient */
+    const char *name;       /* logistic, softmax, huber, least-squares (r^2/2), squared-hinge
+                           (max(0, 1 - margin)^2/2), poisson (e^margin - y margin) */
+    double row_norm;        /* every row is scaled to at most this */
+    int intercept;          /* the model sees one more coordinate, 1 */
+    double huber_delta;     /* read by huber */
+    double clip;            /* 0, or the largest norm of a record's loss gradient */
+    double predictor_bound; /* read by poisson: above it the exponential goes on as a parabola */
 } fplt_privacy_loss;
 
 typedef struct fplt_privacy_constants {

@@ -10,7 +10,8 @@
  *     fplt_trainer_destroy(trainer);
  *
  * With privacy settings the run is planned from public numbers, and a certificate says what it
- * promises (promise.h). */
+ * promises (promise.h). Data in memory then need privacy.rows, or to be read by a schema: nothing about
+ * them may be taken from the records. */
 #ifndef FEDPLT_TRAINER_H
 #define FEDPLT_TRAINER_H
 

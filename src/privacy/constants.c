@@ -15,11 +15,14 @@ static const struct loss {
     double gradient;  /* over R; 0: unbounded */
     double curvature; /* over R^2 */
     int scaled_by_delta, one_margin;
+    int exponential; /* its curvature is e^bound times the one here */
 } losses[] = {
-    {"logistic", 1, 0.25, 0, 1},   {"softmax", 1.4142135623730951, 0.5, 0, 0},
-    {"huber", 1, 1, 1, 1},         {"least-squares", 0, 1, 0, 1},
-    {"squared-hinge", 0, 1, 0, 1},
+    {"logistic", 1, 0.25, 0, 1, 0},   {"softmax", 1.4142135623730951, 0.5, 0, 0, 0},
+    {"huber", 1, 1, 1, 1, 0},         {"least-squares", 0, 1, 0, 1, 0},
+    {"squared-hinge", 0, 1, 0, 1, 0}, {"poisson", 0, 1, 0, 1, 1},
 };
+
+enum { LARGEST_PREDICTOR = 700 };
 
 static const struct loss *find(const char *name)
 {
@@ -29,11 +32,15 @@ static const struct loss *find(const char *name)
     return NULL;
 }
 
-static fplt_status valid(const fplt_privacy_loss *loss, int with_delta, fplt_error *error)
+static fplt_status valid(const fplt_privacy_loss *loss, const struct loss *row, fplt_error *error)
 {
     fplt_status status = fplt__valid_positive("row_norm", loss->row_norm, error);
-    if (!status && with_delta)
+    if (!status && row->scaled_by_delta)
         status = fplt__valid_positive("huber_delta", loss->huber_delta, error);
+    if (!status && row->exponential && !(fabs(loss->predictor_bound) <= LARGEST_PREDICTOR))
+        status = fplt_error_set(error, FPLT_BAD_VALUE,
+                                "predictor_bound is %g, but it must be between -%d and %d",
+                                loss->predictor_bound, LARGEST_PREDICTOR, LARGEST_PREDICTOR);
     if (!status && loss->clip != 0) /* 0: no clipping */
         status = fplt__valid_positive("clip", loss->clip, error);
     return status;
@@ -46,9 +53,9 @@ fplt_status fplt_privacy_loss_constants(const fplt_privacy_loss *loss,
     if (!row)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "there are no constants for the loss '%.80s'; it must be one of "
-                              "logistic, softmax, huber, least-squares, squared-hinge",
+                              "logistic, softmax, huber, least-squares, squared-hinge, poisson",
                               loss->name);
-    fplt_status status = valid(loss, row->scaled_by_delta, error);
+    fplt_status status = valid(loss, row, error);
     if (status)
         return status;
     double norm = loss->intercept ? hypot(loss->row_norm, 1) : loss->row_norm;
@@ -65,6 +72,8 @@ fplt_status fplt_privacy_loss_constants(const fplt_privacy_loss *loss,
     constants->gradient = clipped ? loss->clip : bound;
     constants->sensitivity = 2 * constants->gradient;
     constants->curvature = row->curvature * norm * norm;
+    if (row->exponential)
+        constants->curvature *= exp(loss->predictor_bound);
     constants->contraction = row->one_margin || !clipped;
     return FPLT_OK;
 }

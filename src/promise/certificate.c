@@ -106,12 +106,16 @@ static json_t *hex_json(const unsigned char *bytes, size_t count)
 
 static json_t *problem_json(const fplt_promise_view *view)
 {
-    return json_pack("{s:s, s:f, s:b, s:f, s:f, s:s, s:f, s:s, s:I}", "loss", view->loss.name,
-                     "row_norm", view->loss.row_norm, "intercept", view->loss.intercept,
-                     "huber_delta", view->loss.huber_delta, "clip", view->loss.clip, "regulariser",
-                     view->regulariser, "regulariser_weight", view->regulariser_weight, "weights",
-                     view->weigh_rows ? "rows" : "agents", "dimension",
-                     (json_int_t)view->mechanism.dimension);
+    json_t *object =
+        json_pack("{s:s, s:f, s:b, s:f, s:f, s:s, s:f, s:s, s:I}", "loss", view->loss.name,
+                  "row_norm", view->loss.row_norm, "intercept", view->loss.intercept, "huber_delta",
+                  view->loss.huber_delta, "clip", view->loss.clip, "regulariser", view->regulariser,
+                  "regulariser_weight", view->regulariser_weight, "weights",
+                  view->weigh_rows ? "rows" : "agents", "dimension",
+                  (json_int_t)view->mechanism.dimension);
+    if (strcmp(view->loss.name, "poisson") == 0)
+        json_object_set_new(object, "predictor_bound", json_real(view->loss.predictor_bound));
+    return object;
 }
 
 /* The word number `index` of a choice: one|two|three. */

@@ -104,6 +104,16 @@ static int wants_dropping(const fplt_settings *settings, const char *name)
     return is(settings, name, "drop");
 }
 
+static int wants_filling(const fplt_settings *settings, const char *name)
+{
+    return !is(settings, name, "refuse") && !is(settings, name, "drop");
+}
+
+static int wants_balance(const fplt_settings *settings, const char *name)
+{
+    return is(settings, name, "balanced");
+}
+
 static int wants_guessing(const fplt_settings *settings, const char *name)
 {
     return is(settings, name, "auto");
@@ -144,6 +154,11 @@ static const struct conflict {
      "contiguous or shuffled"},
     {"missing", wants_dropping,
      "how many rows there are would tell of a record; declare a constant in a schema"},
+    {"missing", wants_filling,
+     "what is filled in would be computed from the records; declare a constant in a schema"},
+    {"class-weight", wants_balance,
+     "how many records of a class there are would tell of them; give the weights in a column with "
+     "declared bounds"},
     {"categories", wants_guessing,
      "which levels there are would be read from the records; declare them in a schema"},
     {"holdout", wants_holdout,
@@ -241,23 +256,41 @@ static fplt_status refuse_weights(fplt_error *error)
                           "declare the column as ignore");
 }
 
+static fplt_status refuse_survival(fplt_error *error)
+{
+    return fplt_error_set(error, FPLT_UNSUPPORTED,
+                          "survival times cannot be used with privacy: the loss cox is no sum over "
+                          "records, so that one of them changes what all others count");
+}
+
 /* What is a sum over records, each of which counts by itself. */
 static fplt_status check_task(const fplt_schema *schema, fplt_error *error)
 {
     uint32_t outputs;
     if (fplt__schema_column(schema, FPLT__WEIGHT))
         return refuse_weights(error);
-    return fplt__schema_task(schema, &outputs) == FPLT_TASK_SURVIVAL
-               ? fplt_error_set(
-                     error, FPLT_UNSUPPORTED,
-                     "survival times cannot be used with privacy: the loss cox is no sum "
-                     "over records, so that one of them changes what all others count")
-               : FPLT_OK;
+    return fplt__schema_task(schema, &outputs) == FPLT_TASK_SURVIVAL ? refuse_survival(error)
+                                                                     : FPLT_OK;
+}
+
+/* Of numbers in memory the columns are declared by who made the array, and so is the task; a bound on
+ * them is not. */
+static fplt_status check_memory(const fplt_settings *settings, const fplt_dataset *dataset,
+                                fplt_error *error)
+{
+    if (fplt_dataset_task(dataset) == FPLT_TASK_SURVIVAL)
+        return refuse_survival(error);
+    if (fplt_settings_given(settings, "privacy.rows") || is_given(settings, "radius"))
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_UNSUPPORTED,
+                          "data in memory have no schema, and with privacy bounds are declared and "
+                          "not read from the records; give privacy.rows, the norm that rows are "
+                          "shortened to, or read the data by a schema");
 }
 
 /* With given data everything that shapes the model is declared. */
 static fplt_status check_declared(const fplt_settings *settings, const fplt_schema *schema,
-                                  fplt_error *error)
+                                  const fplt_dataset *in_memory, fplt_error *error)
 {
     char first[200];
     if (schema) {
@@ -266,6 +299,8 @@ static fplt_status check_declared(const fplt_settings *settings, const fplt_sche
             status = check_task(schema, error);
         return status ? status : check_group(settings, fplt_schema_most(schema), error);
     }
+    if (in_memory)
+        return check_memory(settings, in_memory, error);
     const char *data = fplt_settings_text(settings, "data");
     if (!data)
         return FPLT_OK;
@@ -306,8 +341,8 @@ static fplt_status check_source(const fplt_job_source *source, fplt_error *error
 }
 
 /* What an expert would choose, from the schema alone. Columns scaled to -1..1 are about 1/2 long, so k
- * of them have a norm of sqrt(k)/2; of two classes a record's gradient is clipped at half its bound,
- * which halves the noise and takes from those only that are far wrong. */
+ * of them have a norm of sqrt(k)/2; of two classes, and of counts, a record's gradient is clipped at half
+ * its bound, which halves the noise and takes from those only that are far wrong. */
 static void choose_by_schema(const fplt_settings *settings, const fplt_schema *schema,
                              fplt_job_source *source)
 {
@@ -317,6 +352,45 @@ static void choose_by_schema(const fplt_settings *settings, const fplt_schema *s
     source->radius = fmax(1, sqrt((double)fplt_schema_inputs(schema)) / 2);
 }
 
+/* Counts: auto would read the largest one from the records, and a negative one would be refused for what
+ * it is. */
+static fplt_status check_counts(const fplt_settings *settings, const fplt_schema *schema,
+                                fplt_error *error)
+{
+    const fplt__declared *label = schema ? fplt__schema_column(schema, FPLT__LABEL) : NULL;
+    if (!is(settings, "loss", "poisson"))
+        return FPLT_OK;
+    if (!is_given(settings, "predictor-bound"))
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "%s: the loss poisson needs predictor-bound with privacy: its curvature "
+            "has no bound else, and auto would read the largest count from the "
+            "records; give the logarithm of the largest mean to be expected",
+            fplt_settings_origin(settings, "loss"));
+    if (label && label->bounded && label->low < 0)
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "the loss poisson is of counts, but the schema lets '%.80s' be %g: its "
+            "bounds must begin at 0 or above",
+            label->name, label->low);
+    return FPLT_OK;
+}
+
+/* Half of what a record's gradient may be where predictors are within their bounds; 0: no clip is needed,
+ * or nothing says which. */
+static double natural_clip(const fplt_settings *settings, const fplt_schema *schema,
+                           const fplt_job_source *source)
+{
+    const fplt__declared *label = fplt__schema_column(schema, FPLT__LABEL);
+    double norm = hypot(source->radius, source->intercept);
+    if (fplt_schema_classes(schema) == 2 &&
+        (is(settings, "loss", "auto") || is(settings, "loss", "logistic")))
+        return norm / 2;
+    if (label && label->bounded && is(settings, "loss", "poisson"))
+        return norm * fmax(exp(fplt_settings_real(settings, "predictor-bound")), label->high) / 2;
+    return 0;
+}
+
 /* What a promise sets where the settings do not say. */
 static fplt_status prepare(const fplt_settings *settings, const fplt_schema *schema,
                            fplt_job_source *source, fplt_error *error)
@@ -324,7 +398,8 @@ static fplt_status prepare(const fplt_settings *settings, const fplt_schema *sch
     fplt_status status;
     if ((status = check_source(source, error)) || (status = refuse_conflicts(settings, error)) ||
         (status = check_solver(settings, error)) ||
-        (status = check_declared(settings, schema, error)))
+        (status = check_declared(settings, schema, source->dataset, error)) ||
+        (status = check_counts(settings, schema, error)))
         return status;
     source->public_only = 1;
     source->by_schema = schema && !is_given(settings, "standardise");
@@ -336,9 +411,8 @@ static fplt_status prepare(const fplt_settings *settings, const fplt_schema *sch
         choose_by_schema(settings, schema, source);
     if ((status = find_rows(settings, &source->radius, error)))
         return status;
-    if (source->by_schema && fplt_schema_classes(schema) == 2 && !is_given(settings, "clip") &&
-        (is(settings, "loss", "auto") || is(settings, "loss", "logistic")))
-        source->clip = hypot(source->radius, source->intercept) / 2;
+    if (source->by_schema && !is_given(settings, "clip"))
+        source->clip = natural_clip(settings, schema, source);
     return FPLT_OK;
 }
 
@@ -349,8 +423,10 @@ fplt_status fplt_promise_prepare(const fplt_settings *settings, fplt_job_source 
     fplt_status status = check_section(settings, error);
     if (status || !fplt_promise_wanted(settings))
         return status;
-    if (source->schema)
-        return prepare(settings, source->schema, source, error);
+    const fplt_schema *own =
+        source->schema || !source->dataset ? source->schema : fplt_dataset_schema(source->dataset);
+    if (own)
+        return prepare(settings, own, source, error);
     if (!(status = fplt_job_schema(settings, &schema, error)))
         status = prepare(settings, schema, source, error);
     fplt_schema_destroy(schema);
@@ -642,6 +718,7 @@ static fplt_status read_problem(fplt_promise *plan, const fplt_settings *setting
                                      .row_norm = problem->radius,
                                      .intercept = problem->cost.intercept,
                                      .huber_delta = problem->cost.huber_delta,
+                                     .predictor_bound = problem->cost.predictor_bound,
                                      .clip = problem->cost.clip};
     view->regulariser = problem->cost.regulariser;
     view->regulariser_weight = problem->cost.weight;

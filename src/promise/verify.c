@@ -89,6 +89,8 @@ static void read_problem(struct verification *self)
     view->loss.intercept = truth(self, "problem", "intercept");
     view->loss.huber_delta = number(self, "problem", "huber_delta");
     view->loss.clip = number(self, "problem", "clip");
+    view->loss.predictor_bound =
+        number(self, "problem", "predictor_bound"); /* 0 where it has none */
     view->regulariser = text(self, "problem", "regulariser");
     view->regulariser_weight = number(self, "problem", "regulariser_weight");
     view->weigh_rows = strcmp(text(self, "problem", "weights"), "rows") == 0;

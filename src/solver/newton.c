@@ -3,6 +3,7 @@
  * factor is made once and kept with the agent. */
 #include "solver/solver.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -140,8 +141,10 @@ static fplt_status line_search(fplt_local *local, double *w, double *gradient, c
 {
     size_t n = fplt_objective_dimension(local->problem.objective);
     double before = dot(gradient, gradient, n);
+    double reach = sqrt(dot(step, step, n)), least = DBL_EPSILON * sqrt(dot(w, w, n));
     *moved = 0;
-    for (double length = 1; length > 1e-8; length /= 2) {
+    /* a step within the rounding of w has nothing left to find */
+    for (double length = 1; length > 1e-8 && (length == 1 || length * reach > least); length /= 2) {
         for (size_t j = 0; j < n; j++)
             trial[j] = w[j] + length * step[j];
         fplt_status status = fplt_local_gradient(local, trial, trial_gradient);

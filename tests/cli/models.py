@@ -91,6 +91,10 @@ def evaluate(path, rows):
                 else:
                     assert after == "NONE"
                 results = [chosen, scores]
+        elif node.op_type == "Imputer":
+            assert node.domain == "ai.onnx.ml" and np.isnan(own["replaced_value_float"])
+            values_in = np.array(own["imputed_value_floats"], np.float32).astype(float)
+            results = [np.where(np.isnan(given[0]), values_in, given[0])]
         elif node.op_type == "ReduceL2":
             results = [np.sqrt((given[0] ** 2).sum(axis=tuple(own["axes"]), keepdims=True))]
         else:
@@ -110,7 +114,7 @@ def compare(folder, data, *train):
     table, predicted = columns(folder / data), columns(folder / "p.csv")
     model = onnx.load(folder / "m.onnx")
     names = json.loads({p.key: p.value for p in model.metadata_props}["features"])
-    rows = np.array([[float(v) for v in table[name]] for name in names]).T
+    rows = np.array([[float(v or "nan") for v in table[name]] for name in names]).T
     found_names, found = evaluate(folder / "m.onnx", rows)
     assert found_names == names
     return table, predicted, found
@@ -128,6 +132,25 @@ def two_classes(folder):
         assert gap < 1e-6, f"{more}: {gap}"
         sure = abs(found["probabilities"][:, 1] - 0.5) > 1e-6
         assert (np.array(predicted["label"])[sure] == found["label"][sure]).all()
+
+
+@case
+def missing_values_are_filled_in_the_graph(folder):
+    generator = np.random.default_rng(6)
+    rows = generator.normal(size=(80, 3)) * [1, 1000, 0.01] + [5, 1e5, 0]
+    labels = rows @ [1, 0.001, 100] > 105 + generator.logistic(size=80)
+    gone = generator.random(rows.shape) < 0.25
+    with open(folder / "d.csv", "w") as file:
+        file.write("a,b,c,label\n")
+        for row, holes, label in zip(rows, gone, labels):
+            file.write(",".join("" if hole else repr(float(v)) for v, hole in zip(row, holes)) +
+                       f",{int(label)}\n")
+    for more in (["mean"], ["median", "--radius", "0.7"], ["most-frequent", "--standardise", "scale"],
+                 ["constant", "--missing-value", "3", "--standardise", "no", "--eps", "10"]):
+        _, predicted, found = compare(folder, "d.csv", "--missing", *more)
+        mine = np.array([float(p) for p in predicted["probability:1"]])
+        assert abs(mine - found["probabilities"][:, 1]).max() < 1e-6, more
+        assert "Imputer" in [node.op_type for node in onnx.load(folder / "m.onnx").graph.node]
 
 
 @case

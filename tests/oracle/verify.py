@@ -17,7 +17,7 @@ PULLS = {"fed-plt": ("rho", -1), "fedsplit": ("rho", -1), "fedpd": ("eta", -1), 
 # loss: gradient of a record over its row's norm, curvature over its square, one margin
 LOSSES = {"logistic": (1, 1 / 4, True), "softmax": (math.sqrt(2), 1 / 2, False),
           "huber": (1, 1, True), "least-squares": (math.inf, 1, True),
-          "squared-hinge": (math.inf, 1, True)}
+          "squared-hinge": (math.inf, 1, True), "poisson": (math.inf, 1, True)}
 
 
 def near(stated, found):
@@ -31,6 +31,9 @@ def constants(problem):
     gradient, curvature, one_margin = LOSSES[problem["loss"]]
     norm = math.hypot(problem["row_norm"], 1) if problem["intercept"] else problem["row_norm"]
     bound = gradient * norm
+    if ("predictor_bound" in problem) != (problem["loss"] == "poisson"):
+        raise ValueError("a bound on the predictor is poisson's, and needed there")
+    curvature *= math.exp(problem.get("predictor_bound", 0))
     if problem["loss"] == "huber":
         bound *= problem["huber_delta"]
     clipped = 0 < problem["clip"] < bound

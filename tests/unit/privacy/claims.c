@@ -437,6 +437,8 @@ static void losses_have_their_constants(void **state)
         {{"huber", 2, 0, 0.5, 0}, {1, 2, 4, 1}},
         {{"least-squares", 2, 0, 0, 3}, {3, 6, 4, 1}},
         {{"squared-hinge", 2, 1, 0, 3}, {3, 6, 5, 1}},
+        {{"poisson", 2, 1, 0, 3, .predictor_bound = 1}, {3, 6, 13.591409142295227, 1}},
+        {{"poisson", 2, 0, 0, 3, .predictor_bound = -1}, {3, 6, 1.4715177646857693, 1}},
     };
     fplt_error error;
     fplt_privacy_constants constants;
@@ -452,6 +454,13 @@ static void losses_have_their_constants(void **state)
     assert_contains(error.text, "clip");
     assert_int_equal(fplt_privacy_loss_constants(&unknown, &constants, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "cubic");
+    fplt_privacy_loss counts = {.name = "poisson", .row_norm = 2, .predictor_bound = 1};
+    assert_int_equal(fplt_privacy_loss_constants(&counts, &constants, &error), FPLT_UNSUPPORTED);
+    assert_contains(error.text, "clip");
+    counts.clip = 1;
+    counts.predictor_bound = 701;
+    assert_int_equal(fplt_privacy_loss_constants(&counts, &constants, &error), FPLT_BAD_VALUE);
+    assert_contains(error.text, "predictor_bound is 701");
     const fplt_privacy_loss bad[] = {{"logistic", NAN, 0, 0, 0}, {"logistic", 0, 0, 0, 0},
                                      {"huber", 1, 0, 0, 0},      {"huber", 1, 0, NAN, 0},
                                      {"logistic", 1, 0, 0, -1},  {"logistic", 1, 0, 0, HUGE_VAL}};

@@ -4,6 +4,7 @@
 #include "promise/fixture.h"
 
 #include "fedplt/noise.h"
+#include "fedplt/random.h"
 
 enum { AGENTS = 4 };
 
@@ -118,6 +119,84 @@ static void curvature_knows_the_weights(void **state)
             }
             release(&fixture);
         }
+}
+
+/* Losses of one margin on a few rows of norm at most `norm`, labels included: the gradient of their mean at
+ * x, clipped as the objective does. */
+static void gradient_of(const char *loss, double bound, double clip, double norm,
+                        const double *rows, const double *labels, size_t count, const double *x,
+                        double *out)
+{
+    enum { FEATURES = 3 };
+    fplt_objective_settings settings = fplt_objective_defaults();
+    fplt_rows all = {.count = count, .features = FEATURES, .dense = rows, .label = labels};
+    fplt_dataset *dataset;
+    fplt_objective *objective;
+    fplt_error error;
+    settings.loss = loss;
+    settings.predictor_bound = bound;
+    settings.clip = clip;
+    settings.intercept = 1;
+    settings.weight = 0;
+    assert_ok(fplt_dataset_from_rows(&all, FPLT_TASK_REGRESSION, &count, 1, &dataset, &error),
+              error);
+    fplt_transform shorten = {.features = FEATURES, .radius = norm};
+    assert_ok(fplt_transform_apply(&shorten, dataset, &error), error);
+    assert_ok(fplt_objective_create(&settings, dataset, &objective, &error), error);
+    double *scratch = calloc(fplt_objective_scratch(objective), sizeof *scratch), value;
+    assert_int_equal(fplt_objective_value_gradient(objective, 0, x, &value, out, scratch), FPLT_OK);
+    free(scratch);
+    fplt_objective_destroy(objective);
+    fplt_dataset_destroy(dataset);
+}
+
+/* Counts: replacing any record moves the gradient of the mean by at most L/q, and the gradient in use
+ * bends by at most the bound that the predictor's gives; both are met nearly. */
+static void counts_have_the_constants_that_are_charged(void **state)
+{
+    (void)state;
+    enum { ROWS = 5, N = 4, TRIALS = 3000 };
+    fplt_stream stream = fplt_stream_make(4, 0, FPLT_FOR_TEST, 0, 0, 0);
+    double furthest = 0, steepest = 0;
+    for (int trial = 0; trial < TRIALS; trial++) {
+        const double bounds[] = {-1, 0.5, 2};
+        fplt_privacy_loss loss = {.name = "poisson",
+                                  .row_norm = 0.5 + trial % 3,
+                                  .intercept = 1,
+                                  .clip = trial % 2 ? 0.3 : 40,
+                                  .predictor_bound = bounds[trial % 3]};
+        fplt_privacy_constants constants;
+        fplt_error error;
+        double rows[ROWS * 3], labels[ROWS], x[N], near[N], a[N], b[N], c[N];
+        assert_ok(fplt_privacy_loss_constants(&loss, &constants, &error), error);
+        for (int i = 0; i < ROWS * 3; i++)
+            rows[i] = 4 * fplt_stream_normal(&stream);
+        for (int i = 0; i < ROWS; i++)
+            labels[i] = floor(10 * fplt_stream_uniform(&stream));
+        fplt_stream_normals(&stream, 2, x, N);
+        double distance = 0, moved = 0, bent = 0, size = exp2(-10 * fplt_stream_uniform(&stream));
+        for (int i = 0; i < N; i++) {
+            near[i] = x[i] + size * fplt_stream_normal(&stream);
+            distance += pow(near[i] - x[i], 2);
+        }
+        gradient_of(loss.name, loss.predictor_bound, loss.clip, loss.row_norm, rows, labels, ROWS,
+                    x, a);
+        gradient_of(loss.name, loss.predictor_bound, loss.clip, loss.row_norm, rows, labels, ROWS,
+                    near, c);
+        for (int i = 0; i < 3; i++)
+            rows[i] = 1e3 * fplt_stream_normal(&stream);
+        labels[0] = trial % 2 ? 0 : 1e6;
+        gradient_of(loss.name, loss.predictor_bound, loss.clip, loss.row_norm, rows, labels, ROWS,
+                    x, b);
+        for (int i = 0; i < N; i++) {
+            moved += pow(a[i] - b[i], 2);
+            bent += pow(a[i] - c[i], 2);
+        }
+        furthest = fmax(furthest, sqrt(moved) * ROWS / constants.sensitivity);
+        steepest = fmax(steepest, sqrt(bent / distance) / constants.curvature);
+    }
+    assert_true(furthest <= 1 + 1e-12 && furthest > 0.9);
+    assert_true(steepest <= 1 + 1e-9 && steepest > 0.5);
 }
 
 /* [Theorem F] needs all agents in every round, and Fed-PLT's own recursion. */
@@ -335,6 +414,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_agent_has_the_noise_of_its_own_records),
         cmocka_unit_test(curvature_knows_the_weights),
+        cmocka_unit_test(counts_have_the_constants_that_are_charged),
         cmocka_unit_test(the_bound_for_a_final_model_needs_full_participation),
         cmocka_unit_test(the_expected_error_is_that_of_all_agents),
         cmocka_unit_test(the_plan_is_the_best_nearby),

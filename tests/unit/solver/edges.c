@@ -2,6 +2,8 @@
  * are not convex or not numbers. */
 #include "testing.h"
 
+#include "problems.h"
+
 #include <limits.h>
 
 #include "fedplt.h"
@@ -174,6 +176,29 @@ static void lbfgs_takes_any_number_of_epochs(void **state)
     fplt_objective_destroy(objective);
 }
 
+/* At the minimiser the gradient is rounding and no step makes it smaller: that is seen at once. */
+static void newton_does_not_search_within_rounding(void **state)
+{
+    (void)state;
+    fplt_error error;
+    struct logistic_problem problem = logistic_make(6, 4, 30, 0.2, 11);
+    fplt_run_settings settings = fplt_run_defaults();
+    settings.training.solver = fplt_solver_find("newton");
+    settings.training.tolerance = 0;
+    settings.training.epochs = 5;
+    fplt_engine *engine = engine_make(problem.objective, &settings);
+    for (int k = 0; k < 150; k++)
+        assert_ok(fplt_engine_round(engine, &error), error);
+    double before = fplt_engine_counters(engine)->gradients;
+    for (int k = 0; k < 20; k++)
+        assert_ok(fplt_engine_round(engine, &error), error);
+    double each = (fplt_engine_counters(engine)->gradients - before) / (20 * 6);
+    if (!(each <= 5))
+        fail_msg("%g gradients a training at the minimiser", each);
+    fplt_engine_destroy(engine);
+    logistic_free(&problem);
+}
+
 static void newton_refuses_what_is_not_convex(void **state)
 {
     (void)state;
@@ -213,6 +238,7 @@ int main(void)
         cmocka_unit_test(an_agent_without_records_is_refused),
         cmocka_unit_test(passes_are_counted_beyond_32_bits),
         cmocka_unit_test(lbfgs_takes_any_number_of_epochs),
+        cmocka_unit_test(newton_does_not_search_within_rounding),
         cmocka_unit_test(newton_refuses_what_is_not_convex),
         cmocka_unit_test(no_solver_swallows_what_is_not_a_number),
     };
