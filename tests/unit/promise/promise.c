@@ -540,6 +540,28 @@ static void certificate_holds_until_touched(void **state)
     release(&fixture);
 }
 
+/* A field that no certificate has is refused wherever it stands, the first of a list included. */
+static void unknown_fields_are_refused(void **state)
+{
+    (void)state;
+    struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "6"}, {"epochs", "3"});
+    char *text = certify(&fixture), failure[512];
+    json_t *root = json_loads(text, 0, NULL), *agents = json_object_get(root, "agents");
+    json_t *places[] = {root, json_object_get(root, "promise"), json_array_get(agents, 0),
+                        json_array_get(agents, json_array_size(agents) - 1)};
+    int good;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        json_object_set_new(places[i], "remark", json_string("trust me"));
+        assert_int_equal(holds(root, &good, failure), FPLT_BAD_DATA);
+        json_object_del(places[i], "remark");
+        assert_int_equal(holds(root, &good, failure), FPLT_OK);
+        assert_true(good);
+    }
+    json_decref(root);
+    fplt_free(text);
+    release(&fixture);
+}
+
 /* The certificate of every method that may carry one holds, words among its parameters included; with
  * another word it does not. */
 static void certificates_of_all_algorithms_hold(void **state)
@@ -741,6 +763,7 @@ int main(void)
         cmocka_unit_test(accelerated_steps_are_charged_one_by_one),
         cmocka_unit_test(final_model_needs_less_noise),
         cmocka_unit_test(certificate_holds_until_touched),
+        cmocka_unit_test(unknown_fields_are_refused),
         cmocka_unit_test(certificates_of_all_algorithms_hold),
         cmocka_unit_test(consistent_forgeries_are_found),
         cmocka_unit_test(certificate_words_matter),
