@@ -43,7 +43,7 @@ static fplt_status write_split(struct training *training, fplt_error *error)
     static const char *const columns[] = {"site", "row", "id"};
     const fplt_dataset *rows = training->view->held_out;
     int ids = fplt_dataset_row_id(rows, 0) != NULL;
-    char path[4096], room[16], *text = NULL;
+    char room[16];
     size_t row = 0;
     fplt_table *table;
     if (!fplt_dataset_row_number(rows, 0))
@@ -61,12 +61,9 @@ static fplt_status write_split(struct training *training, fplt_error *error)
                 fplt_table_text(table, fplt_dataset_row_id(rows, row));
         }
     }
-    snprintf(path, sizeof path, "%s/held_out.csv", training->into);
-    if (!(status = fplt_table_render(table, FPLT_TABLE_CSV, &text, error)))
-        status = fplt_file_save(path, 0666, text, strlen(text), error);
+    status = cli_save_table(training->into, "held_out.csv", table, error);
     training->split_written = !status;
     fplt_table_destroy(table);
-    fplt_free(text);
     return status;
 }
 
