@@ -7,6 +7,7 @@
 #   make sanitize   the tests under ASan+UBSan and under TSan, and valgrind
 #   make bench      what the program's speed is, as ratios
 #   make simulate   a million schedules of the federation's protocol (SCHEDULES=1000000)
+#   make chaos      200 kill -9 of a federation's processes, and other bad weather (KILLS=200)
 #   make fuzz       ten minutes for each parser (FUZZ_SECONDS=600)
 #   make mutate     plants 200 one-line bugs and lists those that no test notices (MUTATE_SEED=1)
 #   make install    library, headers, fedplt.pc, program, man pages, completion (PREFIX, DESTDIR)
@@ -18,6 +19,7 @@
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 SCHEDULES ?= 1000000
+KILLS ?= 200
 MUTATE_SEED ?= 1
 WERROR ?= true
 BUILD = build
@@ -28,7 +30,7 @@ SANITIZED = -Db_lundef=false --buildtype=debugoptimized -Dwerror=$(WERROR) -Dben
             -Dexamples=false
 
 .NOTPARALLEL: # each step uses all cores by itself
-.PHONY: all setup setup-tests demo python check sanitize bench fuzz simulate mutate install dist format clean
+.PHONY: all setup setup-tests demo python check sanitize bench fuzz simulate chaos mutate install dist format clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD)
@@ -77,6 +79,9 @@ bench: setup-tests $(BUILD)/with-tests all
 
 simulate: setup-tests $(BUILD)/with-tests all
 	@$(BUILD)/tests/simulator/simulator $(SCHEDULES)
+
+chaos: setup-tests $(BUILD)/with-tests all
+	@tests/whole/chaos $(BUILD)/fedplt $(KILLS)
 
 fuzz: setup-tests
 	@tools/fuzz $(FUZZ_SECONDS)

@@ -25,15 +25,10 @@ static const fplt_setting table[] = {
     FPLT_SETTINGS_END,
 };
 
-static const char *peek(void *context, const char *name)
-{
-    return cli_peek(context, name);
-}
-
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
     fplt_status status = fplt_settings_add(settings, "baseline", table, error);
-    return status ? status : fplt_trainer_declare(settings, 0, peek, (void *)cli, error);
+    return status ? status : cli_declare_trainer(cli, settings, error);
 }
 
 /* What was given on the command line, with another algorithm. */
@@ -171,19 +166,6 @@ static fplt_status print_wide(const fplt_baseline *made, const fplt_dataset *dat
     return status;
 }
 
-static fplt_status save(const char *folder, const fplt_table *rows, fplt_error *error)
-{
-    char path[4096], *text;
-    fplt_status status = fplt_table_render(rows, FPLT_TABLE_CSV, &text, error);
-    if (status)
-        return status;
-    mkdir(folder, 0777);
-    snprintf(path, sizeof path, "%s/baseline.csv", folder);
-    status = fplt_file_save(path, 0666, text, strlen(text), error);
-    fplt_free(text);
-    return status;
-}
-
 /* One curve a method over the sites. A missing gnuplot is no reason to fail. */
 static fplt_status draw(const char *folder, const fplt_baseline *made, fplt_error *error)
 {
@@ -231,8 +213,11 @@ static fplt_status deliver(cli_call *cli, const fplt_baseline *made, const fplt_
     status = fplt_settings_switch(cli->settings, "json") ? cli_print_table(rows, 1, error)
                                                          : print_wide(made, dataset, error);
     cli->running = 1;
-    if (!status && folder && !(status = save(folder, rows, error)))
-        status = draw(folder, made, error);
+    if (!status && folder) {
+        mkdir(folder, 0777);
+        if (!(status = cli_save_table(folder, "baseline.csv", rows, error)))
+            status = draw(folder, made, error);
+    }
     fplt_table_destroy(rows);
     return status;
 }

@@ -74,6 +74,9 @@ const cli_command *cli_command_find(const char *name);
 /* The value of a flag or of the configuration before the settings are complete; NULL: none. */
 const char *cli_peek(const cli_call *cli, const char *name);
 
+/* Adds the tables of a training: those of the algorithm that the call asks for. */
+fplt_status cli_declare_trainer(const cli_call *cli, fplt_settings *settings, fplt_error *error);
+
 /* Reads flags and configuration. */
 fplt_status cli_parse(cli_call *cli, fplt_error *error);
 void cli_clear(cli_call *cli);
@@ -104,6 +107,9 @@ fplt_status cli_model_data(const cli_call *cli, const fplt_model *model, int lab
 /* Output. */
 void cli_print_text(cli_text *text); /* to standard output; empties it */
 fplt_status cli_print_table(const fplt_table *table, int json, fplt_error *error);
+/* As CSV into folder/name. */
+fplt_status cli_save_table(const char *folder, const char *name, const fplt_table *table,
+                           fplt_error *error);
 fplt_status cli_print_json(json_t *json, fplt_error *error); /* takes the reference */
 /* A member of a JSON document that is text already (owned: fplt_free; NULL: no memory for it). */
 typedef struct cli_member {

@@ -197,19 +197,6 @@ static fplt_status make_curves(const fplt_comparison *comparison, fplt_table **t
 
 /* Files */
 
-static fplt_status save_table(const char *folder, const char *name, fplt_table *table,
-                              fplt_error *error)
-{
-    char path[4096], *text;
-    fplt_status status = fplt_table_render(table, FPLT_TABLE_CSV, &text, error);
-    if (status)
-        return status;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    status = fplt_file_save(path, 0666, text, strlen(text), error);
-    fplt_free(text);
-    return status;
-}
-
 /* A logarithmic axis where one method needs many times as much as another. */
 static int spans_decades(const fplt_series *series, size_t count)
 {
@@ -281,9 +268,9 @@ static fplt_status write_files(cli_call *cli, const fplt_comparison *comparison,
     fplt_table *results = NULL, *curves = NULL;
     fplt_status status;
     if (!(status = make_results(comparison, &results, error)) &&
-        !(status = save_table(folder, "results.csv", results, error)) &&
+        !(status = cli_save_table(folder, "results.csv", results, error)) &&
         !(status = make_curves(comparison, &curves, error)))
-        status = save_table(folder, "curves.csv", curves, error);
+        status = cli_save_table(folder, "curves.csv", curves, error);
     fplt_table_destroy(results);
     fplt_table_destroy(curves);
     if (status || !fplt_settings_switch(cli->settings, "pictures"))

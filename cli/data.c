@@ -129,6 +129,25 @@ static fplt_status generate(cli_call *cli, fplt_error *error)
     return status;
 }
 
+/* The files that are given, missing values filled as the settings say. */
+static fplt_status read_whole(const cli_call *cli, size_t count, fplt_dataset **dataset,
+                              fplt_error *error)
+{
+    fplt_transform_settings settings = fplt_transform_defaults();
+    fplt_transform transform;
+    fplt_status status =
+        fplt_job_dataset(cli->settings, 0, cli->arguments, count, NULL, dataset, error);
+    if (status)
+        return status;
+    fplt_job_filling(cli->settings, &settings);
+    if (!(status = fplt_transform_fit(*dataset, &settings, &transform, error)))
+        status = fplt_transform_apply(&transform, *dataset, error);
+    fplt_transform_clear(&transform);
+    if (status)
+        fplt_dataset_destroy(*dataset);
+    return status;
+}
+
 static fplt_status convert(cli_call *cli, fplt_error *error)
 {
     size_t inputs = cli->argument_count - 1;
@@ -138,7 +157,7 @@ static fplt_status convert(cli_call *cli, fplt_error *error)
         status = check_free(cli, cli->arguments[inputs], error);
     if (status)
         return status;
-    status = fplt_job_dataset(cli->settings, 0, cli->arguments, inputs, NULL, &dataset, error);
+    status = read_whole(cli, inputs, &dataset, error);
     if (status)
         return status;
     status = write(cli, dataset, cli->arguments[inputs], error);
@@ -296,8 +315,7 @@ static fplt_status inspect(cli_call *cli, fplt_error *error)
     fplt_table *agents = NULL, *features = NULL;
     fplt_status status = refuse_flag(cli, error);
     if (!status)
-        status = fplt_job_dataset(cli->settings, 0, cli->arguments, cli->argument_count, NULL,
-                                  &dataset, error);
+        status = read_whole(cli, cli->argument_count, &dataset, error);
     if (status)
         return status;
     if (!(status = agents_table(dataset, most, &agents, error)) &&

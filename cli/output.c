@@ -28,6 +28,19 @@ fplt_status cli_print_table(const fplt_table *table, int json, fplt_error *error
     return FPLT_OK;
 }
 
+fplt_status cli_save_table(const char *folder, const char *name, const fplt_table *table,
+                           fplt_error *error)
+{
+    char path[4096], *text;
+    fplt_status status = fplt_table_render(table, FPLT_TABLE_CSV, &text, error);
+    if (status)
+        return status;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    status = fplt_file_save(path, 0666, text, strlen(text), error);
+    fplt_free(text);
+    return status;
+}
+
 /* JSON two columns further in: a line break in it is never part of a text. */
 static void print_indented(const char *text)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "fedplt/trainer.h"
 
 static int is_flag(const char *word)
 {
@@ -205,6 +206,16 @@ static fplt_status first_reading(cli_call *cli, fplt_error *error)
         status = fplt_config_load(cli->arguments[0], &cli->config, error);
     fplt_settings_destroy(scratch);
     return status;
+}
+
+static const char *given(void *cli, const char *name)
+{
+    return cli_peek(cli, name);
+}
+
+fplt_status cli_declare_trainer(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    return fplt_trainer_declare(settings, 0, given, (void *)cli, error);
 }
 
 fplt_status cli_parse(cli_call *cli, fplt_error *error)

@@ -18,10 +18,10 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
     return status ? status : fplt_settings_add(settings, "output", table, error);
 }
 
-/* Label (or value), then the probability of every class, or the score where there is none. Where rows
- * may be left out, their number first. */
-static fplt_status make_columns(const fplt_model *model, int numbered, fplt_table **out,
-                                fplt_error *error)
+/* The number of the row where rows may be left out, its id where there is one, label (or value), then
+ * the probability of every class, or the score where there is none. */
+static fplt_status make_columns(const fplt_model *model, int numbered, const char *id,
+                                fplt_table **out, fplt_error *error)
 {
     const fplt_model_info *info = fplt_model_see(model);
     int probable = fplt_model_has_probabilities(model);
@@ -29,18 +29,20 @@ static fplt_status make_columns(const fplt_model *model, int numbered, fplt_tabl
     const char **columns;
     char(*names)[128];
     fplt_status status =
-        cli_alloc(&columns, extra + 2, sizeof *columns + sizeof *names, "columns", error);
+        cli_alloc(&columns, extra + 3, sizeof *columns + sizeof *names, "columns", error);
     if (status)
         return status;
-    names = (char(*)[128])(columns + extra + 2);
-    columns[0] = "row";
-    columns[1] = info->classes ? "label" : "value";
+    names = (char(*)[128])(columns + extra + 3);
+    size_t first = 2 - (size_t)numbered - (id != NULL);
+    columns[first] = "row";
+    columns[first + (size_t)numbered] = id ? id : "";
+    columns[2] = info->classes ? "label" : "value";
     for (uint32_t k = 0; k < extra; k++) {
         snprintf(names[k], sizeof names[k], probable ? "probability:%.100s" : "score%.0s",
                  info->class_names[k]);
-        columns[k + 2] = names[k];
+        columns[k + 3] = names[k];
     }
-    status = fplt_table_create(columns + !numbered, extra + 1 + (uint32_t)numbered, out, error);
+    status = fplt_table_create(columns + first, extra + 3 - first, out, error);
     free(columns);
     return status;
 }
@@ -83,12 +85,15 @@ static void add_number(struct numbering *numbering, size_t row, fplt_table *out)
     fplt_table_whole(out, (long long)(row + numbering->passed + 1));
 }
 
-static void fill(const fplt_model *model, const struct predictions *made, size_t count,
-                 struct numbering *numbering, fplt_table *out)
+static void fill(const fplt_model *model, const struct predictions *made,
+                 const fplt_dataset *dataset, struct numbering *numbering, fplt_table *out)
 {
+    size_t count = fplt_dataset_rows(dataset);
     const fplt_model_info *info = fplt_model_see(model);
     for (size_t i = 0; i < count; i++) {
         add_number(numbering, i, out);
+        if (fplt_dataset_row_id(dataset, i))
+            fplt_table_text(out, fplt_dataset_row_id(dataset, i));
         if (!info->classes) {
             fplt_table_number(out, made->predicted[i], 17);
             continue;
@@ -119,6 +124,16 @@ static fplt_status deliver(cli_call *cli, const fplt_table *out, fplt_error *err
     return status;
 }
 
+/* What the column of ids is called; NULL: there is none. */
+static const char *id_name(const cli_call *cli, const fplt_model *model,
+                           const fplt_dataset *dataset)
+{
+    const char *given = fplt_settings_text(cli->settings, "id");
+    if (!fplt_dataset_row_id(dataset, 0))
+        return NULL;
+    return given ? given : fplt_model_see(model)->id;
+}
+
 static fplt_status run(cli_call *cli, fplt_error *error)
 {
     struct predictions made = {NULL, NULL, NULL};
@@ -136,8 +151,8 @@ static fplt_status run(cli_call *cli, fplt_error *error)
         struct numbering numbering = {.wanted = drops};
         numbering.left_out = fplt_dataset_left_out(dataset, &numbering.count);
         if (!(status = predict(model, &rows, &made, error)) &&
-            !(status = make_columns(model, drops, &out, error))) {
-            fill(model, &made, rows.count, &numbering, out);
+            !(status = make_columns(model, drops, id_name(cli, model, dataset), &out, error))) {
+            fill(model, &made, dataset, &numbering, out);
             status = deliver(cli, out, error);
         }
     }
@@ -157,7 +172,8 @@ const cli_command cli_predict[] = {
      .about =
          "Writes one line a row, in the order of the files: the predicted label and the "
          "probability of every class (a score for losses without probabilities, the value in "
-         "regression). CSV columns are found by their names; labels, if there are any, are not "
+         "regression), behind the id of the row where there is one. CSV columns are found by their "
+         "names; labels, if there are any, are not "
          "looked at. With --missing drop a first column has the number of the row in the files, "
          "from 1, because rows with missing values have no line.",
      .examples = "fedplt predict fedplt-out/model.json new.csv --out predictions.csv\n"

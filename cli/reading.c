@@ -18,7 +18,13 @@ const fplt_setting cli_reading_table[] = {
     {"header", FPLT_SWITCH, 0, "yes", 0, 0, NULL, "the first line of a CSV file names the columns",
      0, 0},
     {"missing", FPLT_CHOICE, 0, "refuse", 0, 0, "refuse|drop",
-     "rows with a missing value (empty, ?, NA): refuse the file, or leave them out", 0, 0},
+     "rows with a missing value (empty, ?, NA): refuse the file, or leave them out; a model that "
+     "was trained to fill them does so instead of refusing",
+     0, 0},
+    {"id", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "column that names the rows (CSV), or none; by default as in training", 0, 0},
+    {"row-weight", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "column of how much a row counts (CSV), or none; by default as in training", 0, 0},
     FPLT_SETTINGS_END,
 };
 
@@ -29,6 +35,8 @@ static fplt_read_settings reading(const fplt_settings *settings)
     read.label = fplt_settings_text(settings, "label");
     read.site = fplt_settings_text(settings, "site");
     read.labels = fplt_settings_text(settings, "labels");
+    read.id = fplt_settings_text(settings, "id");
+    read.row_weight = fplt_settings_text(settings, "row-weight");
     read.no_header = !fplt_settings_switch(settings, "header");
     read.drop_missing = strcmp(fplt_settings_text(settings, "missing"), "drop") == 0;
     return read;

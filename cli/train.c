@@ -25,14 +25,9 @@ static const fplt_setting output_table[] = {
     FPLT_SETTINGS_END,
 };
 
-static const char *peek(void *context, const char *name)
-{
-    return cli_peek(context, name);
-}
-
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
-    fplt_status status = fplt_trainer_declare(settings, 0, peek, (void *)cli, error);
+    fplt_status status = cli_declare_trainer(cli, settings, error);
     return status ? status : fplt_settings_add(settings, "output", output_table, error);
 }
 
@@ -83,9 +78,9 @@ static void prepare_meter(struct training *training)
 }
 
 /* What a run may write, also one from before there were manifests. */
-static const char *const run_files[] = {"model.json",      "privacy.json", "convergence.csv",
-                                        "held_out.json",   "report.html",  "convergence.svg",
-                                        "convergence.png", "agents.csv",   NULL};
+static const char *const run_files[] = {
+    "model.json",  "privacy.json",    "convergence.csv", "held_out.json", "held_out.csv",
+    "report.html", "convergence.svg", "convergence.png", "agents.csv",    NULL};
 
 /* Files that the command reads and would write over. Paths in the folder count as well. */
 static fplt_status protect(const cli_call *cli, const struct training *training, fplt_error *error)
@@ -235,7 +230,7 @@ static fplt_status write_agents(cli_call *cli, struct training *training, fplt_e
         return FPLT_OK;
     }
     const char **columns;
-    char(*names)[24], *text = NULL, path[4096];
+    char(*names)[24];
     fplt_table *table = NULL;
     fplt_status status =
         cli_alloc(&columns, n + 3, sizeof *columns + sizeof *names, "the columns", error);
@@ -249,14 +244,11 @@ static fplt_status write_agents(cli_call *cli, struct training *training, fplt_e
         snprintf(names[j], sizeof names[j], "x%zu", j + 1);
         columns[j + 3] = names[j];
     }
-    snprintf(path, sizeof path, "%s/agents.csv", training->into);
     if (!(status = fplt_table_create(columns, n + 3, &table, error)) &&
-        !(status = fill_agents(training, table, vector)) &&
-        !(status = fplt_table_render(table, FPLT_TABLE_CSV, &text, error)))
-        status = fplt_file_save(path, 0666, text, strlen(text), error);
+        !(status = fill_agents(training, table, vector)))
+        status = cli_save_table(training->into, "agents.csv", table, error);
     training->agents_written = !status;
     fplt_table_destroy(table);
-    fplt_free(text);
     free(columns);
     return status;
 }
@@ -300,7 +292,7 @@ static fplt_status write_all(cli_call *cli, struct training *training, fplt_erro
     return fplt_folder_commit(folder, error);
 }
 
-static fplt_status stop_here(cli_call *cli, struct training *training, fplt_error *error)
+static fplt_status stop_here(cli_call *cli, struct training *training)
 {
     cli_text again = {NULL, 0, NULL};
     unsigned long long round = fplt_engine_counters(training->engine)->rounds;
@@ -333,7 +325,7 @@ static fplt_status conclude(cli_call *cli, struct training *training, fplt_error
 {
     fplt_status status;
     if (training->result.outcome == FPLT_STOPPED)
-        return stop_here(cli, training, error);
+        return stop_here(cli, training);
     if (training->result.outcome == FPLT_RUN_DIVERGED)
         return fplt_error_set(error, FPLT_DIVERGED, "%s", training->result.sentence);
     if ((status = write_all(cli, training, error)))

@@ -20,7 +20,7 @@ struct training {
     fplt_meter meter;
     double seconds;
     int json, quiet, shows_progress, drawn;
-    int made_folder, keeps_folder, pictures, agents_written;
+    int made_folder, keeps_folder, pictures, agents_written, split_written;
 };
 
 /* Measures the held-out rows, where there are any, and writes them down. */

@@ -36,6 +36,37 @@ static void write_measures(const struct training *training, const fplt_record *r
              100 * ((double)model->hits / (double)model->records));
 }
 
+/* Which rows were held out: the site, the place in its file, and the id where there is one. Generated
+ * rows have none of it. */
+static fplt_status write_split(struct training *training, fplt_error *error)
+{
+    static const char *const columns[] = {"site", "row", "id"};
+    const fplt_dataset *rows = training->view->held_out;
+    int ids = fplt_dataset_row_id(rows, 0) != NULL;
+    char room[16];
+    size_t row = 0;
+    fplt_table *table;
+    if (!fplt_dataset_row_number(rows, 0))
+        return FPLT_OK;
+    fplt_status status = fplt_table_create(columns, 2 + (size_t)ids, &table, error);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < fplt_dataset_agents(rows); i++) {
+        const char *name = fplt_dataset_agent_name(rows, i);
+        snprintf(room, sizeof room, "%u", i);
+        for (size_t end = row + fplt_dataset_shard(rows, i).count; row < end; row++) {
+            fplt_table_text(table, name ? name : room);
+            fplt_table_whole(table, (long long)fplt_dataset_row_number(rows, row));
+            if (ids)
+                fplt_table_text(table, fplt_dataset_row_id(rows, row));
+        }
+    }
+    status = cli_save_table(training->into, "held_out.csv", table, error);
+    training->split_written = !status;
+    fplt_table_destroy(table);
+    return status;
+}
+
 fplt_status train_assess(struct training *training, fplt_error *error)
 {
     const fplt_dataset *rows = training->view->held_out;
@@ -55,7 +86,7 @@ fplt_status train_assess(struct training *training, fplt_error *error)
     snprintf(path, sizeof path, "%s/held_out.json", training->into);
     status = fplt_file_save(path, 0666, text, strlen(text), error);
     fplt_free(text);
-    return status;
+    return status ? status : write_split(training, error);
 }
 
 /* Sites beyond these are in the file only. */
@@ -153,10 +184,11 @@ static void write_defaults(const fplt_settings *settings, cli_text *out)
 
 static void write_files(const struct training *training, cli_text *out)
 {
-    cli_text_format(out, "\nfiles in %s\n  model.json%s%s%s%s%s\n", training->out,
+    cli_text_format(out, "\nfiles in %s\n  model.json%s%s%s%s%s%s\n", training->out,
                     training->promise ? ", privacy.json" : "",
                     training->view->run.blind ? "" : ", convergence.csv",
                     training->held_out_each ? ", held_out.json" : "",
+                    training->split_written ? ", held_out.csv" : "",
                     training->pictures ? ", convergence.svg, convergence.png" : "",
                     training->agents_written ? ", agents.csv" : "");
 }
@@ -250,6 +282,7 @@ static json_t *files_json(const struct training *training)
                    {"privacy.json", training->promise != NULL},
                    {"convergence.csv", !training->view->run.blind},
                    {"held_out.json", training->held_out_each != NULL},
+                   {"held_out.csv", training->split_written},
                    {"convergence.svg", training->pictures},
                    {"convergence.png", training->pictures},
                    {"agents.csv", training->agents_written}};

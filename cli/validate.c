@@ -28,15 +28,10 @@ static const fplt_setting table[] = {
     FPLT_SETTINGS_END,
 };
 
-static const char *peek(void *context, const char *name)
-{
-    return cli_peek(context, name);
-}
-
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
     fplt_status status = fplt_settings_add(settings, "validation", table, error);
-    return status ? status : fplt_trainer_declare(settings, 0, peek, (void *)cli, error);
+    return status ? status : cli_declare_trainer(cli, settings, error);
 }
 
 static fplt_status read_grid(const fplt_settings *settings, double *values, size_t *count,
@@ -74,19 +69,6 @@ static fplt_status make_table(const fplt_validation *made, const char *name, fpl
     return status;
 }
 
-static fplt_status save(const char *folder, const char *name, const fplt_table *rows,
-                        fplt_error *error)
-{
-    char path[4096], *text;
-    fplt_status status = fplt_table_render(rows, FPLT_TABLE_CSV, &text, error);
-    if (status)
-        return status;
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    status = fplt_file_save(path, 0666, text, strlen(text), error);
-    fplt_free(text);
-    return status;
-}
-
 /* Which row was held out in which fold, in the order of the sites. */
 static fplt_status save_folds(const char *folder, const fplt_validation *made,
                               const fplt_dataset *dataset, fplt_error *error)
@@ -105,7 +87,7 @@ static fplt_status save_folds(const char *folder, const fplt_validation *made,
             fplt_table_whole(out, (long long)made->fold[at]);
         }
     }
-    status = save(folder, "folds.csv", out, error);
+    status = cli_save_table(folder, "folds.csv", out, error);
     fplt_table_destroy(out);
     return status;
 }
@@ -149,7 +131,7 @@ static fplt_status deliver(cli_call *cli, const fplt_validation *made, const fpl
     if (!status && folder) {
         mkdir(folder, 0777);
         cli->running = 1;
-        if (!(status = save(folder, "validation.csv", out, error)) &&
+        if (!(status = cli_save_table(folder, "validation.csv", out, error)) &&
             !(status = save_folds(folder, made, dataset, error)))
             status = refit(cli->settings, name, made->point[made->chosen].value, folder, error);
     }

@@ -32,8 +32,6 @@ extern "Python" int fpltpy_batch_gradient(void *handle, uint32_t agent, const do
                                           const uint32_t *rows, size_t count, double *gradient);
 extern "Python" int fpltpy_hits(void *handle, uint32_t agent, const double *x, size_t *hits);
 extern "Python" int fpltpy_solve(void *handle, fplt_local *local, double *w);
-extern "Python" int fpltpy_prox_value(void *handle, const double *x, double *value);
-extern "Python" int fpltpy_prox_apply(void *handle, double t, const double *v, double *x, size_t count);
 extern "Python" void fpltpy_finding(void *handle, int holds, const char *sentence);
 extern "Python" void fpltpy_member(void *handle, const fplt_federation_member *member);
 extern "Python" void fpltpy_event(void *handle, const fplt_federation_event *event);

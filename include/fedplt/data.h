@@ -74,6 +74,11 @@ FPLT_API const char *fplt_dataset_feature_name(const fplt_dataset *dataset, size
 FPLT_API const char *fplt_dataset_agent_name(const fplt_dataset *dataset, uint32_t agent);
 FPLT_API const char *fplt_dataset_class_name(const fplt_dataset *dataset, uint32_t index);
 
+/* The place of row number `row` of all in the file it was read from, from 1, the header not counted; 0
+ * where it was not read. */
+FPLT_API size_t fplt_dataset_row_number(const fplt_dataset *dataset, size_t row);
+/* What stands in its id column; NULL: there is none. */
+FPLT_API const char *fplt_dataset_row_id(const fplt_dataset *dataset, size_t row);
 /* For each row of the agent the number of its person, counted from 0; NULL where persons are not
  * known. */
 FPLT_API const double *fplt_dataset_persons(const fplt_dataset *dataset, uint32_t agent);
@@ -118,16 +123,18 @@ FPLT_API fplt_status fplt_dataset_generate(const fplt_generate_settings *setting
 /* What exists: name number `index` and one line of help; NULL past the last. */
 FPLT_API const char *fplt_generator_list(size_t index, const char **help);
 
-/* Reading. Every failure is a sentence that names the file and the line.
+/* Reading. Every failure is a sentence that names the file and the line. `-` is standard input; what
+ * gzip packed is unpacked, told by its first bytes.
  *   csv     RFC 4180 (quotes, embedded commas, newlines and quotes; LF or CRLF; a UTF-8 byte order
  *           mark is skipped), header row; blanks around an unquoted field do not count. Dense; only
  *           where one-hot columns would need many times the room of the file, CSR.
  *   libsvm  `label index:value ...`, indices from 1, increasing; # begins a comment. CSR.
- *   npy     versions 1 and 2, two dimensions, C order, little-endian f4 or f8. Dense.
+ *   npy     versions 1 and 2, two dimensions in either order: floating point of 4 or 8 bytes, integers
+ *           of any width, bool; any byte order. Dense.
  * Labels. With `labels`, or with class names of an existing model, a label must be one of them
- * (compared as text, then as numbers). Without, labels are numbers (words are legal with task
- * classes): two distinct ones become -1 and +1, the smaller -1; more become 0, 1, ... in sorted
- * order; in regression the number itself counts. Task auto: two distinct labels are binary, 3 to
+ * (compared as text, then as numbers). Without, labels are numbers, or all of them words: two
+ * distinct ones become -1 and +1, the smaller -1; more become 0, 1, ... in sorted order; in
+ * regression the number itself counts. Task auto: two distinct labels are binary, 3 to
  * 100 whole ones are classes, decimals are regression, anything else must be said. */
 typedef struct fplt_read_settings {
     const char *format; /* NULL or auto: by extension, then by content; csv, libsvm, npy */
@@ -161,6 +168,14 @@ typedef struct fplt_read_settings {
     const fplt_schema *schema;
     int leave_out; /* columns that the schema does not declare: 0 refused, 1 not looked at */
     int set_aside; /* CSV: columns `label` and `site` are no features, although there is no label or site */
+    /* CSV, names separated by commas, or NULL: the only columns that are features; columns that are
+     * not looked at. */
+    const char *columns, *ignore;
+    const char *row_weight; /* CSV: column of how much a row counts, above 0; NULL: all alike */
+    const char *id;         /* CSV: column whose texts fplt_dataset_row_id gives back; NULL: none */
+    int id_if_there;        /* a file without that column is legal */
+    /* Missing features are NaN in the rows, to be filled by fplt_transform_fit and _apply. */
+    int keep_missing;
 } fplt_read_settings;
 
 /* Everything NULL or 0: CSV with columns `label` and `site`, or LIBSVM, or NPY. */
@@ -182,6 +197,10 @@ FPLT_API fplt_status fplt_dataset_write(const fplt_dataset *dataset, const char 
 
 /* What exists: name number `index` and one line of help; NULL past the last. */
 FPLT_API const char *fplt_format_list(size_t index, const char **help);
+
+/* Rows of every class together count alike: each row's weight is multiplied by rows/(classes x rows of
+ * its class), over all agents. Classification only. */
+FPLT_API fplt_status fplt_dataset_balance(fplt_dataset *dataset, fplt_error *error);
 
 /* New data set with some of the agents, in the given order. */
 FPLT_API fplt_status fplt_dataset_pick(const fplt_dataset *dataset, const uint32_t *agents,
@@ -218,13 +237,15 @@ FPLT_API fplt_status fplt_dataset_split_from(const fplt_dataset *dataset, uint32
                                              double fraction, uint64_t seed, fplt_dataset **train,
                                              fplt_dataset **test, fplt_error *error);
 
-/* What was done to the columns and rows, so that the same can be done to other data: first
- * a_j <- (a_j - mean_j) / scale_j, then rows longer than `radius` are shortened to it. */
+/* What was done to the columns and rows, so that the same can be done to other data: first a missing
+ * a_j becomes fill_j, then a_j <- (a_j - mean_j) / scale_j, then rows longer than `radius` are
+ * shortened to it. */
 typedef struct fplt_transform {
     size_t features;
     double *mean;  /* owned; NULL: nothing is subtracted */
     double *scale; /* owned; NULL: nothing is divided; never 0 */
     double radius; /* 0: rows keep their length */
+    double *fill;  /* owned; NULL: nothing is missing */
 } fplt_transform;
 
 typedef struct fplt_transform_settings {
@@ -233,6 +254,12 @@ typedef struct fplt_transform_settings {
      * constant column. schema: subtract the declared centres and divide by the declared scales. */
     const char *standardise;
     double radius; /* 0, or the norm that no row exceeds */
+    /* What a missing value becomes, from the values of all agents that are there: mean, median (of an
+     * even number the middle of two), most-frequent (of several the smallest); of a category always
+     * its most frequent level. constant: `fill_value`, and no level of a category. NULL: nothing is
+     * missing. */
+    const char *fill;
+    double fill_value;
 } fplt_transform_settings;
 
 /* no, 0 */

@@ -54,6 +54,8 @@ FPLT_API fplt_status fplt_job_dataset(const fplt_settings *settings, uint32_t ru
                                       fplt_error *error);
 /* How to read files, as the settings have it (borrowed from them). */
 FPLT_API fplt_read_settings fplt_job_read(const fplt_settings *settings);
+/* What missing values become, as the settings have it; the rest of the struct stays as it is. */
+FPLT_API void fplt_job_filling(const fplt_settings *settings, fplt_transform_settings *transform);
 
 /* The schema that the settings name, or that follows from `bounds`; NULL: none. Not kept. */
 FPLT_API fplt_status fplt_job_schema(const fplt_settings *settings, fplt_schema **schema,

@@ -37,6 +37,7 @@ typedef struct fplt_model_info {
     const char *program;               /* name and version of the program that trained it */
     const char *training; /* a JSON object: how it was trained and what came of it; or NULL */
     const fplt_inference *inference; /* where standard errors come from, or NULL */
+    const char *row_weight, *id;     /* columns by these names had a part in reading; or NULL */
 } fplt_model_info;
 
 typedef struct fplt_model fplt_model;

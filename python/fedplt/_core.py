@@ -156,7 +156,7 @@ def failed(exception: Any, value: Any, traceback: Any) -> None:
     if owner is None:
         _interrupted(exception, value, traceback)
     else:
-        owner.keep(value)
+        owner.keep(value.with_traceback(traceback))
 
 
 @ffi.def_extern(error=1, onerror=failed)  # type: ignore[misc]

@@ -94,7 +94,7 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
     def _problem(self) -> dict[str, tuple[Any, str]]:
         loss = self._loss if self.loss == "auto" else self.loss
         return {
-            "eps": (self.alpha, "alpha"),
+            "eps": (self.alpha or None, "alpha"),
             "regulariser": ("none" if self.alpha == 0 else None, "alpha"),
             "intercept": (bool(self.fit_intercept and self._takes_intercept), "fit_intercept"),
             "weights": (self.weights, "weights"),

@@ -2,6 +2,7 @@
  * turned into columns. */
 #include "data/builder.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/memory.h"
@@ -72,6 +73,10 @@ fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings 
         return fplt__declared_init(builder, error);
     if (!status && settings->categories && !word_is(settings->categories, "auto"))
         status = add_words(&builder->categories, settings->categories, error);
+    if (!status && settings->ignore)
+        status = add_words(&builder->ignored, settings->ignore, error);
+    if (!status && settings->columns)
+        status = add_words(&builder->features_only, settings->columns, error);
     for (size_t i = 0; i < settings->feature_count && settings->feature_names && !status; i++)
         status = expect(builder, settings->feature_names[i], error);
     return status;
@@ -97,6 +102,9 @@ void fplt__builder_clear(fplt__builder *builder)
     fplt__lookup_clear(&builder->expected);
     fplt__lookup_clear(&builder->expected_categories);
     fplt__lookup_clear(&builder->persons);
+    fplt__lookup_clear(&builder->ids);
+    fplt__lookup_clear(&builder->ignored);
+    fplt__lookup_clear(&builder->features_only);
     fplt__left_out_clear(&builder->left_out);
     fplt__free(builder->person_rows);
     for (size_t k = 0; k < FPLT__EXTRAS; k++)
@@ -191,7 +199,7 @@ fplt_status fplt__builder_row(fplt__builder *builder, double label, uint32_t age
     if (builder->neutral && builder->label_mode != FPLT__LABEL_NONE)
         label = fplt__declared_neutral_label(builder->schema);
     builder->neutral = 0;
-    builder->row[builder->rows] = (fplt__row){label, agent};
+    builder->row[builder->rows] = (fplt__row){label, agent, ++builder->number};
     if (builder->sparse)
         builder->end[builder->rows] = builder->entries;
     builder->rows++;
@@ -240,7 +248,8 @@ fplt_status fplt__builder_file_agent(fplt__builder *builder, const fplt__source 
                                      uint32_t *agent, fplt_error *error)
 {
     const char *slash = strrchr(source->name, '/');
-    fplt__span stem = fplt__span_of(slash ? slash + 1 : source->name);
+    const char *last = slash ? slash + 1 : source->name;
+    fplt__span stem = {last, fplt__unpacked_length(last)};
     const char *dot = stem.length ? memrchr(stem.text, '.', stem.length) : NULL;
     if (dot && dot > stem.text)
         stem.length = (size_t)(dot - stem.text);
@@ -362,6 +371,29 @@ static int has_categories(const fplt__builder *builder)
     return 0;
 }
 
+/* `column=level` */
+static int is_level_of(fplt__span feature, fplt__span column)
+{
+    return feature.length > column.length && feature.text[column.length] == '=' &&
+           memcmp(feature.text, column.text, column.length) == 0;
+}
+
+/* Which features are levels of which category; nothing where all are numbers. */
+static fplt_status group_features(const fplt__builder *builder, fplt_dataset *dataset,
+                                  fplt_error *error)
+{
+    if (!has_categories(builder) || builder->expected.count)
+        return FPLT_OK;
+    fplt_status status = fplt__alloc_into(&dataset->group, dataset->features,
+                                          sizeof *dataset->group, "columns", error);
+    for (uint32_t i = 0; !status && i < builder->header.count; i++)
+        for (uint32_t k = 0; builder->column[i].category && k < builder->column[i].levels.count;
+             k++)
+            if (builder->column[i].slot[k] != FPLT__NOWHERE)
+                dataset->group[builder->column[i].slot[k]] = i + 1;
+    return status;
+}
+
 /* The feature and value of cell i of a row; FPLT__NOWHERE for a level without a column. */
 static uint32_t cell_feature(const fplt__builder *builder, const double *cells, uint32_t i,
                              double *value)
@@ -369,6 +401,19 @@ static uint32_t cell_feature(const fplt__builder *builder, const double *cells, 
     const fplt__column *column = &builder->column[i];
     *value = column->category ? 1 : cells[i];
     return column->category ? column->slot[(size_t)cells[i]] : column->number_slot;
+}
+
+/* A category without a level is missing in each of its features. */
+static void lose_level(const fplt__builder *builder, uint32_t i, double *row)
+{
+    const fplt__column *column = &builder->column[i];
+    fplt__span name = fplt__lookup_word(&builder->header, i);
+    for (uint32_t k = 0; !builder->expected.count && k < column->levels.count; k++)
+        if (column->slot[k] != FPLT__NOWHERE)
+            row[column->slot[k]] = NAN;
+    for (uint32_t k = 0; k < builder->expected.count; k++)
+        if (is_level_of(fplt__lookup_word(&builder->expected, k), name))
+            row[k] = NAN;
 }
 
 static void fill_dense_row(const fplt__builder *builder, const double *cells, double *row)
@@ -379,6 +424,10 @@ static void fill_dense_row(const fplt__builder *builder, const double *cells, do
     }
     for (uint32_t i = 0; i < builder->header.count; i++) {
         double value;
+        if (builder->column[i].category && isnan(cells[i])) {
+            lose_level(builder, i, row);
+            continue;
+        }
         uint32_t feature = cell_feature(builder, cells, i, &value);
         if (feature != FPLT__NOWHERE)
             row[feature] = value;
@@ -416,6 +465,25 @@ static size_t copy_entries(const fplt__builder *builder, size_t row, uint32_t *c
     return count;
 }
 
+/* The texts of the id column, and the places in the files. */
+static fplt_status fill_ids(const fplt__builder *builder, const size_t *order,
+                            fplt_dataset *dataset, fplt_error *error)
+{
+    const double *id = builder->extra[FPLT__EXTRA_ID];
+    fplt__span *spans;
+    fplt_status status = fplt__dataset_add(dataset, &dataset->number, error);
+    for (size_t r = 0; !status && r < builder->rows; r++)
+        dataset->number[r] = builder->row[order[r]].number;
+    if (status || !id ||
+        (status = fplt__alloc_into(&spans, builder->rows, sizeof *spans, "ids", error)))
+        return status;
+    for (size_t r = 0; r < builder->rows; r++)
+        spans[r] = fplt__lookup_word(&builder->ids, (uint32_t)id[order[r]]);
+    status = fplt__names_make(spans, builder->rows, &dataset->ids, error);
+    fplt__free(spans);
+    return status;
+}
+
 /* In survival the label is the time, negative where the event did not happen. */
 static fplt_status fill_extras(const fplt__builder *builder, const size_t *order,
                                fplt_dataset *dataset, fplt_error *error)
@@ -430,6 +498,9 @@ static fplt_status fill_extras(const fplt__builder *builder, const size_t *order
         for (size_t r = 0; from && r < builder->rows; r++)
             (*places[i])[r] = from[order[r]];
     }
+    fplt_status status = fill_ids(builder, order, dataset, error);
+    if (status)
+        return status;
     const double *time = builder->extra[FPLT__EXTRA_TIME];
     for (size_t r = 0; time && r < builder->rows; r++)
         builder->row[order[r]].label =
@@ -528,8 +599,14 @@ fplt_status fplt__builder_finish(fplt__builder *builder, fplt_dataset **dataset,
                                   error);
     if (!status)
         status = fplt__labels_settle(builder, word_value, made, error);
+    if (!status && builder->lost_levels && !made->dense)
+        status = fplt__bad_data(error, builder->first_source, 0,
+                                "a category with so many levels that its columns are kept sparse "
+                                "has missing values: give them a level of their own");
     if (!status)
         status = fill_rows(builder, word_value, made, error);
+    if (!status)
+        status = group_features(builder, made, error);
     if (!status)
         status = name_everything(builder, &names, made, error);
     if (!status && builder->schema)

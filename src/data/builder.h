@@ -6,11 +6,21 @@
 #include "data/schema.h"
 #include "data/text.h"
 
+/* More than fits the memory of any machine this runs on is a mistake, not a data set. */
+#define FPLT__LARGEST_FILE ((size_t)1 << 40)
+
 /* One file in memory. */
 typedef struct fplt__source {
     const char *name, *text;
     size_t size;
+    char *owned; /* what `text` is, where it was loaded */
 } fplt__source;
+
+/* The whole of a file, `-` for standard input; what gzip packed is unpacked, by content. Released by
+ * fplt__source_release, which is legal after a failure too. */
+fplt_status fplt__source_load(const char *path, fplt__source *source, fplt_error *error);
+void fplt__source_release(fplt__source *source);
+int fplt__source_is_packed(const char *bytes, size_t size);
 
 /* How labels are taken while reading. */
 typedef enum fplt__label_mode {
@@ -22,6 +32,7 @@ typedef enum fplt__label_mode {
 typedef struct fplt__row {
     double label;
     uint32_t agent;
+    uint32_t number; /* in its file, from 1 */
 } fplt__row;
 
 typedef struct fplt__origin {
@@ -44,6 +55,7 @@ typedef enum fplt__extra {
     FPLT__EXTRA_TIME,
     FPLT__EXTRA_EVENT,
     FPLT__EXTRA_PERSON,
+    FPLT__EXTRA_ID,
     FPLT__EXTRAS
 } fplt__extra;
 
@@ -83,13 +95,16 @@ typedef struct fplt__builder {
     fplt__lookup expected;   /* feature names that must come out; empty: any */
     fplt__lookup expected_categories;
 
-    fplt__left_out left_out; /* rows with missing values */
+    fplt__left_out left_out;             /* rows with missing values */
+    uint32_t number;                     /* of the row that was read last, in its file */
+    size_t lost_levels;                  /* categories whose level is missing, in all rows */
+    fplt__lookup ignored, features_only; /* CSV: columns by name */
 
     const fplt_schema *schema;   /* of the settings, or NULL */
     int neutral;                 /* the row being read becomes the schema's neutral row */
     double *extra[FPLT__EXTRAS]; /* one a row, or NULL */
     size_t extra_capacity[FPLT__EXTRAS];
-    fplt__lookup persons;
+    fplt__lookup persons, ids;
     uint64_t *person_rows; /* of each so far */
     size_t person_capacity;
 } fplt__builder;
@@ -181,6 +196,9 @@ extern const fplt__format fplt__format_csv, fplt__format_libsvm, fplt__format_np
 /* The name of the format in which a file would be read. */
 fplt_status fplt__format_of(const char *path, const fplt_read_settings *settings,
                             const char **format, fplt_error *error);
+
+/* How long a name is without the .gz behind it. */
+size_t fplt__unpacked_length(const char *name);
 
 /* Refuses what is not UTF-8 text. */
 fplt_status fplt__text_check(const fplt__source *source, fplt_error *error);

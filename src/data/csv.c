@@ -1,4 +1,5 @@
 /* CSV after RFC 4180: reader and writer. */
+#include <math.h>
 #include <stdio.h>
 
 #include "base/memory.h"
@@ -9,7 +10,7 @@
 enum { LONGEST_NAME = 255 };
 
 /* What a column of the file is; 0 and above: feature column of the builder. */
-enum { LABEL = -1, SITE = -2, LEFT_OUT = -3 };
+enum { LABEL = -1, SITE = -2, LEFT_OUT = -3, WEIGHT = -4, ID = -5, WANTED = -6 };
 
 /* The place in the text, and the row that was read last. */
 struct reader {
@@ -191,6 +192,72 @@ static fplt_status no_column(const struct reader *reader, const char *what, cons
                           i < reader->names.count ? ", ..." : "");
 }
 
+static const char *role_name(int role)
+{
+    return role == LABEL      ? "label"
+           : role == SITE     ? "site"
+           : role == WEIGHT   ? "row-weight"
+           : role == ID       ? "id"
+           : role == LEFT_OUT ? "ignored"
+                              : "a feature";
+}
+
+/* `wanted` NULL or none: nothing is done. */
+static fplt_status give_role(struct reader *reader, const char *what, const char *wanted, int role,
+                             fplt_error *error)
+{
+    if (!wanted || strcmp(wanted, "none") == 0)
+        return FPLT_OK;
+    uint32_t at = find_column(reader, wanted);
+    if (at == FPLT__NOWHERE)
+        return no_column(reader, what, wanted, error);
+    if (reader->role[at])
+        return fplt__bad_data(error, reader->source->name, reader->row_line,
+                              "the column '%s' is both %s and %s",
+                              fplt__show(fplt__lookup_word(&reader->names, at)).text,
+                              role_name(reader->role[at]), role_name(role));
+    reader->role[at] = role;
+    return FPLT_OK;
+}
+
+/* Whether to look for the id column: the first file says whether there is one. */
+static int find_optional(const struct reader *reader, const fplt__builder *builder)
+{
+    const fplt_read_settings *settings = builder->settings;
+    if (!settings->id || !settings->id_if_there)
+        return settings->id != NULL;
+    return builder->rows ? builder->extra[FPLT__EXTRA_ID] != NULL
+                         : find_column(reader, settings->id) != FPLT__NOWHERE;
+}
+
+/* Columns that are ignored, and all but the wanted ones. */
+static fplt_status leave_columns_out(struct reader *reader, const fplt__builder *builder,
+                                     fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    for (uint32_t i = 0; i < builder->ignored.count && !status; i++)
+        status = give_role(reader, "ignored", fplt__lookup_word(&builder->ignored, i).text,
+                           LEFT_OUT, error);
+    const fplt__lookup *only = &builder->features_only;
+    for (uint32_t i = 0; i < only->count && !status; i++) {
+        uint32_t at = find_column(reader, fplt__lookup_word(only, i).text);
+        if (at == FPLT__NOWHERE)
+            status = no_column(reader, "feature", fplt__lookup_word(only, i).text, error);
+        else if (reader->role[at])
+            status = fplt__bad_data(error, reader->source->name, reader->row_line,
+                                    "the column '%s' is both %s and a feature",
+                                    fplt__show(fplt__lookup_word(&reader->names, at)).text,
+                                    role_name(reader->role[at]));
+        else
+            reader->role[at] = WANTED;
+    }
+    for (uint32_t i = 0; i < reader->names.count && only->count && !status; i++)
+        reader->role[i] = reader->role[i] == WANTED ? 0
+                          : reader->role[i]         ? reader->role[i]
+                                                    : LEFT_OUT;
+    return status;
+}
+
 /* Columns that are no features in any file, whether labels and sites are asked for or not. */
 static void set_aside(const struct reader *reader, const fplt__builder *builder)
 {
@@ -215,19 +282,19 @@ static fplt_status find_special(struct reader *reader, const fplt__builder *buil
         reader->role[at] = LABEL;
     }
     set_aside(reader, builder);
-    if (site && strcmp(site, "none") == 0)
-        return FPLT_OK;
+    fplt_status status =
+        give_role(reader, "row-weight", builder->settings->row_weight, WEIGHT, error);
+    if (!status && find_optional(reader, builder))
+        status = give_role(reader, "id", builder->settings->id, ID, error);
+    if (status || (site && strcmp(site, "none") == 0))
+        return status;
     at =
         site ? find_column(reader, site) : fplt__lookup_find(&reader->names, fplt__span_of("site"));
     if (at == FPLT__NOWHERE)
         return site ? no_column(reader, "site", site, error) : FPLT_OK;
-    if (reader->role[at] == LABEL && site)
-        return fplt__bad_data(error, reader->source->name, reader->row_line,
-                              "the column '%s' is both label and site",
-                              fplt__show(fplt__lookup_word(&reader->names, at)).text);
-    if (reader->role[at] != LABEL)
-        reader->role[at] = SITE;
-    return FPLT_OK;
+    if (reader->role[at] && !site)
+        return FPLT_OK;
+    return give_role(reader, "site", fplt__lookup_word(&reader->names, at).text, SITE, error);
 }
 
 static fplt_status add_column(fplt__builder *builder, fplt__span name, int category,
@@ -362,6 +429,8 @@ static fplt_status begin(struct reader *reader, const fplt__source *source, fplt
             fplt__alloc_into(&reader->role, reader->fields, sizeof *reader->role, "columns", error);
     if (!status)
         status = find_special(reader, builder, error);
+    if (!status)
+        status = leave_columns_out(reader, builder, error);
     return status;
 }
 
@@ -403,7 +472,9 @@ static int check_missing(const struct reader *reader, const fplt__builder *build
                          fplt_status *status, fplt_error *error)
 {
     for (size_t i = 0; i < reader->fields; i++) {
-        if (reader->role[i] == LEFT_OUT || !fplt__field_missing(&reader->field[i]))
+        int role = reader->role[i];
+        if (role == LEFT_OUT || role == ID || !fplt__field_missing(&reader->field[i]) ||
+            (role >= 0 && builder->settings->keep_missing))
             continue;
         if (!builder->settings->drop_missing)
             *status =
@@ -441,6 +512,11 @@ static fplt_status read_cell(const struct reader *reader, fplt__builder *builder
 {
     fplt__span text = reader->field[i].span;
     fplt__column *column = &builder->column[reader->role[i]];
+    if (builder->settings->keep_missing && fplt__field_missing(&reader->field[i])) {
+        builder->lost_levels += (size_t)column->category;
+        *cell = NAN;
+        return FPLT_OK;
+    }
     if (column->category) {
         uint32_t level, before = column->levels.count;
         fplt_status status = fplt__lookup_add(&column->levels, text, &level, error);
@@ -483,28 +559,52 @@ static fplt_status read_site(const struct reader *reader, fplt__builder *builder
                           fplt__show(site).text, fplt__show(known).text);
 }
 
+static fplt_status read_weight(const struct reader *reader, fplt__builder *builder, fplt__span text,
+                               fplt_error *error)
+{
+    double weight = 0;
+    if (fplt__number_parse(fplt__span_trim(text), &weight) != FPLT__NUMBER || !(weight > 0))
+        return fplt__bad_data(error, reader->source->name, reader->row_line,
+                              "the weight of the row is '%s', but it must be a number above 0",
+                              fplt__show(text).text);
+    return fplt__builder_extra(builder, FPLT__EXTRA_WEIGHT, weight, error);
+}
+
+/* What a field is that is no feature. */
+static fplt_status read_word(const struct reader *reader, fplt__builder *builder, int role,
+                             fplt__span text, double *label, uint32_t *agent, fplt_error *error)
+{
+    uint32_t number;
+    fplt_status status = FPLT_OK;
+    switch (role) {
+    case LABEL:
+        return fplt__builder_label(builder, reader->source, reader->row_line, text, label, error);
+    case SITE: return read_site(reader, builder, text, agent, error);
+    case WEIGHT: return read_weight(reader, builder, text, error);
+    case ID:
+        status = fplt__lookup_add(&builder->ids, text, &number, error);
+        return status ? status : fplt__builder_extra(builder, FPLT__EXTRA_ID, number, error);
+    default: return FPLT_OK;
+    }
+}
+
 static fplt_status take_row(const struct reader *reader, fplt__builder *builder, uint32_t *agent,
                             fplt_error *error)
 {
     double *cells, label = 0;
     fplt_status status = fplt__builder_cells(builder, &cells, error);
-    for (size_t i = 0; i < reader->fields && !status; i++) {
-        fplt__span text = reader->field[i].span;
-        if (reader->role[i] >= 0)
-            status = read_cell(reader, builder, i, &cells[reader->role[i]], error);
-        else if (reader->role[i] == LABEL)
-            status =
-                fplt__builder_label(builder, reader->source, reader->row_line, text, &label, error);
-        else if (reader->role[i] == SITE)
-            status = read_site(reader, builder, text, agent, error);
-    }
+    for (size_t i = 0; i < reader->fields && !status; i++)
+        status = reader->role[i] >= 0
+                     ? read_cell(reader, builder, i, &cells[reader->role[i]], error)
+                     : read_word(reader, builder, reader->role[i], reader->field[i].span, &label,
+                                 agent, error);
     return status ? status : fplt__builder_row(builder, label, *agent, error);
 }
 
-/* Label and site of a row, in the order of its columns. */
+/* Label, site, weight and id of a row, in the order of its columns. */
 struct words {
-    fplt__span span[2];
-    int role[2];
+    fplt__span span[4];
+    int role[4];
     unsigned count;
 };
 
@@ -566,10 +666,7 @@ static int quick_row(struct reader *reader, fplt__builder *builder, uint32_t *ag
     }
     reader->row_line = reader->line;
     for (unsigned i = 0; i < words.count && !*status; i++)
-        *status = words.role[i] == LABEL
-                      ? fplt__builder_label(builder, reader->source, reader->line, words.span[i],
-                                            &label, error)
-                      : read_site(reader, builder, words.span[i], agent, error);
+        *status = read_word(reader, builder, words.role[i], words.span[i], &label, agent, error);
     if (!*status)
         *status = fplt__builder_row(builder, label, *agent, error);
     if (!*status && !reader->reserved)
@@ -661,12 +758,11 @@ static fplt_status scan_csv(const fplt__source *source, fplt__builder *builder, 
         for (size_t i = 0; i < reader.fields && !status; i++) {
             double value;
             uint32_t number;
-            if (reader.role[i] == LABEL || reader.role[i] == SITE ||
-                fplt__field_missing(&reader.field[i]) ||
+            if (reader.role[i] < 0 || fplt__field_missing(&reader.field[i]) ||
                 fplt__number_parse(fplt__span_trim(reader.field[i].span), &value) !=
                     FPLT__NOT_A_NUMBER)
                 continue;
-            reader.role[i] = SITE; /* once is enough */
+            reader.role[i] = LEFT_OUT; /* once is enough */
             status =
                 fplt__lookup_add(&builder->categories,
                                  fplt__lookup_word(&reader.names, (uint32_t)i), &number, error);

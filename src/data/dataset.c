@@ -161,6 +161,9 @@ void fplt_dataset_destroy(fplt_dataset *dataset)
     if (dataset->release)
         dataset->release(dataset->release_context);
     fplt__free(dataset->person);
+    fplt__free(dataset->number);
+    fplt__free(dataset->group);
+    fplt__names_clear(&dataset->ids);
     fplt__free(dataset->left_out);
     fplt_schema_destroy(dataset->schema);
     fplt__names_clear(&dataset->feature_names);
@@ -452,6 +455,8 @@ static void copy_selected(const fplt_dataset *source, const size_t *order, fplt_
             made->offset[r] = source->offset[from];
         if (source->person)
             made->person[r] = source->person[from];
+        if (source->number)
+            made->number[r] = source->number[from];
         if (source->dense) {
             memcpy(made->dense + r * features, source->dense + from * features,
                    features * sizeof *made->dense);
@@ -465,6 +470,29 @@ static void copy_selected(const fplt_dataset *source, const size_t *order, fplt_
     }
 }
 
+static fplt_status copy_groups(const fplt_dataset *source, fplt_dataset *made, fplt_error *error)
+{
+    fplt_status status =
+        fplt__alloc_into(&made->group, source->features, sizeof *made->group, "columns", error);
+    if (!status)
+        memcpy(made->group, source->group, source->features * sizeof *made->group);
+    return status;
+}
+
+static fplt_status select_ids(const fplt_dataset *source, const size_t *order, fplt_dataset *made,
+                              fplt_error *error)
+{
+    fplt__span *spans;
+    fplt_status status = fplt__alloc_into(&spans, made->rows, sizeof *spans, "ids", error);
+    if (status)
+        return status;
+    for (size_t r = 0; r < made->rows; r++)
+        spans[r] = (fplt__span){source->ids.item[order[r]], strlen(source->ids.item[order[r]])};
+    status = fplt__names_make(spans, made->rows, &made->ids, error);
+    fplt__free(spans);
+    return status;
+}
+
 /* Schema and names. */
 static fplt_status keep_meaning(const fplt_dataset *source, int same_agents, fplt_dataset *made,
                                 fplt_error *error)
@@ -473,6 +501,8 @@ static fplt_status keep_meaning(const fplt_dataset *source, int same_agents, fpl
     fplt_status status = fplt__names_copy(&source->feature_names, &made->feature_names, error);
     if (!status)
         status = fplt__names_copy(&source->class_names, &made->class_names, error);
+    if (!status && source->group)
+        status = copy_groups(source, made, error);
     if (!status && same_agents)
         status = fplt__names_copy(&source->agent_names, &made->agent_names, error);
     return status;
@@ -493,6 +523,10 @@ fplt_status fplt__dataset_lend(const fplt_dataset *source, fplt_dataset **datase
     lend_rows(&rows, made);
     if (source->person && !(status = fplt__dataset_add(made, &made->person, error)))
         memcpy(made->person, source->person, source->rows * sizeof *made->person);
+    if (source->number && !status && !(status = fplt__dataset_add(made, &made->number, error)))
+        memcpy(made->number, source->number, source->rows * sizeof *made->number);
+    if (!status)
+        status = fplt__names_copy(&source->ids, &made->ids, error);
     if (!status)
         status = keep_meaning(source, 1, made, error);
     if (status) {
@@ -528,6 +562,10 @@ fplt_status fplt__dataset_select(const fplt_dataset *source, const size_t *order
         status = fplt__dataset_add(made, &made->offset, error);
     if (!status && source->person)
         status = fplt__dataset_add(made, &made->person, error);
+    if (!status && source->number)
+        status = fplt__dataset_add(made, &made->number, error);
+    if (!status && source->ids.count)
+        status = select_ids(source, order, made, error);
     if (!status) {
         copy_selected(source, order, made);
         status = keep_meaning(source, same_agents, made, error);
@@ -591,6 +629,21 @@ fplt_rows fplt_dataset_all(const fplt_dataset *dataset)
     return view(dataset, 0, dataset->rows);
 }
 
+static const char *name_of(const fplt__names *names, size_t index)
+{
+    return index < names->count ? names->item[index] : NULL;
+}
+
+size_t fplt_dataset_row_number(const fplt_dataset *dataset, size_t row)
+{
+    return dataset->number && row < dataset->rows ? (size_t)dataset->number[row] : 0;
+}
+
+const char *fplt_dataset_row_id(const fplt_dataset *dataset, size_t row)
+{
+    return name_of(&dataset->ids, row);
+}
+
 const size_t *fplt_dataset_left_out(const fplt_dataset *dataset, size_t *count)
 {
     *count = dataset->left_out_count;
@@ -605,11 +658,6 @@ const double *fplt_dataset_persons(const fplt_dataset *dataset, uint32_t agent)
 const fplt_schema *fplt_dataset_schema(const fplt_dataset *dataset)
 {
     return dataset->schema;
-}
-
-static const char *name_of(const fplt__names *names, size_t index)
-{
-    return index < names->count ? names->item[index] : NULL;
 }
 
 const char *fplt_dataset_feature_name(const fplt_dataset *dataset, size_t feature)

@@ -27,7 +27,10 @@ struct fplt_dataset {
     double *label;
     double *weight, *offset; /* NULL where rows have none */
     double *person;          /* numbers from 0, or NULL */
-    size_t *left_out;        /* numbers of rows of the files that were left out, or NULL */
+    double *number;          /* place in its file from 1, or NULL */
+    fplt__names ids;         /* one a row, or none */
+    uint32_t *group;  /* of each feature: 0 a number, else its category's; NULL: all numbers */
+    size_t *left_out; /* numbers of rows of the files that were left out, or NULL */
     size_t left_out_count;
     fplt__names feature_names, agent_names;
     fplt__names class_names; /* in order of the class values */

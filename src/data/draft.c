@@ -8,8 +8,6 @@
 
 enum { MOST_LEVELS = 50, MOST_CLASSES = 20 };
 
-#define LARGEST_FILE ((size_t)1 << 40)
-
 /* What was seen in a column. */
 struct seen {
     fplt__lookup values; /* distinct texts, up to one more than MOST_LEVELS */
@@ -233,18 +231,15 @@ static fplt_status draft_csv(const char *const *paths, size_t count, const fplt_
                              fplt__buffer *out, fplt_error *error)
 {
     struct draft draft = {.read = read};
-    fplt__source source = {NULL, NULL, 0};
+    fplt__source source = {NULL, NULL, 0, NULL};
     fplt_status status = FPLT_OK;
     for (size_t i = 0; i < count && !status; i++) {
-        char *text;
         fplt__csv_visitor visitor = {see_columns, see_row, &draft};
-        source.name = paths[i];
         draft.source = &source;
-        if ((status = fplt_file_read(paths[i], LARGEST_FILE, &text, &source.size, error)))
+        if ((status = fplt__source_load(paths[i], &source, error)))
             break;
-        source.text = text;
         status = fplt__csv_visit(&source, read->no_header, &visitor, error);
-        fplt__free(text);
+        fplt__source_release(&source);
     }
     if (!status)
         status = write_csv(&draft, out, error);
@@ -391,15 +386,13 @@ static fplt_status skip_row(void *context, const fplt__field *fields, size_t lin
 
 static fplt_status read_names(const char *path, struct draft *draft, fplt_error *error)
 {
-    char *text;
-    fplt__source source = {path, NULL, 0};
+    fplt__source source;
     fplt__csv_visitor visitor = {see_columns, skip_row, draft};
-    fplt_status status = fplt_file_read(path, LARGEST_FILE, &text, &source.size, error);
+    fplt_status status = fplt__source_load(path, &source, error);
     if (status)
         return status;
-    source.text = text;
     status = fplt__csv_visit(&source, draft->read->no_header, &visitor, error);
-    fplt__free(text);
+    fplt__source_release(&source);
     return status;
 }
 

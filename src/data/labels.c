@@ -7,6 +7,9 @@
 #include "data/builder.h"
 #include "base/sorting.h"
 
+/* Without a task, more classes than these are hardly meant. */
+enum { MOST_CLASSES = 100 };
+
 /* What the user or a model says of labels: key i means value[i]. */
 struct map {
     fplt__lookup keys;
@@ -300,7 +303,7 @@ fplt_status fplt__labels_turn(fplt__builder *builder, int *turned, fplt_error *e
 static fplt_status check_automatic(const fplt__builder *builder, const double *sorted,
                                    uint32_t count, fplt_error *error)
 {
-    int whole = count <= 100 && !are_decimals(sorted, count);
+    int whole = count <= MOST_CLASSES && !are_decimals(sorted, count);
     if (count <= 2 || !builder->automatic_task || whole)
         return FPLT_OK;
     return fplt__bad_data(error, builder->first_source, 0,
@@ -337,6 +340,17 @@ static fplt_status settle_numbers(const fplt__builder *builder, double *value,
     return status;
 }
 
+/* Whether labels are words: all of them, or as the task says. One word among numbers is a mistake. */
+static int are_words(const fplt__builder *builder)
+{
+    double number;
+    for (uint32_t i = 0; i < builder->words.count; i++)
+        if (fplt__number_parse(fplt__lookup_word(&builder->words, i), &number) !=
+            FPLT__NOT_A_NUMBER)
+            return task_is(builder, "classes");
+    return builder->words.count <= MOST_CLASSES || task_is(builder, "classes");
+}
+
 static fplt_status settle_unmapped(const fplt__builder *builder, double *value,
                                    fplt_dataset *dataset, fplt_error *error)
 {
@@ -345,13 +359,13 @@ static fplt_status settle_unmapped(const fplt__builder *builder, double *value,
         fplt__number kind = fplt__number_parse(word, &value[i]);
         if (kind == FPLT__NUMBER)
             continue;
-        if (kind == FPLT__NOT_A_NUMBER && task_is(builder, "classes"))
+        if (kind == FPLT__NOT_A_NUMBER && are_words(builder))
             return settle_words(builder, value, dataset, error);
         return fplt__bad_data(error, builder->origin[i].name, builder->origin[i].line,
                               kind == FPLT__NOT_FINITE
                                   ? "the label '%s' is not a finite number"
-                                  : "the label '%s' is not a number: say what it means with "
-                                    "labels, such as yes=1,no=-1",
+                                  : "the label '%s' is not a number, and not every label is a "
+                                    "word: say what it means with labels, such as yes=1,no=-1",
                               fplt__show(word).text);
     }
     return settle_numbers(builder, value, dataset, error);

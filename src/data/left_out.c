@@ -27,6 +27,7 @@ static fplt_status count_site(fplt__left_out *left_out, fplt__span site, fplt_er
 
 fplt_status fplt__builder_leave_out(fplt__builder *builder, fplt__span site, fplt_error *error)
 {
+    builder->number++;
     fplt__left_out *left_out = &builder->left_out;
     fplt_status status = fplt__grow(&left_out->row, &left_out->row_capacity, left_out->count + 1,
                                     sizeof *left_out->row, "rows", error);

@@ -14,6 +14,8 @@ struct array {
     const fplt__source *source;
     const char *numbers;
     size_t rows, columns, size; /* bytes of a number */
+    char kind;                  /* f, i, u, b: floating point, signed, unsigned, truth */
+    int big, by_column;         /* highest byte first; a column after the other */
 };
 
 /* Finds `'key':` and returns what stands behind it; NULL where it is not. The header ends with a
@@ -33,23 +35,38 @@ static const char *value_of(const char *header, const char *key)
     return c + strspn(c, " ");
 }
 
+/* '<f8': byte order, kind, bytes. */
+static int take_kind(struct array *array, const char *text)
+{
+    static const char *const kinds[] = {"f4", "f8", "i1", "i2", "i4", "i8",
+                                        "u1", "u2", "u4", "u8", "b1"};
+    if (text[0] != '\'' || !text[1] || !strchr("<>|", text[1]))
+        return 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(text + 2, kinds[i], 2) == 0 && text[4] == '\'') {
+            array->kind = kinds[i][0];
+            array->size = (size_t)(kinds[i][1] - '0');
+            array->big = text[1] == '>';
+            return 1;
+        }
+    return 0;
+}
+
 static fplt_status parse_kind(struct array *array, const char *header, fplt_error *error)
 {
     const char *name = array->source->name;
     const char *kind = value_of(header, "descr"), *order = value_of(header, "fortran_order");
     if (!kind || !order)
         return fplt__bad_data(error, name, 0, "the NPY header has no descr or fortran_order");
-    if (strncmp(kind, "'<f8'", 5) == 0)
-        array->size = 8;
-    else if (strncmp(kind, "'<f4'", 5) == 0)
-        array->size = 4;
-    else
+    size_t length = strcspn(kind, ",}");
+    if (!take_kind(array, kind))
         return fplt__bad_data(error, name, 0,
-                              "the numbers are of type %s, but '<f8' or '<f4' (little-endian "
-                              "floating point) is wanted",
-                              fplt__show((fplt__span){kind, strcspn(kind, ",}")}).text);
-    if (strncmp(order, "False", 5) != 0)
-        return fplt__bad_data(error, name, 0, "the array is in Fortran order; save it in C order");
+                              "the numbers are of type %s, but floating point of 4 or 8 bytes, "
+                              "integers or bool are wanted",
+                              fplt__show((fplt__span){kind, length}).text);
+    if (strncmp(order, "False", 5) != 0 && strncmp(order, "True", 4) != 0)
+        return fplt__bad_data(error, name, 0, "fortran_order is neither True nor False");
+    array->by_column = *order == 'T';
     return FPLT_OK;
 }
 
@@ -147,22 +164,32 @@ static fplt_status open_array(const fplt__source *source, struct array *array, f
     return status ? status : check_size(array, source->size - start - length, error);
 }
 
+static uint64_t bits_at(const struct array *array, const unsigned char *place)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < array->size; i++)
+        bits = bits << 8 | place[array->big ? i : array->size - 1 - i];
+    return bits;
+}
+
+/* As NumPy's astype(float): whole numbers above 2^53 are rounded. */
 static double number_at(const struct array *array, size_t row, size_t column)
 {
-    const char *place = array->numbers + (row * array->columns + column) * array->size;
+    size_t index = array->by_column ? column * array->rows + row : row * array->columns + column;
+    uint64_t bits = bits_at(array, (const unsigned char *)array->numbers + index * array->size);
+    unsigned unused = 64 - 8 * (unsigned)array->size;
+    if (array->kind == 'i')
+        return (double)((int64_t)(bits << unused) >> unused);
+    if (array->kind != 'f')
+        return (double)bits;
     if (array->size == 8) {
-        uint64_t bits;
         double value;
-        memcpy(&bits, place, sizeof bits);
-        bits = le64toh(bits);
         memcpy(&value, &bits, sizeof value);
         return value;
     }
-    uint32_t bits;
+    uint32_t half = (uint32_t)bits;
     float value;
-    memcpy(&bits, place, sizeof bits);
-    bits = le32toh(bits);
-    memcpy(&value, &bits, sizeof value);
+    memcpy(&value, &half, sizeof value);
     return value;
 }
 
@@ -191,7 +218,7 @@ static fplt_status read_row(const struct array *array, fplt__builder *builder, s
     fplt_status status = fplt__builder_cells(builder, &cells, error);
     for (size_t j = 0; j < array->columns && !status; j++) {
         double value = number_at(array, row, j);
-        if (!isfinite(value))
+        if (!isfinite(value) && !(isnan(value) && j != label_at && builder->settings->keep_missing))
             return fplt__bad_data(error, array->source->name, 0,
                                   "row %zu, column %zu: %g is not a finite number", row + 1, j + 1,
                                   value);

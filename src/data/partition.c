@@ -406,3 +406,28 @@ fplt_status fplt_dataset_split_from(const fplt_dataset *dataset, uint32_t first,
     }
     return status;
 }
+
+fplt_status fplt_dataset_balance(fplt_dataset *dataset, fplt_error *error)
+{
+    int binary = dataset->task == FPLT_TASK_BINARY, given = dataset->weight != NULL;
+    size_t *rows;
+    if (!fplt_task_classifies(dataset->task))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "classes are balanced, but the task is %s: there are none",
+                              fplt_task_name(dataset->task));
+    if (dataset->lent_rest)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "classes of borrowed rows are not balanced: give their weights");
+    fplt_status status = fplt__alloc_into(&rows, dataset->outputs, sizeof *rows, "classes", error);
+    if (!status && !given)
+        status = fplt__dataset_add(dataset, &dataset->weight, error);
+    for (size_t r = 0; !status && r < dataset->rows; r++)
+        rows[binary ? dataset->label[r] > 0 : (size_t)dataset->label[r]]++;
+    for (size_t r = 0; !status && r < dataset->rows; r++) {
+        size_t class = binary ? dataset->label[r] > 0 : (size_t)dataset->label[r];
+        double factor = (double)dataset->rows / ((double)dataset->outputs * (double)rows[class]);
+        dataset->weight[r] = given ? dataset->weight[r] * factor : factor;
+    }
+    fplt__free(rows);
+    return status;
+}

@@ -8,9 +8,6 @@ static const fplt__format *const formats[] = {&fplt__format_csv, &fplt__format_l
 
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-/* More than fits the memory of any machine this runs on is a mistake, not a data set. */
-#define LARGEST_FILE ((size_t)1 << 40)
-
 const char *fplt_format_list(size_t index, const char **help)
 {
     if (index >= FORMATS)
@@ -25,12 +22,18 @@ fplt_read_settings fplt_read_defaults(void)
     return (fplt_read_settings){0};
 }
 
+size_t fplt__unpacked_length(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 3 && strcmp(name + length - 3, ".gz") == 0 ? length - 3 : length;
+}
+
 static const fplt__format *by_extension(const char *path)
 {
-    size_t length = strlen(path);
+    size_t length = fplt__unpacked_length(path);
     for (size_t i = 0; i < FORMATS; i++) {
         size_t size = strlen(formats[i]->extension);
-        if (length > size && strcmp(path + length - size, formats[i]->extension) == 0)
+        if (length > size && memcmp(path + length - size, formats[i]->extension, size) == 0)
             return formats[i];
     }
     return NULL;
@@ -82,16 +85,19 @@ static fplt_status choose_format(const fplt__source *source, const fplt_read_set
 fplt_status fplt__format_of(const char *path, const fplt_read_settings *settings,
                             const char **format, fplt_error *error)
 {
-    char *text;
     const fplt__format *found;
-    fplt__source source = {.name = path};
-    fplt_status status = fplt_file_read(path, LARGEST_FILE, &text, &source.size, error);
+    fplt__source source;
+    if (strcmp(path, "-") == 0)
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "standard input can be read only once, and here the columns are looked "
+            "at before the rows: give a file");
+    fplt_status status = fplt__source_load(path, &source, error);
     if (status)
         return status;
-    source.text = text;
     if (!(status = choose_format(&source, settings, &found, error)))
         *format = found->name;
-    fplt__free(text);
+    fplt__source_release(&source);
     return status;
 }
 
@@ -101,9 +107,13 @@ static fplt_status check_settings(const fplt__source *source, const fplt__format
     const char *site = settings->site, *label = settings->label;
     if (format->columns)
         return FPLT_OK;
-    const char *name = site && strcmp(site, "none") != 0 ? "site"
-                       : settings->categories            ? "categories"
-                                                         : NULL;
+    const char *name = site && strcmp(site, "none") != 0        ? "site"
+                       : settings->categories                   ? "categories"
+                       : settings->columns                      ? "columns"
+                       : settings->ignore                       ? "ignore"
+                       : settings->row_weight                   ? "row-weight"
+                       : settings->id && !settings->id_if_there ? "id"
+                                                                : NULL;
     if (name)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: %s is for CSV files, but this file is read as %s", source->name,
@@ -192,6 +202,7 @@ static fplt_status visit(const fplt__source *source, fplt__builder *builder,
     }
     if (status)
         return status;
+    builder->number = 0;
     if (builder->schema && *format == &fplt__format_csv)
         return scan ? FPLT_OK : fplt__declared_csv(source, builder, error);
     if (!scan)
@@ -199,17 +210,16 @@ static fplt_status visit(const fplt__source *source, fplt__builder *builder,
     return (*format)->scan ? (*format)->scan(source, builder, error) : FPLT_OK;
 }
 
+/* Standard input is kept in `input` from its first visit: it cannot be read again. */
 static fplt_status visit_path(const char *path, fplt__builder *builder, const fplt__format **format,
-                              int scan, fplt_error *error)
+                              int scan, fplt__source *input, fplt_error *error)
 {
-    char *text;
-    fplt__source source = {.name = path};
-    fplt_status status = fplt_file_read(path, LARGEST_FILE, &text, &source.size, error);
-    if (status)
-        return status;
-    source.text = text;
-    status = visit(&source, builder, format, scan, error);
-    fplt__free(text);
+    fplt__source own = {NULL, NULL, 0, NULL};
+    fplt__source *source = strcmp(path, "-") == 0 ? input : &own;
+    fplt_status status = source->owned ? FPLT_OK : fplt__source_load(path, source, error);
+    if (!status)
+        status = visit(source, builder, format, scan, error);
+    fplt__source_release(&own);
     return status;
 }
 
@@ -218,12 +228,14 @@ static fplt_status read_paths(const char *const *paths, size_t count, fplt__buil
 {
     const fplt__format *format = NULL;
     const char *categories = builder->settings->categories;
+    fplt__source input = {NULL, NULL, 0, NULL};
     fplt_status status = FPLT_OK;
     if (categories && strcmp(categories, "auto") == 0)
         for (size_t i = 0; i < count && !status; i++)
-            status = visit_path(paths[i], builder, &format, 1, error);
+            status = visit_path(paths[i], builder, &format, 1, &input, error);
     for (size_t i = 0; i < count && !status; i++)
-        status = visit_path(paths[i], builder, &format, 0, error);
+        status = visit_path(paths[i], builder, &format, 0, &input, error);
+    fplt__source_release(&input);
     if (!status)
         fplt__left_out_log(&builder->left_out, paths[0]);
     return status ? status : fplt__builder_finish(builder, dataset, error);
@@ -274,7 +286,7 @@ fplt_status fplt__dataset_read_memory(const char *name, const void *bytes, size_
                                       fplt_error *error)
 {
     fplt__builder builder;
-    fplt__source source = {name, bytes, size};
+    fplt__source source = {name, bytes, size, NULL};
     const fplt__format *format = NULL;
     *dataset = NULL;
     locale_t locale = fplt__locale_enter();

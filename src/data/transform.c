@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "data/fill.h"
 #include "data/schema.h"
 #include "data/norm.h"
 
@@ -17,6 +18,7 @@ void fplt_transform_clear(fplt_transform *transform)
 {
     fplt__free(transform->mean);
     fplt__free(transform->scale);
+    fplt__free(transform->fill);
     *transform = (fplt_transform){0};
 }
 
@@ -46,26 +48,27 @@ static void see_zeros(struct column *column, size_t rows)
 }
 
 /* Pass 0 gathers sums and ends, pass 1 the squares about the mean. */
-static void gather(const fplt_dataset *dataset, struct column *columns, const double *mean,
-                   int squares)
+static void gather(const fplt_dataset *dataset, const double *fill, struct column *columns,
+                   const double *mean, int squares)
 {
     for (size_t r = 0; r < dataset->rows; r++) {
         size_t count = fplt__row_entries(dataset, r);
         const double *value = fplt__row_values(dataset, r);
         for (size_t k = 0; k < count; k++) {
             size_t j = dataset->dense ? k : dataset->column[dataset->start[r] + k];
+            double held = fill && isnan(value[k]) ? fill[j] : value[k];
             if (!squares) {
-                see(&columns[j], value[k]);
+                see(&columns[j], held);
                 continue;
             }
-            long double away = (long double)value[k] - mean[j];
+            long double away = (long double)held - mean[j];
             columns[j].squares += away * away;
         }
     }
 }
 
-static fplt_status measure(const fplt_dataset *dataset, double *mean, double *scale,
-                           fplt_error *error)
+static fplt_status measure(const fplt_dataset *dataset, const double *fill, double *mean,
+                           double *scale, fplt_error *error)
 {
     struct column *columns;
     fplt_status status =
@@ -73,12 +76,12 @@ static fplt_status measure(const fplt_dataset *dataset, double *mean, double *sc
     if (status)
         return status;
     long double rows = (long double)dataset->rows;
-    gather(dataset, columns, NULL, 0);
+    gather(dataset, fill, columns, NULL, 0);
     for (size_t j = 0; j < dataset->features; j++) {
         see_zeros(&columns[j], dataset->rows);
         mean[j] = (double)(columns[j].sum / rows);
     }
-    gather(dataset, columns, mean, 1);
+    gather(dataset, fill, columns, mean, 1);
     for (size_t j = 0; j < dataset->features && !status; j++) {
         long double zeros = (long double)(dataset->rows - columns[j].seen);
         long double squares = columns[j].squares + zeros * mean[j] * mean[j];
@@ -175,11 +178,23 @@ static fplt_status take_measured(const fplt_dataset *dataset, int centred,
 {
     fplt_status status = make_room(transform, error);
     if (!status)
-        status = measure(dataset, transform->mean, transform->scale, error);
+        status = measure(dataset, transform->fill, transform->mean, transform->scale, error);
     if (!status && !centred) {
         fplt__free(transform->mean);
         transform->mean = NULL;
     }
+    return status;
+}
+
+static fplt_status fit_fill(const fplt_dataset *dataset, const fplt_transform_settings *settings,
+                            fplt_transform *transform, fplt_error *error)
+{
+    fplt_status status = fplt__alloc_into(&transform->fill, dataset->features,
+                                          sizeof *transform->fill, "missing values", error);
+    if (!status)
+        status = fplt__fill_fit(dataset, settings, transform->fill, error);
+    if (status)
+        fplt_transform_clear(transform);
     return status;
 }
 
@@ -193,6 +208,8 @@ fplt_status fplt_transform_fit(const fplt_dataset *dataset, const fplt_transform
         return status;
     transform->features = dataset->features;
     transform->radius = settings->radius;
+    if (settings->fill && (status = fit_fill(dataset, settings, transform, error)))
+        return status;
     if (strcmp(word, "no") == 0)
         return FPLT_OK;
     status = strcmp(word, "schema") == 0
@@ -255,8 +272,19 @@ static void shorten(double *value, size_t count, double radius)
         value[k] *= factor;
 }
 
+static int has_missing(const fplt_dataset *dataset, size_t row)
+{
+    const double *value = fplt__row_values(dataset, row);
+    for (size_t k = 0; k < fplt__row_entries(dataset, row); k++)
+        if (isnan(value[k]))
+            return 1;
+    return 0;
+}
+
 static int changes_row(const fplt_transform *transform, const fplt_dataset *dataset, size_t row)
 {
+    if (transform->fill && has_missing(dataset, row))
+        return 1;
     if (transform->scale || !(transform->radius > 0))
         return transform->scale != NULL;
     return fplt__norm(fplt__row_values(dataset, row), fplt__row_entries(dataset, row)) >
@@ -268,6 +296,10 @@ static fplt_status transform_row(const fplt_transform *transform, fplt_dataset *
 {
     size_t count = fplt__row_entries(dataset, row);
     double *value = fplt__row_values(dataset, row);
+    for (size_t k = 0; k < count && transform->fill; k++)
+        if (isnan(value[k]))
+            value[k] =
+                transform->fill[dataset->dense ? k : dataset->column[dataset->start[row] + k]];
     for (size_t k = 0; k < count && transform->scale; k++) {
         size_t j = dataset->dense ? k : dataset->column[dataset->start[row] + k];
         value[k] = (value[k] - (transform->mean ? transform->mean[j] : 0)) / transform->scale[j];
@@ -294,6 +326,7 @@ static fplt_status check_transform(const fplt_transform *transform, const fplt_d
                               "sparse data set");
     for (size_t j = 0; j < transform->features; j++)
         if ((transform->mean && !isfinite(transform->mean[j])) ||
+            (transform->fill && !isfinite(transform->fill[j])) ||
             (transform->scale && !(transform->scale[j] > 0 && isfinite(transform->scale[j]))))
             return fplt_error_set(error, FPLT_BAD_VALUE,
                                   "the transform of feature %zu is not finite, or divides by 0", j);

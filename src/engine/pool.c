@@ -1,15 +1,21 @@
 /* A thread pool with one job at a time. A round may last a quarter of a millisecond, so a thread
- * watches an atomic for a moment before it sleeps; only where there is a core for every thread. */
+ * watches an atomic for a moment before it sleeps; only where there is a core for every thread. Helpers
+ * join a job while it is open. The caller closes it when it has nothing left to do itself, and waits for
+ * those who joined: one that another program keeps from its core delays nobody. */
 #include "engine/pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/machine.h"
 
 enum { WATCH = 4000 };
+
+/* The state: number of the job, whether it is closed, helpers at it. */
+enum { JOB = 32, CLOSED = 1 << 16, HELPERS = CLOSED - 1 };
 
 struct helper {
     struct fplt__pool *pool;
@@ -23,8 +29,7 @@ struct fplt__pool {
     struct helper *helpers; /* owned; threads - 1 */
     pthread_mutex_t mutex;
     pthread_cond_t begin, end;
-    atomic_ulong job;    /* number of the job at hand */
-    atomic_uint running; /* helpers still at it */
+    atomic_ullong state;
     atomic_int quit;
     void (*task)(void *, unsigned);
     void *context;
@@ -37,32 +42,58 @@ static void relax(void)
 #endif
 }
 
-static void wait_for_job(struct fplt__pool *pool, unsigned long done)
+static uint32_t job_of(unsigned long long state)
+{
+    return (uint32_t)(state >> JOB);
+}
+
+static void wait_for_job(struct fplt__pool *pool, uint32_t done)
 {
     for (int i = 0; i < pool->watch; i++) {
-        if (atomic_load(&pool->job) != done)
+        if (job_of(atomic_load(&pool->state)) != done)
             return;
         relax();
     }
     pthread_mutex_lock(&pool->mutex);
-    while (atomic_load(&pool->job) == done)
+    while (job_of(atomic_load(&pool->state)) == done)
         pthread_cond_wait(&pool->begin, &pool->mutex);
     pthread_mutex_unlock(&pool->mutex);
+}
+
+/* Zero where the job was closed before; `done` is then its number all the same. */
+static int join(struct fplt__pool *pool, uint32_t *done)
+{
+    unsigned long long seen = atomic_load(&pool->state);
+    while (!(seen & CLOSED))
+        if (atomic_compare_exchange_weak(&pool->state, &seen, seen + 1)) {
+            *done = job_of(seen);
+            return 1;
+        }
+    *done = job_of(seen);
+    return 0;
+}
+
+static void leave(struct fplt__pool *pool)
+{
+    unsigned long long before = atomic_fetch_sub(&pool->state, 1);
+    if ((before & HELPERS) == 1 && before & CLOSED) {
+        pthread_mutex_lock(&pool->mutex);
+        pthread_cond_signal(&pool->end);
+        pthread_mutex_unlock(&pool->mutex);
+    }
 }
 
 static void *help(void *argument)
 {
     struct helper *helper = argument;
     struct fplt__pool *pool = helper->pool;
-    for (unsigned long done = 0;; done++) {
+    for (uint32_t done = 0;;) {
         wait_for_job(pool, done);
         if (atomic_load(&pool->quit))
             return NULL;
-        pool->task(pool->context, helper->number);
-        if (atomic_fetch_sub(&pool->running, 1) == 1) {
-            pthread_mutex_lock(&pool->mutex);
-            pthread_cond_signal(&pool->end);
-            pthread_mutex_unlock(&pool->mutex);
+        if (join(pool, &done)) {
+            pool->task(pool->context, helper->number);
+            leave(pool);
         }
     }
 }
@@ -101,7 +132,8 @@ fplt_status fplt__pool_create(unsigned threads, fplt__pool **out, fplt_error *er
 static void announce(fplt__pool *pool)
 {
     pthread_mutex_lock(&pool->mutex);
-    atomic_fetch_add(&pool->job, 1);
+    uint32_t next = job_of(atomic_load(&pool->state)) + 1;
+    atomic_store(&pool->state, (unsigned long long)next << JOB);
     pthread_cond_broadcast(&pool->begin);
     pthread_mutex_unlock(&pool->mutex);
 }
@@ -134,16 +166,16 @@ void fplt__pool_run(fplt__pool *pool, void (*task)(void *context, unsigned numbe
     }
     pool->task = task;
     pool->context = context;
-    atomic_store(&pool->running, pool->threads - 1);
     announce(pool);
     task(context, 0);
+    atomic_fetch_or(&pool->state, CLOSED);
     for (int i = 0; i < pool->watch; i++) {
-        if (!atomic_load(&pool->running))
+        if (!(atomic_load(&pool->state) & HELPERS))
             return;
         relax();
     }
     pthread_mutex_lock(&pool->mutex);
-    while (atomic_load(&pool->running))
+    while (atomic_load(&pool->state) & HELPERS)
         pthread_cond_wait(&pool->end, &pool->mutex);
     pthread_mutex_unlock(&pool->mutex);
 }

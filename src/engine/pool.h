@@ -1,4 +1,4 @@
-/* Threads that run the same function at once, again and again. */
+/* Threads that work on the same task at once, again and again. */
 #ifndef FPLT_ENGINE_POOL_H
 #define FPLT_ENGINE_POOL_H
 
@@ -10,7 +10,8 @@ typedef struct fplt__pool fplt__pool;
 fplt_status fplt__pool_create(unsigned threads, fplt__pool **pool, fplt_error *error);
 void fplt__pool_destroy(fplt__pool *pool);
 unsigned fplt__pool_threads(const fplt__pool *pool);
-/* Calls task(context, number) on every thread and returns when all have. */
+/* Calls task(context, number) on the caller's thread and on every other that comes before the caller is
+ * done, and returns when all these are: a task takes its work in portions, until none is left. */
 void fplt__pool_run(fplt__pool *pool, void (*task)(void *context, unsigned number), void *context);
 
 #endif

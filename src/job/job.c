@@ -126,6 +126,20 @@ static int is(const fplt_settings *settings, const char *name, const char *word)
     return text && strcmp(text, word) == 0;
 }
 
+/* What missing values are filled with; NULL: they are not. */
+static const char *filling(const fplt_settings *settings)
+{
+    return is(settings, "missing", "refuse") || is(settings, "missing", "drop")
+               ? NULL
+               : fplt_settings_text(settings, "missing");
+}
+
+void fplt_job_filling(const fplt_settings *settings, fplt_transform_settings *transform)
+{
+    transform->fill = filling(settings);
+    transform->fill_value = fplt_settings_real(settings, "missing-value");
+}
+
 fplt_read_settings fplt_job_read(const fplt_settings *settings)
 {
     fplt_read_settings read = fplt_read_defaults();
@@ -136,6 +150,11 @@ fplt_read_settings fplt_job_read(const fplt_settings *settings)
     read.features = (size_t)fplt_settings_integer(settings, "features");
     read.no_header = !fplt_settings_switch(settings, "header");
     read.drop_missing = is(settings, "missing", "drop");
+    read.keep_missing = filling(settings) != NULL;
+    read.columns = fplt_settings_text(settings, "columns");
+    read.ignore = fplt_settings_text(settings, "ignore");
+    read.id = fplt_settings_text(settings, "id");
+    read.row_weight = fplt_settings_text(settings, "row-weight");
     read.categories = fplt_settings_text(settings, "categories");
     read.drop_first_level = fplt_settings_switch(settings, "drop-first-level");
     read.task = fplt_settings_text(settings, "task");
@@ -206,17 +225,20 @@ static fplt_status split(const char *list, char ***items, size_t *count, fplt_er
 static fplt_status refuse_beside(const fplt_settings *settings, const char *other,
                                  fplt_error *error)
 {
-    static const char *const said[] = {
-        "categories", "drop-first-level", "missing", "task",   "label", "site",
-        "labels",     "features",         "header",  "format", "bounds"};
-    size_t count = strcmp(other, "schema") == 0 ? sizeof said / sizeof *said : 4;
+    static const char *const said[] = {"categories", "drop-first-level", "missing",
+                                       "task",       "columns",          "ignore",
+                                       "id",         "row-weight",       "label",
+                                       "site",       "features",         "labels",
+                                       "header",     "format",           "bounds"};
+    enum { BY_BOUNDS = 8 };
+    size_t count = strcmp(other, "schema") == 0 ? sizeof said / sizeof *said : BY_BOUNDS;
     for (size_t i = 0; i < count; i++)
         if (fplt_settings_given(settings, said[i]))
             return fplt_error_set(error, FPLT_BAD_VALUE,
                                   "%s: %s is given, but %s how data are read; leave one of them "
                                   "out",
                                   fplt_settings_origin(settings, said[i]), said[i],
-                                  count > 4 ? "the schema says" : "the bounds say");
+                                  count > BY_BOUNDS ? "the schema says" : "the bounds say");
     return FPLT_OK;
 }
 
@@ -346,6 +368,8 @@ fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
     fplt_transform_settings wanted = fplt_transform_defaults();
     wanted.standardise = source->by_schema ? "schema" : fplt_settings_text(settings, "standardise");
     wanted.radius = source->radius > 0 ? source->radius : fplt_settings_real(settings, "radius");
+    if (!source->by_schema)
+        fplt_job_filling(settings, &wanted);
     return wanted;
 }
 
@@ -379,6 +403,8 @@ static fplt_status build_data(const fplt_settings *settings, uint32_t run,
         status = hold_out(settings, training, held_out, error);
     if (!status)
         status = transform_both(settings, source, *training, *held_out, transform, error);
+    if (!status && is(settings, "class-weight", "balanced"))
+        status = fplt_dataset_balance(*training, error);
     if (status) {
         fplt_dataset_destroy(*training);
         fplt_dataset_destroy(*held_out);

@@ -61,6 +61,8 @@ const fplt_setting fplt__job_cost_table[] = {
      0, 0, .rule = "one more than the logarithm of the largest count", .needs = "loss=poisson"},
     {"intercept", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "one more coordinate an output, not regularised", 0, 0},
+    {"class-weight", FPLT_CHOICE, 0, "none", 0, 0, "none|balanced",
+     "balanced: the rows of every class count alike together, over all agents", 0, 0},
     {"weights", FPLT_CHOICE, 0, "agents", 0, 0, "agents|rows",
      "what counts alike: every agent (the paper), or every row", 0, 0},
     {"clip", FPLT_REAL, 0, "0", 0, HUGE_VAL, NULL,

@@ -80,6 +80,11 @@ static fplt_status read_data(fplt__material *material, fplt_error *error)
     const char *data = fplt_settings_text(material->settings, "data");
     if (!data)
         return fplt_error_set(error, FPLT_BAD_VALUE, "no data are given: add `data: FILE`");
+    if (read.keep_missing)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "missing is %s, but a federation fills nothing in so far; declare "
+                              "constants in a schema, or drop such rows",
+                              fplt_settings_text(material->settings, "missing"));
     read.schema = material->schema;
     if (material->schema) /* whose rows they are is known */
         read.site = "none";

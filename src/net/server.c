@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
-#include <jansson.h>
 #include <math.h>
 #include <microhttpd.h>
 #include <netdb.h>
@@ -17,6 +16,7 @@
 
 #include "base/machine.h"
 #include "base/memory.h"
+#include "wire/message.h"
 
 enum { MOST_HEADERS = 8, RECEIVE_BUFFER = 256 * 1024, IDLE_SECONDS = 300, MOST_PIECES = 16 };
 
@@ -644,17 +644,16 @@ void fplt__exchange_answer_text(fplt__exchange *exchange, unsigned code, const c
 void fplt__exchange_refuse(fplt__exchange *exchange, unsigned code, const char *word, int final,
                            const char *format, ...)
 {
-    char sentence[1024];
+    fplt__fault fault = {.final = final};
+    char *text = NULL;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(sentence, sizeof sentence, format, arguments);
+    vsnprintf(fault.sentence, sizeof fault.sentence, format, arguments);
     va_end(arguments);
-    json_t *answer =
-        json_pack("{s:s, s:s, s:b}", "error", word, "sentence", sentence, "final", final);
-    char *text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
-    json_decref(answer);
+    snprintf(fault.word, sizeof fault.word, "%s", word);
+    fplt__fault_text(&fault, &text, NULL);
     fplt__exchange_answer_text(exchange, code, "application/json", text ? text : "");
-    free(text);
+    fplt__free(text);
 }
 
 /* Life */

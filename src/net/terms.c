@@ -71,6 +71,10 @@ static fplt_status set_pairs(fplt_settings *settings, const char *section, const
 static fplt_status check_terms(const fplt_settings *settings, fplt_error *error)
 {
     const char *start = fplt_settings_text(settings, "start");
+    if (strcmp(fplt_settings_text(settings, "class-weight"), "none") != 0)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "train: class-weight is balanced, but a federation does not count "
+                              "classes over its sites so far; give the rows a weight");
     if (strcmp(start, "zero") != 0)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "train: start is %s, but a federation starts at zero, or at the last "

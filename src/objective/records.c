@@ -15,6 +15,7 @@
 struct room {
     double *margins, *others;            /* outputs * chunk */
     double *label, *norm;                /* chunk: of a minibatch */
+    double *rows;                        /* chunk dense rows, of a minibatch */
     double *whole;                       /* 2 * chunk, of a whole loss */
     double *weights, *directions, *sums; /* outputs * columns, used where gathered */
 };
@@ -24,21 +25,28 @@ static int gathers(const fplt_objective *o)
     return o->intercepts && o->outputs > 1;
 }
 
+/* Numbers of a minibatch's dense rows; a whole loss has no minibatches. */
+static size_t batch_room(const fplt_objective *o)
+{
+    return o->loss->whole ? 0 : o->chunk * fplt__padded(o->columns);
+}
+
 static size_t scratch_needed(const fplt_objective *o)
 {
-    return 2 * (o->outputs + 1) * o->chunk + (gathers(o) ? 3 * o->outputs * o->columns : 0) +
-           (o->loss->whole ? 2 * o->chunk : 0);
+    return 2 * (o->outputs + 1) * o->chunk + batch_room(o) +
+           (gathers(o) ? 3 * o->outputs * o->columns : 0) + (o->loss->whole ? 2 * o->chunk : 0);
 }
 
 static struct room divide(const fplt_objective *o, double *scratch)
 {
     size_t block = o->outputs * o->chunk, vector = o->outputs * o->columns;
-    double *rest = scratch + 2 * block + 2 * o->chunk;
+    double *rest = scratch + 2 * block + 2 * o->chunk + batch_room(o);
     struct room room = {
         .margins = scratch,
         .others = scratch + block,
         .label = scratch + 2 * block,
         .norm = scratch + 2 * block + o->chunk,
+        .rows = scratch + 2 * block + 2 * o->chunk,
         .whole = o->loss->whole ? rest : NULL, /* which has one output, so nothing is gathered */
     };
     if (gathers(o)) {
@@ -261,15 +269,7 @@ static fplt_status value_gradient(const fplt_objective *o, uint32_t agent, const
     return measure(o, agent, x, value, gradient, NULL, scratch);
 }
 
-/* Single rows; the long ones by the kernel. */
-
-static double row_dot(const fplt_objective *o, const fplt__matrix *a, size_t row, const double *x)
-{
-    if (a->layout == FPLT_ROWS)
-        return o->kernel->dot(a->dense + row * a->stride, x, a->columns);
-    return fplt__matrix_row_dot(a, row, x);
-}
-
+/* A single row; a long one by the kernel. */
 static void row_axpy(const fplt_objective *o, const fplt__matrix *a, size_t row, double alpha,
                      double *y)
 {
@@ -279,32 +279,86 @@ static void row_axpy(const fplt_objective *o, const fplt__matrix *a, size_t row,
         fplt__matrix_row_axpy(a, row, alpha, y);
 }
 
+/* One panel from rows of any panels. */
+static void collect_panel(const fplt__matrix *from, const uint32_t *rows, double *panel)
+{
+    const double *source[FPLT_PANEL];
+    for (size_t r = 0; r < FPLT_PANEL; r++)
+        source[r] = from->dense + fplt__matrix_place(from, rows[r], 0);
+    for (size_t j = 0; j < from->columns; j++)
+        for (size_t r = 0; r < FPLT_PANEL; r++)
+            panel[j * FPLT_PANEL + r] = source[r][j * FPLT_PANEL];
+}
+
+/* Rows of a dense matrix side by side in its own layout, so that the kernels can take them. */
+static fplt__matrix collect_rows(const fplt__matrix *from, const uint32_t *rows, size_t count,
+                                 double *room)
+{
+    fplt__matrix a = *from;
+    size_t r = 0;
+    a.rows = count;
+    a.dense = room;
+    for (; a.layout == FPLT_PANELS && r + FPLT_PANEL <= count; r += FPLT_PANEL)
+        collect_panel(from, rows + r, room + r * a.stride);
+    memset(room + r * a.stride, 0, (fplt__padded(count) - r) * a.stride * sizeof *room);
+    for (; r < count; r++)
+        for (size_t j = 0; j < a.columns; j++)
+            room[fplt__matrix_place(&a, r, j)] = from->dense[fplt__matrix_place(from, rows[r], j)];
+    return a;
+}
+
+static void batch_margins(const fplt_objective *o, const fplt__matrix *a, const uint32_t *rows,
+                          const fplt__block *block, const double *weights, double *margins)
+{
+    for (size_t k = 0; k < o->outputs; k++) {
+        double *to = margins + k * block->stride;
+        if (a->layout != FPLT_SPARSE)
+            o->kernel->margins(a, 0, block->count, weights + k * o->columns, to);
+        else
+            for (size_t r = 0; r < block->count; r++)
+                to[r] = fplt__matrix_row_dot(a, rows[r], weights + k * o->columns);
+    }
+}
+
+static void batch_combine(const fplt_objective *o, const fplt__matrix *a, const uint32_t *rows,
+                          const fplt__block *block, const double *slopes, double *sums)
+{
+    for (size_t k = 0; k < o->outputs; k++) {
+        const double *from = slopes + k * block->stride;
+        if (a->layout != FPLT_SPARSE)
+            o->kernel->combine(a, 0, block->count, from, sums + k * o->columns);
+        else
+            for (size_t r = 0; r < block->count; r++)
+                fplt__matrix_row_axpy(a, rows[r], from[r], sums + k * o->columns);
+    }
+}
+
 static void add_batch(const fplt_objective *o, const fplt__shard *shard, const uint32_t *rows,
                       size_t count, const double *weights, const struct room *room, double *sums)
 {
     double *slopes = room->margins;
     fplt__block block = block_at(o, shard, room, 0);
+    fplt__matrix a = shard->matrix.layout == FPLT_SPARSE
+                         ? shard->matrix
+                         : collect_rows(&shard->matrix, rows, count, room->rows);
     block.count = count;
     block.label = room->label;
     block.weight = NULL;
+    batch_margins(o, &a, rows, &block, weights, slopes);
     for (size_t r = 0; r < count; r++) {
         room->label[r] = shard->label[rows[r]];
-        room->norm[r] = shard->norm[rows[r]];
-        for (size_t k = 0; k < o->outputs; k++)
-            slopes[k * block.stride + r] =
-                row_dot(o, &shard->matrix, rows[r], weights + k * o->columns);
+        if (o->clip > 0)
+            room->norm[r] = shard->norm[rows[r]];
         if (shard->offset)
             slopes[r] += shard->offset[rows[r]];
     }
     o->loss->slope(&block, slopes);
     if (o->clip > 0)
         clip_slopes(o, &block, room->norm, slopes);
-    for (size_t r = 0; r < count; r++)
-        for (size_t k = 0; k < o->outputs; k++)
-            row_axpy(o, &shard->matrix, rows[r],
-                     shard->weight ? slopes[k * block.stride + r] * shard->weight[rows[r]]
-                                   : slopes[k * block.stride + r],
-                     sums + k * o->columns);
+    for (size_t k = 0; shard->weight && k < o->outputs; k++)
+        for (size_t r = 0; r < count; r++)
+            slopes[k * block.stride + r] *= shard->weight[rows[r]];
+    batch_combine(o, &a, rows, &block, slopes, sums);
 }
 
 static fplt_status batch_gradient(const fplt_objective *o, uint32_t agent, const double *x,

@@ -104,6 +104,16 @@ static int wants_dropping(const fplt_settings *settings, const char *name)
     return is(settings, name, "drop");
 }
 
+static int wants_filling(const fplt_settings *settings, const char *name)
+{
+    return !is(settings, name, "refuse") && !is(settings, name, "drop");
+}
+
+static int wants_balance(const fplt_settings *settings, const char *name)
+{
+    return is(settings, name, "balanced");
+}
+
 static int wants_guessing(const fplt_settings *settings, const char *name)
 {
     return is(settings, name, "auto");
@@ -144,6 +154,11 @@ static const struct conflict {
      "contiguous or shuffled"},
     {"missing", wants_dropping,
      "how many rows there are would tell of a record; declare a constant in a schema"},
+    {"missing", wants_filling,
+     "what is filled in would be computed from the records; declare a constant in a schema"},
+    {"class-weight", wants_balance,
+     "how many records of a class there are would tell of them; give the weights in a column with "
+     "declared bounds"},
     {"categories", wants_guessing,
      "which levels there are would be read from the records; declare them in a schema"},
     {"holdout", wants_holdout,

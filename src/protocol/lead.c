@@ -801,7 +801,8 @@ unsigned fplt__lead_peek(fplt__lead *lead, const fplt__request *request,
         return refuse(fault, 409, "other", 0, "of another member, plan or length");
     if (frame.kind == FPLT__VERDICT || frame.kind == FPLT__END)
         return refuse(fault, 400, "malformed", 1, "a kind that only the coordinator sends");
-    int measures = frame.kind != FPLT__TRAIN && frame.kind != FPLT__ENROL;
+    int measures =
+        frame.kind != FPLT__TRAIN && frame.kind != FPLT__ENROL && frame.kind != FPLT__CHECK;
     if (lead->agreement && lead->agreement->private && measures)
         return refuse(fault, 409, "private", 1, "with privacy nothing is measured");
     if (lead->committing || lead->record.state == FPLT__HALTED)

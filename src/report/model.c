@@ -66,6 +66,8 @@ static fplt_status check_transform(const fplt_model_info *info, fplt_error *erro
     fplt_status status;
     if ((status = check_finite(transform->mean, info->features, "transform.mean", error)))
         return status;
+    if ((status = check_finite(transform->fill, info->features, "transform.fill", error)))
+        return status;
     return check_finite(transform->scale, info->features, "transform.scale", error);
 }
 
@@ -155,7 +157,9 @@ static fplt_status copy_transform(const fplt_transform *from, size_t features, f
     to->features = features;
     to->radius = from->radius;
     fplt_status status = copy_numbers(from->mean, features, &to->mean, error);
-    return status ? status : copy_numbers(from->scale, features, &to->scale, error);
+    if (!status)
+        status = copy_numbers(from->scale, features, &to->scale, error);
+    return status ? status : copy_numbers(from->fill, features, &to->fill, error);
 }
 
 static fplt_status copy_all(const fplt_model_info *info, fplt_model *model, fplt_error *error)
@@ -165,6 +169,8 @@ static fplt_status copy_all(const fplt_model_info *info, fplt_model *model, fplt
         (status = copy_text(info->label, &model->label, error)) ||
         (status = copy_text(info->site, &model->site, error)) ||
         (status = copy_text(info->labels, &model->labels, error)) ||
+        (status = copy_text(info->row_weight, &model->row_weight, error)) ||
+        (status = copy_text(info->id, &model->id, error)) ||
         (status = copy_text(info->program, &model->program, error)) ||
         (status = copy_text(info->training, &model->training, error)) ||
         (status = copy_names(info->feature_names, info->features, &model->feature_names, error)) ||
@@ -176,6 +182,8 @@ static fplt_status copy_all(const fplt_model_info *info, fplt_model *model, fplt
     model->info.label = model->label;
     model->info.site = model->site;
     model->info.labels = model->labels;
+    model->info.row_weight = model->row_weight;
+    model->info.id = model->id;
     model->info.program = model->program;
     model->info.training = model->training;
     model->info.feature_names = (const char *const *)model->feature_names;
@@ -235,6 +243,8 @@ void fplt_model_destroy(fplt_model *model)
     fplt__free(model->label);
     fplt__free(model->site);
     fplt__free(model->labels);
+    fplt__free(model->row_weight);
+    fplt__free(model->id);
     fplt__free(model->program);
     fplt__free(model->training);
     fplt_inference_clear(&model->inference);

@@ -72,10 +72,28 @@ static json_t *inference_of(const fplt_model_info *info)
     return info->inference ? fplt__inference_json(info->inference, info->dimension) : json_null();
 }
 
+/* What only some models have is left out of the others, whose digests then stay what they were. */
+static json_t *with_rest(json_t *document, const fplt_model_info *info)
+{
+    json_t *reading = json_object_get(document, "reading");
+    int failed = 0;
+    if (info->row_weight)
+        failed |= json_object_set_new(reading, "row_weight", json_string(info->row_weight));
+    if (info->id)
+        failed |= json_object_set_new(reading, "id", json_string(info->id));
+    if (info->transform->fill)
+        failed |= json_object_set_new(json_object_get(document, "transform"), "fill",
+                                      numbers(info->transform->fill, info->features));
+    if (!failed)
+        return document;
+    json_decref(document);
+    return NULL;
+}
+
 json_t *fplt__model_json(const fplt_model *model)
 {
     const fplt_model_info *info = &model->info;
-    return json_pack(
+    json_t *document = json_pack(
         "{s:s, s:i, s:o, s:s, s:s, s:f, s:b, s:I, s:o, s:o, s:{s:b, s:o, s:o, s:o}, s:o, s:{s:o, "
         "s:o, s:f}, s:o, s:o, s:o}",
         "format", FORMAT, "version", VERSION, "program", text_or_null(info->program), "task",
@@ -89,6 +107,7 @@ json_t *fplt__model_json(const fplt_model *model)
         numbers(info->transform->scale, info->features), "radius", info->transform->radius,
         "weights", numbers(info->weights, info->dimension), "inference", inference_of(info),
         "training", training_of(model));
+    return document ? with_rest(document, info) : NULL;
 }
 
 /* Reading */
@@ -269,7 +288,7 @@ static fplt_status take_transform(struct draft *draft, const json_t *root, fplt_
 {
     const json_t *object;
     fplt_transform *transform = &draft->transform;
-    size_t means, scales, wanted = draft->info.features;
+    size_t means, scales, fills = 0, wanted = draft->info.features;
     fplt_status status;
     if ((status = take(draft, root, "transform", OBJECT, &object, error)) ||
         (status =
@@ -278,9 +297,14 @@ static fplt_status take_transform(struct draft *draft, const json_t *root, fplt_
                                error)) ||
         (status = take_real(draft, object, "radius", &transform->radius, error)))
         return status;
-    if ((transform->mean && means != wanted) || (transform->scale && scales != wanted))
+    if (json_object_get(object, "fill") &&
+        (status =
+             take_numbers(draft, object, "fill", ARRAY_OR_NULL, &transform->fill, &fills, error)))
+        return status;
+    if ((transform->mean && means != wanted) || (transform->scale && scales != wanted) ||
+        (transform->fill && fills != wanted))
         return fplt_error_set(error, FPLT_BAD_DATA,
-                              "%s: transform must have one mean and one scale a feature (%zu)",
+                              "%s: transform must have one mean, scale and fill a feature (%zu)",
                               draft->path, wanted);
     transform->features = wanted;
     draft->info.transform = transform;
@@ -295,9 +319,15 @@ static fplt_status take_reading(struct draft *draft, const json_t *root, fplt_er
     if ((status = take(draft, root, "reading", OBJECT, &object, error)) ||
         (status = take_truth(draft, object, "drop_first_level", &info->drop_first_level, error)) ||
         (status = take_text(draft, object, "label", TEXT_OR_NULL, &info->label, error)) ||
-        (status = take_text(draft, object, "site", TEXT_OR_NULL, &info->site, error)))
+        (status = take_text(draft, object, "site", TEXT_OR_NULL, &info->site, error)) ||
+        (status = take_text(draft, object, "labels", TEXT_OR_NULL, &info->labels, error)))
         return status;
-    return take_text(draft, object, "labels", TEXT_OR_NULL, &info->labels, error);
+    if (json_object_get(object, "row_weight") &&
+        (status = take_text(draft, object, "row_weight", TEXT_OR_NULL, &info->row_weight, error)))
+        return status;
+    return json_object_get(object, "id")
+               ? take_text(draft, object, "id", TEXT_OR_NULL, &info->id, error)
+               : FPLT_OK;
 }
 
 /* Absent in models of earlier programs. JSON is YAML, so the canonical text has one reader. */

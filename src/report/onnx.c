@@ -9,9 +9,16 @@
 #include "onnx.pb-c.h"
 #include "report/export.h"
 
-enum { DOUBLE = 11, FLOAT = 1, STRING = 8 };                                    /* of tensors */
-enum { IS_INT = 2, IS_STRING = 3, IS_FLOATS = 6, IS_INTS = 7, IS_STRINGS = 8 }; /* of attributes */
-enum { MOST_NODES = 8, MOST_TENSORS = 4, MOST_OUTPUTS = 2, MOST_ATTRIBUTES = 5 };
+enum { DOUBLE = 11, FLOAT = 1, STRING = 8 }; /* of tensors */
+enum {
+    IS_FLOAT = 1,
+    IS_INT = 2,
+    IS_STRING = 3,
+    IS_FLOATS = 6,
+    IS_INTS = 7,
+    IS_STRINGS = 8
+}; /* of attributes */
+enum { MOST_NODES = 8, MOST_TENSORS = 4, MOST_OUTPUTS = 2, MOST_BETWEEN = 2, MOST_ATTRIBUTES = 5 };
 
 static char machine_learning[] = "ai.onnx.ml", rows_name[] = "rows";
 
@@ -42,11 +49,12 @@ struct draft {
     Onnx__Node *nodes[MOST_NODES];
     struct tensor tensor[MOST_TENSORS];
     Onnx__Tensor *tensors[MOST_TENSORS];
-    struct value input, output[MOST_OUTPUTS], between;
-    Onnx__ValueInfo *inputs[1], *outputs[MOST_OUTPUTS], *betweens[1];
+    struct value input, output[MOST_OUTPUTS], between[MOST_BETWEEN];
+    Onnx__ValueInfo *inputs[1], *outputs[MOST_OUTPUTS], *betweens[MOST_BETWEEN];
     char *last;                 /* name of the rows so far */
     double radius, one;         /* constants */
     float *coefficients;        /* owned; then the intercepts */
+    float *fill;                /* owned; what missing values become */
     ProtobufCBinaryData *names; /* owned; of the classes */
 };
 
@@ -148,8 +156,44 @@ static void follow(struct draft *draft, char *operation, char *second, char *nam
     draft->last = name;
 }
 
-/* a_j <- (a_j - mean_j)/scale_j; rows longer than the radius are shortened to it. */
-static void transform(struct draft *draft)
+/* What comes out of an operator of the machine-learning domain inside the graph: its type cannot be
+ * inferred. */
+static void tell_between(struct draft *draft, char *name, int kind, size_t columns)
+{
+    size_t at = draft->graph.n_value_info++;
+    draft->betweens[at] = describe(&draft->between[at], name, kind, columns);
+    draft->graph.value_info = draft->betweens;
+}
+
+/* Missing values pass through what was done to the columns, and are filled then: single precision, all
+ * that the operator has, is nearest to the truth for numbers that are small. */
+static fplt_status impute(struct draft *draft, fplt_error *error)
+{
+    static char imputer[] = "Imputer", filled[] = "filled", values[] = "imputed_value_floats",
+                replaced[] = "replaced_value_float";
+    const fplt_transform *t = &draft->model->transform;
+    if (!t->fill)
+        return FPLT_OK;
+    fplt_status status = fplt__alloc_into(&draft->fill, t->features, sizeof *draft->fill,
+                                          "the missing values", error);
+    if (status)
+        return status;
+    for (size_t j = 0; j < t->features; j++)
+        draft->fill[j] =
+            (float)((t->fill[j] - (t->mean ? t->mean[j] : 0)) / (t->scale ? t->scale[j] : 1));
+    struct node *node = add_node(draft, imputer, draft->last, NULL, filled);
+    node->node.domain = machine_learning;
+    add_floats(node, values, draft->fill, t->features);
+    Onnx__Attribute *missing = add_attribute(node, replaced, IS_FLOAT);
+    missing->has_f = 1;
+    missing->f = NAN;
+    tell_between(draft, filled, DOUBLE, t->features);
+    draft->last = filled;
+    return FPLT_OK;
+}
+
+/* a_j <- (a_j - mean_j)/scale_j, missing values are filled; rows longer than the radius are shortened to it. */
+static fplt_status transform(struct draft *draft, fplt_error *error)
 {
     static char mean[] = "mean", scale[] = "scale", radius[] = "radius", one[] = "one",
                 length[] = "length", ratio[] = "ratio", factor[] = "factor", centred[] = "centred",
@@ -165,8 +209,9 @@ static void transform(struct draft *draft)
         add_tensor(draft, scale, t->scale, t->features);
         follow(draft, divide, scale, scaled);
     }
-    if (!(t->radius > 0))
-        return;
+    fplt_status status = impute(draft, error);
+    if (status || !(t->radius > 0))
+        return status;
     draft->radius = t->radius;
     draft->one = 1;
     add_tensor(draft, radius, &draft->radius, 1);
@@ -180,6 +225,7 @@ static void transform(struct draft *draft)
     add_node(draft, divide, radius, length, ratio);
     add_node(draft, least, ratio, one, factor);
     follow(draft, multiply, factor, shortened);
+    return FPLT_OK;
 }
 
 /* Weights and intercepts of every output; two classes by one margin become its two sides. */
@@ -259,9 +305,7 @@ static fplt_status regress(struct draft *draft, fplt_error *error)
     add_floats(node, intercepts, draft->coefficients + n, 1);
     if (exponential) {
         add_node(draft, power, linear, NULL, value);
-        draft->betweens[0] = describe(&draft->between, linear, FLOAT, 1);
-        draft->graph.n_value_info = 1;
-        draft->graph.value_info = draft->betweens;
+        tell_between(draft, linear, FLOAT, 1);
     }
     draft->outputs[0] = describe(&draft->output[0], value, FLOAT, 1);
     draft->graph.n_output = 1;
@@ -280,7 +324,9 @@ static fplt_status build(struct draft *draft, fplt_error *error)
     draft->graph.output = draft->outputs;
     draft->inputs[0] = describe(&draft->input, rows_name, DOUBLE, draft->model->info.features);
     draft->last = rows_name;
-    transform(draft);
+    fplt_status status = transform(draft, error);
+    if (status)
+        return status;
     return fplt_task_classifies(draft->model->info.task) ? classify(draft, error)
                                                          : regress(draft, error);
 }
@@ -335,6 +381,7 @@ fplt_status fplt__model_onnx(const fplt_model *model, void **bytes, size_t *size
         status = pack(draft, features, bytes, size, error);
     fplt__free(features);
     fplt__free(draft->coefficients);
+    fplt__free(draft->fill);
     fplt__free(draft->names);
     fplt__free(draft);
     return status;

@@ -198,7 +198,8 @@ static void add_columns(const fplt__sheet *page)
     if (transform->radius > 0)
         snprintf(shortened, sizeof shortened, ", rows shortened to the norm %.6g",
                  transform->radius);
-    fact(page, "columns", "%zu, %s%s", fplt_model_see(page->model)->features,
+    fact(page, "columns", "%zu, %s%s%s", fplt_model_see(page->model)->features,
+         transform->fill ? "missing values filled, " : "",
          transform->mean    ? "centred and scaled"
          : transform->scale ? "scaled"
                             : "as the file has them",

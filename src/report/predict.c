@@ -60,7 +60,13 @@ static fplt_status read_named(const fplt_model_info *info, const char *const *pa
         read.label = "none";
     else if (!read.label)
         read.label = info->label;
+    if (!read.id) {
+        read.id = info->id;
+        read.id_if_there = 1;
+    }
+    read.keep_missing = info->transform->fill && !read.drop_missing;
     if (labelled) {
+        read.row_weight = read.row_weight ? read.row_weight : info->row_weight;
         read.labels = read.labels ? read.labels : info->labels;
         read.class_names = info->class_names;
         read.class_count = info->classes;

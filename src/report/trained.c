@@ -207,6 +207,8 @@ static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fp
                             .site = fplt_settings_text(view->settings, "site"),
                             .labels = fplt_settings_text(view->settings, "labels"),
                             .schema = fplt_dataset_schema(view->training),
+                            .row_weight = fplt_settings_text(view->settings, "row-weight"),
+                            .id = fplt_settings_text(view->settings, "id"),
                             .transform = view->transform,
                             .weights = weights,
                             .dimension = n,

@@ -318,7 +318,7 @@ def bad_data_are_refused(place):
     for text, says in [("label,u,v\n1,2,3\n-1,4\n", "d.csv:3"), ("label,u,v\n1,2,x\n", "d.csv:2"),
                        ("u,v\n1,2\n", "label"), ("", "d.csv"), ("label,u\n1,nan\n-1,2\n", "d.csv:2"),
                        ("label,u\n1,1e400\n-1,2\n", "d.csv:2"), ("label,u\n1,\n-1,2\n", "d.csv:2"),
-                       ("label,u\nyes,1\nno,2\n", "d.csv:2"), (good.replace("4,5", "4,\"5"), "d.csv")]:
+                       ("label,u\nyes,1\n0,2\n", "d.csv:2"), (good.replace("4,5", "4,\"5"), "d.csv")]:
         place.write("d.csv", text)
         place.refuses("train", "--data", "d.csv", says=says)
         place.refuses("data", "inspect", "d.csv", says=says)

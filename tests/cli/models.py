@@ -91,6 +91,10 @@ def evaluate(path, rows):
                 else:
                     assert after == "NONE"
                 results = [chosen, scores]
+        elif node.op_type == "Imputer":
+            assert node.domain == "ai.onnx.ml" and np.isnan(own["replaced_value_float"])
+            values_in = np.array(own["imputed_value_floats"], np.float32).astype(float)
+            results = [np.where(np.isnan(given[0]), values_in, given[0])]
         elif node.op_type == "ReduceL2":
             results = [np.sqrt((given[0] ** 2).sum(axis=tuple(own["axes"]), keepdims=True))]
         else:
@@ -110,7 +114,7 @@ def compare(folder, data, *train):
     table, predicted = columns(folder / data), columns(folder / "p.csv")
     model = onnx.load(folder / "m.onnx")
     names = json.loads({p.key: p.value for p in model.metadata_props}["features"])
-    rows = np.array([[float(v) for v in table[name]] for name in names]).T
+    rows = np.array([[float(v or "nan") for v in table[name]] for name in names]).T
     found_names, found = evaluate(folder / "m.onnx", rows)
     assert found_names == names
     return table, predicted, found
@@ -128,6 +132,25 @@ def two_classes(folder):
         assert gap < 1e-6, f"{more}: {gap}"
         sure = abs(found["probabilities"][:, 1] - 0.5) > 1e-6
         assert (np.array(predicted["label"])[sure] == found["label"][sure]).all()
+
+
+@case
+def missing_values_are_filled_in_the_graph(folder):
+    generator = np.random.default_rng(6)
+    rows = generator.normal(size=(80, 3)) * [1, 1000, 0.01] + [5, 1e5, 0]
+    labels = rows @ [1, 0.001, 100] > 105 + generator.logistic(size=80)
+    gone = generator.random(rows.shape) < 0.25
+    with open(folder / "d.csv", "w") as file:
+        file.write("a,b,c,label\n")
+        for row, holes, label in zip(rows, gone, labels):
+            file.write(",".join("" if hole else repr(float(v)) for v, hole in zip(row, holes)) +
+                       f",{int(label)}\n")
+    for more in (["mean"], ["median", "--radius", "0.7"], ["most-frequent", "--standardise", "scale"],
+                 ["constant", "--missing-value", "3", "--standardise", "no", "--eps", "10"]):
+        _, predicted, found = compare(folder, "d.csv", "--missing", *more)
+        mine = np.array([float(p) for p in predicted["probability:1"]])
+        assert abs(mine - found["probabilities"][:, 1]).max() < 1e-6, more
+        assert "Imputer" in [node.op_type for node in onnx.load(folder / "m.onnx").graph.node]
 
 
 @case
@@ -518,6 +541,85 @@ def bad_requests_are_answered(folder):
     stderr = run(folder, "export", "out/model.json", "--to", "csv", "--out", "no/where.csv",
                  status=1).stderr
     assert "no/where.csv" in stderr
+
+
+def newton(cost, n):
+    """The minimiser of a smooth convex function, from its gradient and Hessian."""
+    x = np.zeros(n)
+    for _ in range(60):
+        gradient, hessian = cost(x)
+        x = x - np.linalg.solve(hessian, gradient)
+    assert np.abs(cost(x)[0]).max() < 1e-13
+    return x
+
+
+def breslow(x, rows, time, event, site):
+    """Gradient and Hessian of the negative partial likelihood, every site a stratum."""
+    gradient, hessian = np.zeros(len(x)), np.zeros((len(x), len(x)))
+    for i in np.flatnonzero(event):
+        risk = rows[(site == site[i]) & (time >= time[i])]
+        share = np.exp(risk @ x)
+        share /= share.sum()
+        mean = share @ risk
+        gradient += mean - rows[i]
+        hessian += (risk * share[:, None]).T @ risk - np.outer(mean, mean)
+    return gradient, hessian
+
+
+@case
+def counts_and_times_by_every_method(folder):
+    generator = np.random.default_rng(8)
+    rows = np.round(generator.normal(size=(60, 2)), 3)
+    site = np.arange(60) % 3
+    count = generator.poisson(np.exp(rows @ [0.4, -0.3]))
+    time = np.ceil(8 * generator.exponential(size=60) * np.exp(-rows @ [0.5, -0.4])) + 1
+    event = generator.random(60) < 0.7
+    with open(folder / "count.csv", "w") as file, open(folder / "time.csv", "w") as other:
+        file.write("site,a,b,label\n")
+        other.write("site,a,b,time,event\n")
+        for i in range(60):
+            file.write(f"{site[i]},{rows[i, 0]},{rows[i, 1]},{count[i]}\n")
+            other.write(f"{site[i]},{rows[i, 0]},{rows[i, 1]},{time[i]},{int(event[i])}\n")
+    (folder / "s.yaml").write_text(
+        "columns:\n  site: {type: site}\n  a: {type: number, bounds: -9..9}\n"
+        "  b: {type: number, bounds: -9..9}\n  time: {type: time, bounds: 0.1..1000}\n"
+        "  event: {type: event, classes: [0, 1]}\n")
+    eps = 0.2
+    poisson = newton(lambda x: (rows.T @ (np.exp(rows @ x) - count) / 60 + eps * x,
+                                (rows * np.exp(rows @ x)[:, None]).T @ rows / 60 + eps * np.eye(2)),
+                     2)
+
+    def cox_cost(x):
+        gradient, hessian = breslow(x, rows, time, event, site)
+        return gradient / 60 + eps * x, hessian / 60 + eps * np.eye(2)
+    cox = newton(cox_cost, 2)
+    names = {kind: [row["name"] for row in json.loads(run(folder, "list", kind, "--json").stdout)]
+             for kind in ("algorithms", "solvers")}
+    random = {"sgd", "accelerated-sgd", "noisy", "noisy-accelerated"}
+    biased = {"fedavg", "fedprox", "fedsplit"}
+    methods = [[name] for name in names["algorithms"]] + [["fed-plt", s] for s in names["solvers"]]
+    assert len(methods) >= 24
+    for loss, minimum, data in (
+            ("poisson", poisson, ["count.csv", "--task", "regression", "--loss", "poisson"]),
+            ("cox", cox, ["time.csv", "--schema", "s.yaml"])):
+        for algorithm, *solver in methods:
+            words = ["--algorithm", algorithm, *(["--solver", *solver] if solver else [])]
+            words += ["--tau", "0.001"] if solver and solver[0].startswith("noisy") else []
+            words += ["--intercept", "no"] if loss == "poisson" else []
+            batches = loss == "cox" and {"sgd", "svrg", "accelerated-sgd"} & set(solver)
+            done = run(folder, "train", "--data", *data, "--eps", str(eps), "--standardise", "no",
+                       "--rounds", "3000", "--out", "out", "--quiet", "--pictures", "no", *words,
+                       status=2 if batches else 0)
+            if batches:  # a risk set has no part that stands for it
+                assert "needs minibatches" in done.stderr
+                continue
+            model = json.loads((folder / "out/model.json").read_text())
+            gap = np.abs(np.array(model["weights"]) - minimum).max()
+            if algorithm in biased or random & set(solver):
+                assert gap < 0.3, (loss, words, gap)
+                assert model["training"]["end"]["objective"] < model["training"]["start"]["objective"]
+            else:
+                assert gap < 1e-6, (loss, words, gap)
 
 
 def main():

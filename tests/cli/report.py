@@ -237,8 +237,9 @@ def a_private_run_shows_what_its_promise_covers(folder):
     assert not re.search("std_error|accuracy|objective|criterion|odds", text), text
     # e^2 0.05 + 1e-5 is below 1 - e^-2 (1 - 1e-5 - 0.05)
     assert "in at most 36.9 of 100" in text, text
-    refused = run(folder, "report", "out", files[0], status=2)
-    assert "trained with privacy" in refused.stderr
+    for words in (["report", "out", files[0]], ["summary", "out/model.json"],
+                  ["summary", "out/model.json", *files, "--refit"]):
+        assert "trained with privacy" in run(folder, *words, status=2).stderr, words
 
 
 @case

@@ -437,6 +437,8 @@ static void watch_sums(void)
     if (!count || count > DIMENSION || !w.lead || !fplt__lead_hub(w.lead) || w.lied)
         return;
     fplt__lead_view view = fplt__lead_see(w.lead);
+    if (view.has_check && !view.check_equal)
+        violate("a check found another sum");
     if (view.committing || view.state < FPLT__ROUND)
         return;
     for (unsigned i = 0; i < N; i++) {
@@ -553,7 +555,8 @@ static void lead_start(void)
                                     .receipt_key = {7},
                                     .process = bits(),
                                     .deadline = 20000,
-                                    .repair = w.repairing};
+                                    .repair = w.repairing,
+                                    .check = 1};
     fplt__lead_record fresh = {.state = FPLT__FORMING,
                                .document = proposal_text,
                                .document_size = sizeof proposal_text,

@@ -207,6 +207,7 @@ static fplt_status find_claims(const struct fplt__audit *audit, const char *thre
         return status;
     test->any_record = claim.gdp_mu;
     view.constants.sensitivity = audit->result->gap;
+    view.mechanism.group = 1;
     status = fplt_promise_claim(&view, audit->victim, audit->rounds, &claim, &epsilon, error);
     test->claimed = claim.gdp_mu;
     return status;

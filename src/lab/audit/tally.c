@@ -18,7 +18,7 @@
 #include "privacy/normal.h"
 
 enum { ALL, PLACE, ROUND, EPOCH, AGENTS, ROUNDS, EPOCHS, COORDINATES, RUNS, SPREAD };
-enum { FARTHEST = 32, MOST_PAIRS = 2016, BINS = 32 };
+enum { FARTHEST = 32, MOST_PAIRS = 64 * 63, BINS = 32 };
 
 static const double surely = 2.3263478740408408; /* the normal's quantile at 0.99 */
 

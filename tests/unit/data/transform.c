@@ -1,6 +1,8 @@
 /* Transforms: moments after standardising, norms after shortening, the same for other data. */
 #include "helpers.h"
 
+#include "data/dataset.h"
+
 static fplt_dataset *clouds(uint64_t seed)
 {
     fplt_generate_settings settings = fplt_generate_defaults();
@@ -218,6 +220,110 @@ static void failed_allocations_leave_nothing(void **state)
     survives_failed_allocations(fit_once, &(fplt_transform_settings){"yes", 1});
 }
 
+/* The same numbers dense and sparse, with values missing. */
+static fplt_dataset *with_holes(int sparse)
+{
+    enum { ROWS = 7, FEATURES = 3, HOLE = 999 };
+    static const double rows[ROWS][FEATURES] = {{0, 4, HOLE},     {-2, HOLE, 0}, {0, 4, 1e300},
+                                                {HOLE, 0.1, 2},   {-2, 0.1, 2},  {5, 0.3, -1e300},
+                                                {1e-300, 7, HOLE}};
+    static const double label[ROWS] = {1, -1, 1, -1, 1, -1, 1};
+    size_t start[ROWS + 1] = {0}, shares[] = {3, 4};
+    uint32_t column[ROWS * FEATURES];
+    double value[ROWS * FEATURES];
+    for (size_t r = 0; r < ROWS; r++) {
+        start[r + 1] = start[r];
+        for (uint32_t j = 0; j < FEATURES; j++)
+            if (rows[r][j] != 0) {
+                column[start[r + 1]] = j;
+                value[start[r + 1]++] = rows[r][j];
+            }
+    }
+    fplt_rows all = {.count = ROWS, .features = FEATURES, .label = label};
+    if (sparse) {
+        all.start = start;
+        all.column = column;
+        all.value = value;
+    } else
+        all.dense = &rows[0][0];
+    fplt_dataset *dataset;
+    fplt_error error;
+    assert_ok(fplt_dataset_borrow(&all, FPLT_TASK_BINARY, shares, 2, NULL, NULL, &dataset, &error),
+              error);
+    fplt_dataset *own;
+    static const uint32_t both[] = {0, 1};
+    assert_ok(fplt_dataset_pick(dataset, both, 2, &own, &error), error);
+    fplt_dataset_destroy(dataset);
+    /* only a reader makes rows with missing values */
+    double *held = sparse ? own->value : own->dense;
+    for (size_t i = 0; i < (sparse ? start[ROWS] : ROWS * FEATURES); i++)
+        held[i] = held[i] == HOLE ? NAN : held[i];
+    return own;
+}
+
+static void missing_values_are_filled_from_what_is_there(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double fill[3];
+    } cases[] = {{"mean", {1.0 / 6, 15.5 / 6, 0.8}},
+                 {"median", {0, 2.15, 2}}, /* between 0 and 1e-300; 0.3 and 4; of five */
+                 {"most-frequent", {-2, 0.1, 2}},
+                 {"constant", {-7, -7, -7}}};
+    for (int sparse = 0; sparse < 2; sparse++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            fplt_dataset *dataset = with_holes(sparse);
+            fplt_transform_settings settings = {"no", 0, cases[i].name, -7};
+            fplt_transform transform;
+            fplt_error error;
+            assert_ok(fplt_transform_fit(dataset, &settings, &transform, &error), error);
+            for (size_t j = 0; j < 3; j++)
+                if (fabs(transform.fill[j] - cases[i].fill[j]) > 1e-15 &&
+                    !(j == 2 && i == 0)) /* 2^-96 of 1e300 is all that is known of that mean */
+                    fail_msg("%s, feature %zu: %.17g, not %.17g", cases[i].name, j,
+                             transform.fill[j], cases[i].fill[j]);
+            apply(&transform, dataset);
+            fplt_rows all = fplt_dataset_all(dataset);
+            assert_true(value_at(&all, 3, 0) == transform.fill[0]);
+            assert_true(value_at(&all, 1, 1) == transform.fill[1]);
+            assert_true(value_at(&all, 6, 2) == transform.fill[2]);
+            assert_true(value_at(&all, 4, 0) == -2);
+            fplt_transform_clear(&transform);
+            fplt_dataset_destroy(dataset);
+        }
+}
+
+static fplt_status fill_once(void *context)
+{
+    fplt_transform transform;
+    fplt_transform_settings settings = {"scale", 0, "mean", 0};
+    fplt_status status = fplt_transform_fit(context, &settings, &transform, NULL);
+    fplt_transform_clear(&transform);
+    return status;
+}
+
+static void failed_fills_leave_nothing(void **state)
+{
+    (void)state;
+    fplt_dataset *dataset = with_holes(1);
+    survives_failed_allocations(fill_once, dataset);
+    fplt_dataset_destroy(dataset);
+}
+
+static void balanced_rows_of_a_class_count_alike(void **state)
+{
+    (void)state;
+    fplt_dataset *dataset = with_holes(0);
+    fplt_error error;
+    assert_ok(fplt_dataset_balance(dataset, &error), error);
+    assert_ok(fplt_dataset_balance(dataset, &error), error); /* on weights that are there */
+    fplt_rows all = fplt_dataset_all(dataset);
+    for (size_t r = 0; r < all.count; r++)
+        assert_true(fabs(all.weight[r] - pow(7.0 / (2 * (all.label[r] > 0 ? 4 : 3)), 2)) < 1e-15);
+    fplt_dataset_destroy(dataset);
+}
+
 /* The tables can be used as settings and their defaults are those of the structs. */
 static void tables_agree_with_the_structs(void **state)
 {
@@ -269,6 +375,9 @@ int main(void)
         cmocka_unit_test(huge_and_tiny_rows_are_shortened_too),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(failed_allocations_leave_nothing),
+        cmocka_unit_test(missing_values_are_filled_from_what_is_there),
+        cmocka_unit_test(failed_fills_leave_nothing),
+        cmocka_unit_test(balanced_rows_of_a_class_count_alike),
         cmocka_unit_test(tables_agree_with_the_structs),
     };
     return cmocka_run_group_tests_name("transform", tests, NULL, NULL);

@@ -29,8 +29,8 @@ static void the_criterion_is_as_defined(void **state)
     fplt_run_settings settings = fplt_run_defaults();
     settings.prox = prox;
     fplt_engine *engine = engine_make(problem.objective, &settings);
-    double lmax = 0, scratch[4096], x[N] = {0.2, -1.5, 0}, gradient[N] = {0};
-    assert_true(fplt_objective_scratch(problem.objective) <= 4096);
+    double lmax = 0, scratch[16384], x[N] = {0.2, -1.5, 0}, gradient[N] = {0};
+    assert_true(fplt_objective_scratch(problem.objective) <= 16384);
     double expected = 0, value = 0.8 * (0.2 + 1.5);
     for (uint32_t i = 0; i < AGENTS; i++) {
         fplt_curvature own;

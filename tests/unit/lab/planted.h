@@ -12,18 +12,22 @@
 
 struct planted {
     const char *name;
-    double scale;     /* of the noise; 0: as it is */
-    int at_one_place; /* `scale` at one coordinate of one agent only */
-    int without_last; /* the last epoch has none */
-    int without_one;  /* one coordinate has none */
-    int one_stream;   /* all agents have the same */
-    int next_round;   /* the second round has that of the first again */
-    int next_run;     /* all runs have the same */
-    double leak;      /* share of the coordinate before in each coordinate */
-    int skips_last;   /* the solver asks for none in the last epoch */
-    int skips_clip;   /* the gradient of one record is not clipped */
-    int long_row;     /* one row is not shortened */
-    uint64_t records; /* the claim divides by so many times the records */
+    double scale;      /* of the noise; 0: as it is */
+    int at_one_place;  /* `scale` at one coordinate of one agent only */
+    int without_last;  /* the last epoch has none */
+    int without_one;   /* one coordinate has none */
+    int one_stream;    /* all agents have the same */
+    int next_round;    /* the second round has that of the first again */
+    int next_run;      /* all runs have the same */
+    double leak;       /* share of the coordinate before in each coordinate */
+    int other_lattice; /* of the right deviation, but finer in the first epoch */
+    int asks;          /* the solver asks for 0.9 of the noise */
+    int adds;          /* the solver adds a little of the bare gradient behind the noise */
+    int skips_last;    /* the solver asks for none in the last epoch */
+    int skips_clip;    /* the gradient of one record is not clipped; 2: in minibatches it is */
+    int pulls;         /* the solver pulls a hundredth too much to its centre */
+    int long_row;      /* one row is not shortened */
+    uint64_t records;  /* the claim divides by so many times the records */
 };
 
 static const struct planted planted_list[] = {
@@ -32,6 +36,10 @@ static const struct planted planted_list[] = {
     {.name = "noise x 0.9 at one coordinate of one agent", .scale = 0.9, .at_one_place = 1},
     {.name = "the last epoch without noise, by the source", .without_last = 1},
     {.name = "the last epoch without noise, by the solver", .skips_last = 1},
+    {.name = "the solver asks for 0.9 of the noise", .asks = 1},
+    {.name = "the solver adds a millionth of the bare gradient", .adds = 1},
+    {.name = "the solver pulls a hundredth too much", .pulls = 1},
+    {.name = "noise of the first epoch on a finer lattice", .other_lattice = 1},
     {.name = "one coordinate without noise", .without_one = 1},
     {.name = "one stream for all agents", .one_stream = 1},
     {.name = "noise of the first round again in the second", .next_round = 1},
@@ -39,6 +47,7 @@ static const struct planted planted_list[] = {
     {.name = "a tenth of each coordinate's noise in the next", .leak = 0.1},
     {.name = "the claim divides by twice the records", .records = 2},
     {.name = "clipping skips one record", .skips_clip = 1},
+    {.name = "clipping skips one record, hidden in minibatches", .skips_clip = 2},
     {.name = "one row is not shortened", .long_row = 1},
 };
 
@@ -116,14 +125,15 @@ static fplt_status planted_add(void *context, double step, double tau, const dou
 {
     struct planted_worker *worker = context;
     int64_t *x = malloc(count * sizeof *x);
-    double spacing = fplt_noise_spacing(step, tau);
     uint64_t call = worker->call++;
+    int fine = worker->state->what->other_lattice && call % worker->state->epochs == 0;
+    double finer = fine ? 0.75 : 1, spacing = finer * fplt_noise_spacing(step, tau);
     if (!x)
         return FPLT_NO_MEMORY;
     planted_draw(worker, call, x);
     planted_spoil(worker, call, x);
     for (size_t j = 0; j < count; j++)
-        out[j] = spacing * (double)(llround(mean[j] / spacing) + x[j]);
+        out[j] = spacing * (double)(llround(mean[j] / spacing) + llrint((double)x[j] / finer));
     free(x);
     return FPLT_OK;
 }
@@ -147,7 +157,7 @@ static void planted_begin(void *context, unsigned worker, uint64_t run)
 /* ---- the solver ---- */
 
 /* The real one for all epochs but the last, which has no noise. */
-static fplt_status planted_train(fplt_local *local, double *w, fplt_error *error)
+static fplt_status planted_skip(fplt_local *local, double *w, fplt_error *error)
 {
     uint32_t epochs = local->training.epochs;
     local->training.epochs = epochs - 1;
@@ -159,12 +169,45 @@ static fplt_status planted_train(fplt_local *local, double *w, fplt_error *error
     return status;
 }
 
-static const fplt_solver *planted_solver(void)
+static fplt_status planted_ask(fplt_local *local, double *w, fplt_error *error)
+{
+    double tau = local->training.noise_tau;
+    local->training.noise_tau = 0.9 * tau;
+    fplt_status status = fplt_solver_find("noisy")->run(local, w, error);
+    local->training.noise_tau = tau;
+    return status;
+}
+
+static fplt_status planted_pull(fplt_local *local, double *w, fplt_error *error)
+{
+    double pull = local->problem.inverse_rho;
+    local->problem.inverse_rho = 1.01 * pull;
+    fplt_status status = fplt_solver_find("noisy")->run(local, w, error);
+    local->problem.inverse_rho = pull;
+    return status;
+}
+
+static fplt_status planted_append(fplt_local *local, double *w, fplt_error *error)
+{
+    double *gradient = fplt_local_work(local);
+    fplt_status status = fplt_solver_find("noisy")->run(local, w, error);
+    if (!status)
+        status = fplt_local_gradient(local, w, gradient);
+    for (size_t j = 0; j < fplt_objective_dimension(local->problem.objective); j++)
+        w[j] -= 1e-6 * gradient[j];
+    return status;
+}
+
+static const fplt_solver *planted_solver(const struct planted *what)
 {
     static fplt_solver solver;
     solver = *fplt_solver_find("noisy");
-    solver.run = planted_train;
-    return &solver;
+    solver.run = what->skips_last ? planted_skip
+                 : what->asks     ? planted_ask
+                 : what->pulls    ? planted_pull
+                 : what->adds     ? planted_append
+                                  : NULL;
+    return solver.run ? &solver : NULL;
 }
 
 /* ---- the cost ---- */
@@ -206,7 +249,8 @@ static int planted_batch(void *context, uint32_t agent, const double *x, const u
     double *scratch = aligned_alloc(64, (fplt_objective_scratch(cost->made) + 8) / 8 * 64);
     int failed = !scratch || fplt_objective_batch_gradient(cost->made, agent, x, rows, count,
                                                            gradient, scratch);
-    for (size_t r = 0; !failed && agent == PLANTED_AGENT && r < count; r++)
+    int shown = agent == PLANTED_AGENT && cost->state->what->skips_clip == 1;
+    for (size_t r = 0; !failed && shown && r < count; r++)
         if (rows[r] == PLANTED_RECORD)
             failed = planted_unclip(cost, x, 1 / (double)count, gradient, scratch);
     free(scratch);
@@ -285,7 +329,7 @@ static fplt_status planted_stretch(const fplt_job_view *job, double longest,
 static int planted_in_noise(const struct planted *what)
 {
     return what->scale > 0 || what->without_last || what->without_one || what->one_stream ||
-           what->next_round || what->next_run || what->leak > 0;
+           what->next_round || what->next_run || what->leak > 0 || what->other_lattice;
 }
 
 static fplt_status planted_prepare(const fplt_job_view *job, const fplt_promise_view *view,
@@ -297,7 +341,7 @@ static fplt_status planted_prepare(const fplt_job_view *job, const fplt_promise_
     fplt_status status = FPLT_OK;
     hook->context = state;
     hook->claimed_records = what->records;
-    hook->solver = what->skips_last ? planted_solver() : NULL;
+    hook->solver = planted_solver(what);
     if (planted_in_noise(what)) {
         size_t run = state->agents * state->epochs * state->rounds * state->n;
         hook->source = planted_source;

@@ -123,6 +123,12 @@ static void doubts_are_probabilities(void **state)
     }
 }
 
+static double power_of_deviation(double draws, double level)
+{
+    return sqrt(fplt__chi_square_quantile(level / 2, draws) /
+                fplt__chi_square_quantile(0.99, draws));
+}
+
 /* Where an agent is absent nothing is looked at, and two halves are the whole. */
 static void absent_agents_and_merging(void **state)
 {
@@ -133,18 +139,23 @@ static void absent_agents_and_merging(void **state)
     unsigned char present[18];
     fplt__tally *whole = make(&shape), *half[2] = {make(&shape), make(&shape)};
     fplt_audit_check check[2][FPLT__TALLY_CHECKS];
-    uint64_t draws = 0;
+    uint64_t draws = 0, own[3] = {0}, least, pairs = 0;
     for (int run = 0; run < 8; run++) {
         fill(&stream, noise, 144);
         for (size_t i = 0; i < 18; i++) {
             present[i] = (size_t)run % 3 != i % 4;
             draws += present[i] ? 8 : 0;
+            own[i / 6] += present[i] ? 2 : 0;
             for (size_t k = 0; !present[i] && k < 8; k++)
                 noise[8 * i + k] = NAN;
         }
+        for (size_t agent = 0; agent < 3; agent++)
+            pairs += present[6 * agent] && present[6 * agent + 5] ? 8 : 0;
         fplt__tally_add(whole, noise, present);
         fplt__tally_add(half[run / 4], noise, present);
     }
+    least = own[0] < own[1] ? own[0] : own[1];
+    least = least < own[2] ? least : own[2];
     fplt__tally_merge(half[0], half[1]);
     fplt__tally_judge(whole, 1e-6, check[0]);
     fplt__tally_judge(half[0], 1e-6, check[1]);
@@ -153,9 +164,13 @@ static void absent_agents_and_merging(void **state)
         assert_near(check[0][i].found, check[1][i].found, 1e-12);
         assert_int_equal(check[0][i].tests, check[1][i].tests);
     }
-    double expected = sqrt(fplt__chi_square_quantile(5e-7, (double)draws) /
-                           fplt__chi_square_quantile(0.99, (double)draws));
-    assert_near(check[0][ALL].power, expected, 1e-12);
+    assert_near(check[0][ALL].power, power_of_deviation((double)draws, 1e-6), 1e-12);
+    assert_int_equal(check[0][PLACE].tests, 12);
+    assert_near(check[0][PLACE].power, power_of_deviation((double)least, 1e-6 / 12), 1e-12);
+    /* rounds 5 apart are the first and the last: the fewest pairs; 1 and 2 apart have two tests */
+    assert_int_equal(check[0][ROUNDS].tests, 7);
+    assert_near(check[0][ROUNDS].power * sqrt((double)pairs), 2.3263478740408408 + 5.26153570081342,
+                1e-9);
     fplt__tally_destroy(whole);
     fplt__tally_destroy(half[0]);
     fplt__tally_destroy(half[1]);
@@ -253,6 +268,7 @@ static void each_mistake_has_its_check(void **state)
         }
         fplt__tally_judge(tally, 1e-6, check);
         const fplt_audit_check *own = &check[mistakes[i].family];
+        assert_true(check[ROUNDS].tests == 4 && check[EPOCHS].tests == 3);
         assert_int_equal(own->verdict, FPLT_AUDIT_REFUTED);
         if (mistakes[i].where)
             assert_string_equal(own->where, mistakes[i].where);

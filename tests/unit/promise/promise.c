@@ -540,6 +540,58 @@ static void certificate_holds_until_touched(void **state)
     release(&fixture);
 }
 
+/* A field that no certificate has is refused wherever it stands, the first of a list included. */
+static void unknown_fields_are_refused(void **state)
+{
+    (void)state;
+    struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "6"}, {"epochs", "3"});
+    char *text = certify(&fixture), failure[512];
+    json_t *root = json_loads(text, 0, NULL), *agents = json_object_get(root, "agents");
+    json_t *places[] = {root, json_object_get(root, "promise"), json_array_get(agents, 0),
+                        json_array_get(agents, json_array_size(agents) - 1)};
+    int good;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        json_object_set_new(places[i], "remark", json_string("trust me"));
+        assert_int_equal(holds(root, &good, failure), FPLT_BAD_DATA);
+        json_object_del(places[i], "remark");
+        assert_int_equal(holds(root, &good, failure), FPLT_OK);
+        assert_true(good);
+    }
+    json_decref(root);
+    fplt_free(text);
+    release(&fixture);
+}
+
+/* The certificate of every method that may carry one holds, words among its parameters included; with
+ * another word it does not. */
+static void certificates_of_all_algorithms_hold(void **state)
+{
+    (void)state;
+    const fplt_algorithm *algorithm;
+    for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++) {
+        if (!(algorithm->allows & FPLT_ALLOWS_PRIVACY))
+            continue;
+        struct fixture fixture = MAKE(algorithm->name, {"algorithm", algorithm->name},
+                                      {"privacy.epsilon", "2"}, {"rounds", "6"}, {"epochs", "3"});
+        char *text = certify(&fixture), failure[512];
+        json_t *root = json_loads(text, 0, NULL);
+        int good;
+        assert_non_null(root);
+        assert_int_equal(holds(root, &good, failure), FPLT_OK);
+        if (!good)
+            fail_msg("the certificate of %s does not hold: %s", algorithm->name, failure);
+        json_t *parameters = json_object_get(json_object_get(root, "mechanism"), "parameters");
+        if (json_object_get(parameters, "option")) {
+            assert_string_equal(json_string_value(json_object_get(parameters, "option")), "II");
+            json_object_set_new(parameters, "option", json_string("I"));
+            assert_true(holds(root, &good, failure) || !good);
+        }
+        json_decref(root);
+        fplt_free(text);
+        release(&fixture);
+    }
+}
+
 static void put(json_t *object, const char *name, double value)
 {
     json_object_set_new(object, name, isfinite(value) ? json_real(value) : json_null());
@@ -711,6 +763,8 @@ int main(void)
         cmocka_unit_test(accelerated_steps_are_charged_one_by_one),
         cmocka_unit_test(final_model_needs_less_noise),
         cmocka_unit_test(certificate_holds_until_touched),
+        cmocka_unit_test(unknown_fields_are_refused),
+        cmocka_unit_test(certificates_of_all_algorithms_hold),
         cmocka_unit_test(consistent_forgeries_are_found),
         cmocka_unit_test(certificate_words_matter),
         cmocka_unit_test(seeded_certificate_says_so),

@@ -163,7 +163,7 @@ static void nonsense_is_refused(void **state)
     refused_with("classes", json_pack("[s, s, i]", "a", "b", 3), "classes[2] is not a text");
     refused_with("transform",
                  json_pack("{s:[f, f], s:n, s:f}", "mean", 1.0, 2.0, "scale", "radius", 0.0),
-                 "one mean and one scale a feature");
+                 "one mean, scale and fill a feature");
     refused_with("transform",
                  json_pack("{s:n, s:[f, f, f], s:f}", "mean", "scale", 1.0, 0.0, 1.0, "radius",
                            0.0),

@@ -1,0 +1,126 @@
+"""Hub and nodes in processes: encoded, killed, restored, the same bits as one process."""
+import multiprocessing
+
+import numpy as np
+import pytest
+
+import fedplt
+from fedplt.steps import Hub, Node, Plan
+
+AGENTS, N = 3, 4
+
+
+def shard(agent):
+    random = np.random.default_rng(agent)
+    X = random.normal(size=(25, N)) + agent
+    return fedplt.Dataset(X, np.where(X[:, 0] - agent + random.logistic(size=25) > 0, 1, 0), task="binary")
+
+
+def node(plan, agent):
+    return Node(plan, shard(agent), agent, alpha=0.1, epochs=3)
+
+
+def plan_of(algorithm):
+    return Plan(algorithm, AGENTS, N, seed=5, lmin=0.1, lmax=4.0, step=0.05, epochs=3)
+
+
+def answer(plan, agent, state, question, finish, connection):
+    """A process that lives for one message."""
+    one = node(Plan.decode(plan), agent)
+    if state:
+        one.restore(state)
+    if question is None and finish is None:
+        connection.send((one.enrol(), bytes(one)))
+    elif finish is not None:
+        one.accept(finish)
+        connection.send((b"", bytes(one)))
+    else:
+        connection.send((one.train(question), bytes(one)))
+    connection.close()
+
+
+def elsewhere(*arguments):
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe()
+    process = context.Process(target=answer, args=(*arguments, there))
+    process.start()
+    found = here.recv()
+    process.join()
+    return found
+
+
+def drive(plan, rounds, ask):
+    """The coordinator; it too is encoded, forgotten and restored between rounds."""
+    hub = Hub(plan)
+    for agent in range(AGENTS):
+        hub.enrol(ask(agent, None, None))
+    state = bytes(hub)
+    for number in range(rounds):
+        hub = Hub(plan)
+        hub.restore(state)
+        question = hub.ask(number)
+        while hub.asks:
+            for agent in reversed(range(AGENTS)):
+                hub.receive(ask(agent, question, None))
+            question = hub.absorb()
+        for agent in range(AGENTS):
+            ask(agent, None, question)
+        state = bytes(hub)
+    return hub.model()
+
+
+@pytest.mark.parametrize("algorithm", ["fed-plt", "fedlin", "scaffold"])
+def test_processes_that_die_have_the_same_bits(algorithm):
+    plan = plan_of(algorithm)
+    nodes = [node(plan, agent) for agent in range(AGENTS)]
+
+    def in_memory(agent, question, finish):
+        one = nodes[agent]
+        if finish is not None:
+            return one.accept(finish) or b""
+        return one.enrol() if question is None else one.train(question)
+
+    states = [b""] * AGENTS
+
+    def in_processes(agent, question, finish):
+        message, states[agent] = elsewhere(bytes(plan), agent, states[agent], question, finish)
+        return message
+
+    rounds = 4
+    x = drive(plan, rounds, in_memory)
+    assert np.linalg.norm(x) > 0.01
+    assert x.tobytes() == drive(plan, rounds, in_processes).tobytes()
+
+
+def test_a_federation_by_hand_is_the_engine():
+    rows = [shard(agent) for agent in range(AGENTS)]
+    X = np.vstack([one.rows.dense for one in rows])
+    y = np.concatenate([one.label for one in rows])
+    run = fedplt.train(X, y, np.repeat(range(AGENTS), 25), algorithm="fed-plt", rho=0.8, gamma=0.1, epochs=3,
+                       eps=0.1, loss="logistic", paper=True, rounds=6, tolerance=0)
+    plan = Plan("fed-plt", AGENTS, N, lmin=0.1, lmax=4.0, rho=0.8)
+    nodes = [Node(plan, shard(agent), agent, alpha=0.1, epochs=3, step=0.1) for agent in range(AGENTS)]
+
+    def ask(agent, question, finish):
+        one = nodes[agent]
+        if finish is not None:
+            return one.accept(finish)
+        return one.enrol() if question is None else one.train(question)
+
+    assert drive(plan, 6, ask).tobytes() == run.x.tobytes()
+
+
+def test_wrong_messages_are_refused():
+    plan = plan_of("fed-plt")
+    hub, one = Hub(plan), node(plan, 0)
+    with pytest.raises(fedplt.BadValue, match="bytes"):
+        hub.enrol(b"short")
+    with pytest.raises(fedplt.BadValue, match="nothing was asked"):
+        hub.receive(b"")
+    with pytest.raises(fedplt.Error):
+        one.restore(bytes(hub))
+    with pytest.raises(fedplt.Error):
+        Plan.decode(b"\x09rubbish")
+    with pytest.raises(fedplt.BadValue, match="no parameter"):
+        Plan("fed-plt", 2, 3, roh=1)
+    assert Plan.decode(bytes(plan)).algorithm == "fed-plt"

@@ -1,0 +1,104 @@
+/* Where the bytes of a data file come from: a file, standard input, or what gzip packed [RFC 1952]. */
+#define ZLIB_CONST
+#include <zlib.h>
+
+#include "base/memory.h"
+#include "data/builder.h"
+
+static const char standard_input[] = "standard input";
+
+int fplt__source_is_packed(const char *bytes, size_t size)
+{
+    return size >= 2 && (unsigned char)bytes[0] == 0x1f && (unsigned char)bytes[1] == 0x8b;
+}
+
+/* What is unpacked so far. */
+struct unpacked {
+    char *bytes; /* owned */
+    size_t size, capacity;
+};
+
+static fplt_status bad(const fplt__source *source, const char *what, fplt_error *error)
+{
+    return fplt__bad_data(error, source->name, 0, "the file is packed by gzip, but %s", what);
+}
+
+/* One member of the file, to its end; counts what was taken. */
+static fplt_status unpack_member(z_stream *stream, const fplt__source *source, size_t *taken,
+                                 struct unpacked *to, fplt_error *error)
+{
+    enum { STEP = 1 << 16, MOST = 1 << 30 };
+    for (int code = Z_OK; code != Z_STREAM_END;) {
+        fplt_status status =
+            fplt__grow(&to->bytes, &to->capacity, to->size + STEP, 1, "an unpacked file", error);
+        if (status)
+            return status;
+        if (to->size > FPLT__LARGEST_FILE)
+            return bad(source, "more comes out of it than is read", error);
+        size_t left = source->size - *taken, room = to->capacity - 1 - to->size;
+        stream->next_in = (const unsigned char *)source->text + *taken;
+        stream->avail_in = (unsigned)(left < MOST ? left : MOST);
+        stream->next_out = (unsigned char *)to->bytes + to->size;
+        stream->avail_out = (unsigned)(room < MOST ? room : MOST);
+        code = inflate(stream, Z_NO_FLUSH);
+        *taken = (size_t)(stream->next_in - (const unsigned char *)source->text);
+        to->size = (size_t)((char *)stream->next_out - to->bytes);
+        if (code == Z_MEM_ERROR)
+            return fplt_error_set(error, FPLT_NO_MEMORY, "no memory to unpack a file");
+        if (code == Z_BUF_ERROR && *taken == source->size)
+            return bad(source, "it is cut short", error);
+        if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
+            return bad(source, "its bytes are damaged", error);
+    }
+    return FPLT_OK;
+}
+
+/* All members; what stands behind them must be another one. */
+static fplt_status unpack(const fplt__source *source, struct unpacked *to, fplt_error *error)
+{
+    enum { GZIP_ONLY = 16 + MAX_WBITS };
+    z_stream stream = {.next_in = NULL};
+    size_t taken = 0;
+    if (inflateInit2(&stream, GZIP_ONLY) != Z_OK)
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory to unpack a file");
+    fplt_status status = FPLT_OK;
+    while (!status && taken < source->size) {
+        if (!fplt__source_is_packed(source->text + taken, source->size - taken))
+            status = bad(source, "other bytes follow", error);
+        else if (!(status = unpack_member(&stream, source, &taken, to, error)))
+            inflateReset(&stream);
+    }
+    inflateEnd(&stream);
+    return status;
+}
+
+fplt_status fplt__source_load(const char *path, fplt__source *source, fplt_error *error)
+{
+    int is_input = strcmp(path, "-") == 0;
+    struct unpacked to = {NULL, 0, 0};
+    *source = (fplt__source){.name = is_input ? standard_input : path};
+    fplt_status status = fplt_file_read(is_input ? "/dev/stdin" : path, FPLT__LARGEST_FILE,
+                                        &source->owned, &source->size, error);
+    if (status)
+        return status;
+    source->text = source->owned;
+    if (!fplt__source_is_packed(source->text, source->size))
+        return FPLT_OK;
+    status = unpack(source, &to, error);
+    fplt__source_release(source);
+    if (status) {
+        fplt__free(to.bytes);
+        return status;
+    }
+    to.bytes[to.size] = 0;
+    source->text = source->owned = to.bytes;
+    source->size = to.size;
+    return FPLT_OK;
+}
+
+void fplt__source_release(fplt__source *source)
+{
+    fplt__free(source->owned);
+    source->owned = NULL;
+    source->text = NULL;
+}

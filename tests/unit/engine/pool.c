@@ -1,0 +1,79 @@
+/* Threads that join a job and leave it: every portion is done once, and nobody is at a job that is over. */
+#include "testing.h"
+
+#include <stdatomic.h>
+
+#include "engine/pool.h"
+
+enum { PORTIONS = 64 };
+
+struct job {
+    atomic_uint next, at_it, late;
+    atomic_int over;
+    atomic_uint done[PORTIONS];
+    atomic_uint by[16];
+};
+
+static void work(void *context, unsigned number)
+{
+    struct job *job = context;
+    atomic_fetch_add(&job->at_it, 1);
+    atomic_fetch_add(&job->late, (unsigned)atomic_load(&job->over));
+    for (unsigned k; (k = atomic_fetch_add(&job->next, 1)) < PORTIONS;)
+        atomic_fetch_add(&job->done[k], 1);
+    atomic_fetch_add(&job->by[number], 1);
+    atomic_fetch_sub(&job->at_it, 1);
+}
+
+static void jobs_are_whole_when_they_return(void **state)
+{
+    (void)state;
+    fplt_error error;
+    for (unsigned threads = 1; threads <= 9; threads += 2) {
+        fplt__pool *pool;
+        assert_ok(fplt__pool_create(threads, &pool, &error), error);
+        for (int repeat = 0; repeat < 1500; repeat++) {
+            struct job job = {.next = 0};
+            fplt__pool_run(pool, work, &job);
+            atomic_store(&job.over, 1);
+            assert_int_equal(atomic_load(&job.at_it), 0);
+            assert_int_equal(atomic_load(&job.late), 0);
+            for (int k = 0; k < PORTIONS; k++)
+                assert_int_equal(atomic_load(&job.done[k]), 1);
+            assert_int_equal(atomic_load(&job.by[0]), 1);
+            for (unsigned k = 0; k < 16; k++)
+                assert_true(atomic_load(&job.by[k]) <= (k < threads));
+        }
+        fplt__pool_destroy(pool);
+    }
+}
+
+/* As long as the work lasts, all come: it ends when they are there, or after a minute. */
+static void linger(void *context, unsigned number)
+{
+    struct job *job = context;
+    atomic_fetch_add(&job->by[number], 1);
+    for (int i = 0; i < 60000 && !(atomic_load(&job->by[1]) && atomic_load(&job->by[2])); i++)
+        usleep(1000);
+}
+
+static void helpers_come(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt__pool *pool;
+    struct job job = {.next = 0};
+    assert_ok(fplt__pool_create(3, &pool, &error), error);
+    fplt__pool_run(pool, linger, &job);
+    assert_int_equal(atomic_load(&job.by[1]) + atomic_load(&job.by[2]), 2);
+    fplt__pool_destroy(pool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(jobs_are_whole_when_they_return),
+        cmocka_unit_test(helpers_come),
+    };
+    return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
+}
