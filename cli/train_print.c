@@ -300,7 +300,9 @@ fplt_status train_print_json(const struct training *training, fplt_error *error)
         json_pack("{s:s, s:s, s:I, s:f, s:o}", "outcome",
                   fplt_outcome_name(training->result.outcome), "sentence",
                   training->result.sentence, "rounds", (json_int_t)training->result.counters.rounds,
-                  "wall_seconds", training->seconds, "files", files_json(training));
-    fplt_model_text(training->model, &model.text, NULL);
-    return cli_print_json_with(document, &model, 1, error);
+                  "wall_seconds", training->seconds, "files",
+                  training->model ? files_json(training) : json_array());
+    if (training->model)
+        fplt_model_text(training->model, &model.text, NULL);
+    return cli_print_json_with(document, &model, training->model != NULL, error);
 }

@@ -166,7 +166,8 @@ typedef struct fplt_read_settings {
     /* Borrowed, or NULL: what the columns mean. It then stands for all of the above but `label` and
      * `site`, which may be none. */
     const fplt_schema *schema;
-    int leave_out; /* columns that the schema does not declare: 0 refused, 1 not looked at */
+    int leave_out;  /* columns that the schema does not declare: 0 refused, 1 not looked at */
+    size_t largest; /* bytes of a file at most; 0: 2^40, of what has no size (a pipe) 2^30 */
     int set_aside; /* CSV: columns `label` and `site` are no features, although there is no label or site */
     /* CSV, names separated by commas, or NULL: the only columns that are features; columns that are
      * not looked at. */

@@ -4,8 +4,9 @@
 usage: tests/cli/surprises.py PROGRAM
 Run from the root of the source tree.
 """
-import re
+import resource
 import sys
+import time
 
 from cli import ROOT, CASES, case, main, weights
 
@@ -145,6 +146,28 @@ def a_resumed_run_has_all_rounds(place):
     place.run(*run, "--resume", "state", "--out", "again")
     rows = [(place.folder / folder / "convergence.csv").read_text() for folder in ("whole", "again")]
     assert rows[0] == rows[1] and rows[0].count("\n") == 32
+
+
+def modestly():
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+
+@case
+def absurd_input_is_refused_before_memory_is_spent(place):
+    place.write("wide.libsvm", "-1 1:1 200000000:1\n+1 2:1\n")
+    place.write("deep.yaml", "a: " + "[" * 100000 + "]" * 100000)
+    place.write("deeper.yaml", "{a: " * 100000)
+    for words, says in ((["--data", "wide.libsvm"], "wide.libsvm:1: index 200000000, but without"),
+                        (["--data", "/dev/zero", "--format", "csv"], "/dev/zero: this is a device"),
+                        (["deep.yaml"], "deep.yaml:1: nested more than 64 deep"),
+                        (["deeper.yaml"], "deeper.yaml:1: nested more than 64 deep")):
+        begun = time.monotonic()
+        done = place.run("train", *words, status=2, preexec_fn=modestly)
+        assert says in done.stderr, done.stderr
+        assert time.monotonic() - begun < 5, words
+    place.run("data", "generate", "g.csv", "--agents", 2, "--rows", 2000)
+    place.refuses("train", "--data", "g.csv", "--largest-file", 1e-4, says="g.csv: ")
+    place.run("data", "inspect", "g.csv", "--largest-file", 1)
 
 
 if __name__ == "__main__":
