@@ -1,7 +1,7 @@
 /* fedplt federation: a demonstration, and what can be asked of a running coordinator. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "cli.h"
 #include "federation_demo.h"
@@ -90,7 +90,7 @@ static fplt_status check(cli_call *cli, fplt_error *error)
                                   "nothing was checked: the algorithm mirrors no vectors, or not "
                                   "everybody answered");
         word = "status";
-        usleep(200000);
+        nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     }
 }
 

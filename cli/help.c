@@ -145,7 +145,7 @@ static void write_summaries(const char *group, cli_text *out)
     size_t length = group ? strlen(group) : 0;
     for (size_t i = 0; (c = cli_command_at(i)); i++)
         if (!group || (strncmp(c->name, group, length) == 0 && c->name[length] == ' '))
-            cli_text_format(out, "  %-18s %s\n", c->name, c->summary);
+            cli_text_format(out, "  %-19s %s\n", c->name, c->summary);
 }
 
 void cli_help_group(const char *group, cli_text *out)

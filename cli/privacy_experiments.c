@@ -327,7 +327,9 @@ static int show_points(void *context, size_t done, size_t points)
 fplt_status privacy_declare_tradeoff(const cli_call *cli, fplt_settings *settings,
                                      fplt_error *error)
 {
-    return declare(cli, settings, tradeoff_table, error);
+    fplt_status status = declare(cli, settings, tradeoff_table, error);
+    /* epsilons stand for it, so that what goes with a promise may be given */
+    return status ? status : fplt_settings_set(settings, "privacy.epsilon", "1", "epsilons", error);
 }
 
 static fplt_status print_tradeoff(const fplt_tradeoff_result *result, int json, fplt_error *error)

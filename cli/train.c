@@ -180,7 +180,8 @@ static fplt_status draw_history(cli_call *cli, struct training *training, fplt_e
     double target = training->result.target;
     const char *label =
         fplt_prox_is_zero(training->view->prox) ? NULL : "squared norm of the proximal gradient";
-    if (!fplt_settings_switch(cli->settings, "pictures"))
+    if (!fplt_settings_switch(cli->settings, "pictures") ||
+        training->result.outcome == FPLT_STOPPED)
         return FPLT_OK;
     for (size_t i = 0; i < 2; i++) {
         char path[4096], title[256];
@@ -292,17 +293,9 @@ static fplt_status write_all(cli_call *cli, struct training *training, fplt_erro
     return fplt_folder_commit(folder, error);
 }
 
-static fplt_status stop_here(cli_call *cli, struct training *training)
+/* The command that goes on where this one stopped. */
+static void write_again(const cli_call *cli, const char *checkpoint, cli_text *again)
 {
-    cli_text again = {NULL, 0, NULL};
-    unsigned long long round = fplt_engine_counters(training->engine)->rounds;
-    const char *checkpoint = fplt_settings_text(cli->settings, "checkpoint");
-    cli->exit_status = 130;
-    if (!checkpoint) {
-        cli_warn("interrupted after round %llu; nothing is kept, because no --checkpoint was given",
-                 round);
-        return FPLT_OK;
-    }
     for (char **word = cli->all; *word; word++) {
         if (strcmp(*word, "--resume") == 0 && word[1]) {
             word++;
@@ -310,24 +303,51 @@ static fplt_status stop_here(cli_call *cli, struct training *training)
         }
         if (strncmp(*word, "--resume=", 9) == 0)
             continue;
-        cli_quote(&again, *word);
-        cli_text_add(&again, " ");
+        cli_quote(again, *word);
+        cli_text_add(again, " ");
     }
-    cli_text_add(&again, "--resume ");
-    cli_quote(&again, checkpoint);
-    cli_warn("interrupted after round %llu; %s keeps the state, go on with:\n  %s", round,
-             checkpoint, again.text ? again.text : "");
-    cli_text_clear(&again);
-    return FPLT_OK;
+    cli_text_add(again, "--resume ");
+    cli_quote(again, checkpoint);
+}
+
+/* What was learned so far is kept, without pictures: whoever interrupts does not want to wait. */
+static fplt_status stop_here(cli_call *cli, struct training *training, fplt_error *error)
+{
+    cli_text told = {NULL, 0, NULL};
+    unsigned long long round = fplt_engine_counters(training->engine)->rounds;
+    const char *checkpoint = fplt_settings_text(cli->settings, "checkpoint");
+    fplt_status status = round ? write_all(cli, training, error) : FPLT_OK;
+    if (status)
+        return status;
+    training->keeps_folder = round > 0;
+    cli->exit_status = 130;
+    cli_text_add(&told, round ? "the model so far is in " : "there is no model yet");
+    cli_text_add(&told, round ? training->out : "");
+    if (checkpoint) {
+        cli_text_format(&told, ", and %s keeps the state, go on with:\n  ", checkpoint);
+        write_again(cli, checkpoint, &told);
+    }
+    cli_warn("interrupted after round %llu; %s", round, told.text ? told.text : "");
+    cli_text_clear(&told);
+    return training->json && round && !training->quiet ? train_print_json(training, error)
+                                                       : FPLT_OK;
+}
+
+/* Nothing is kept but the document that says so. */
+static fplt_status give_up(const struct training *training, fplt_error *error)
+{
+    fplt_status status =
+        training->json && !training->quiet ? train_print_json(training, error) : FPLT_OK;
+    return status ? status : fplt_error_set(error, FPLT_DIVERGED, "%s", training->result.sentence);
 }
 
 static fplt_status conclude(cli_call *cli, struct training *training, fplt_error *error)
 {
     fplt_status status;
     if (training->result.outcome == FPLT_STOPPED)
-        return stop_here(cli, training);
+        return stop_here(cli, training, error);
     if (training->result.outcome == FPLT_RUN_DIVERGED)
-        return fplt_error_set(error, FPLT_DIVERGED, "%s", training->result.sentence);
+        return give_up(training, error);
     if ((status = write_all(cli, training, error)))
         return status;
     training->keeps_folder = 1;
@@ -388,8 +408,10 @@ const cli_command cli_train[] = {
          "makes "
          "useless. Paths are relative to where the program is "
          "started.\n\nCtrl-C stops "
-         "after the round; with --checkpoint the run can then go on with --resume and ends with "
-         "the same bits. The parameters of another algorithm: fedplt train --algorithm NAME "
+         "after the round and keeps the model so far; with --checkpoint the run can then go on "
+         "with "
+         "--resume and ends with the same bits. The parameters of another algorithm: fedplt train "
+         "--algorithm NAME "
          "--help.",
      .examples =
          "fedplt train\n"

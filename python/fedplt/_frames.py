@@ -40,7 +40,9 @@ def table_rows(table: Any) -> list[dict[str, Any]]:
 def latex(data: Any, **options: Any) -> str:
     """A LaTeX table by pandas, with short numbers, missing values as dashes, and escaped texts."""
     def show(value: float) -> str:
-        return "--" if math.isnan(value) else r"$\infty$" if math.isinf(value) else f"{value:.4g}"
+        if math.isnan(value) or math.isinf(value):
+            return "--" if math.isnan(value) else r"$\infty$"
+        return f"{value:.0f}" if value == round(value) and abs(value) < 1e9 else f"{value:.4g}"
 
     # numbers are made into text first, so that what is escaped is the texts alone
     shown = data.copy()

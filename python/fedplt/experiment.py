@@ -434,5 +434,16 @@ def paper(tables: Sequence[str] | None = None, *, seed: int = 0, seeds: int = 20
         lib.fplt_paper_destroy(made[0])
 
 
+def _document(function: Any, tables: Settings) -> None:
+    """Adds the settings to a docstring, from the library's own tables."""
+    lines = [f"    {row['name'].replace('-', '_')} : {row['legal']}"
+             + (f"; default {row['default']}" if row["default"] is not None else "")
+             + f"\n        {row['help']}" for row in tables.rows()]
+    function.__doc__ = f"{function.__doc__}\n\n    Settings\n    --------\n" + "\n".join(lines)
+
+
+_document(train, _core.trainer_settings({}, False))
+_document(compare, _compare_settings({}))
+
 __all__ = ["Run", "train", "simulate", "Comparison", "compare", "algorithms", "Tuning", "tune", "Theory",
-           "theory", "Paper", "paper", "_core"]
+           "theory", "Paper", "paper"]

@@ -142,3 +142,8 @@ def test_training_by_settings(program, tmp_path):
     assert len(run.frame()) == run.rounds + 1
     private = fedplt.simulate(privacy=fedplt.Privacy(2), rounds=3, **SMALL)
     assert fedplt.privacy.verify(private.certificate)
+
+
+def test_docstrings_have_the_settings():
+    for row in fedplt.settings().itertuples():
+        assert f"    {row.name.replace('-', '_')} : {row.legal}" in fedplt.train.__doc__

@@ -23,24 +23,35 @@ enum { XHAT, V };
 static const fplt_setting settings[] = {
     {"coordinator-step", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
      "the coordinator's gamma", 0.5, 8,
-     .rule = "(3/16) sqrt(c/(lmin lmax N)), c the expected cohort"},
+     .rule = "1/(2 penalty): (3/16) sqrt(c/(lmin lmax N)) or less, c the expected cohort"},
     {"penalty", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
-     "tau of the local cost", 0.1, 2, .rule = "(8/3) sqrt(lmin lmax N/c)"},
+     "tau of the local cost", 0.1, 2,
+     .rule = "(8/3) sqrt(lmin lmax N/c), at least (lmax - strong-convexity) (3^(1/Ne) - 1)"},
     {"strong-convexity", FPLT_REAL, FPLT_AUTO, "auto", 0, HUGE_VAL, NULL,
      "mu, split off from every f_i", 0, 0, .rule = "lmin, or 0 where that is negative"},
     FPLT_SETTINGS_END,
 };
 
+/* The publication's choice is for local training to some accuracy. Ne gradient steps come a third as near
+ * to the minimiser of the local cost or nearer where (1 - tau/(lmax - mu + tau))^Ne <= 1/3: a smaller
+ * penalty makes the method diverge or stall, above all where lmin is 0, as with an intercept. */
+static double least_penalty(const fplt_facts *facts, double mu)
+{
+    double above = fmax(facts->curvature.highest - mu, 0);
+    return facts->epochs ? above * (pow(3, 1.0 / facts->epochs) - 1) : 0;
+}
+
 static void choose(const fplt_facts *facts, double *parameter)
 {
     double share = (double)facts->cohort / facts->agents;
     double root = 1 / fplt__balanced_rho(&facts->curvature); /* sqrt(lmin lmax) */
-    if (isnan(parameter[GAMMA]))
-        parameter[GAMMA] = 3.0 / 16 * sqrt(share) / root;
-    if (isnan(parameter[TAU]))
-        parameter[TAU] = 8.0 / 3 * root / sqrt(share);
     if (isnan(parameter[MU]))
         parameter[MU] = fmax(facts->curvature.lowest, 0);
+    double tau = fmax(8.0 / 3 * root / sqrt(share), least_penalty(facts, parameter[MU]));
+    if (isnan(parameter[TAU]))
+        parameter[TAU] = tau;
+    if (isnan(parameter[GAMMA]))
+        parameter[GAMMA] = fmin(3.0 / 16 * sqrt(share) / root, 1 / (2 * tau));
 }
 
 static double inverse_rho(const fplt_facts *facts, const double *parameter)

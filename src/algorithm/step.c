@@ -12,10 +12,21 @@ double fplt_algorithm_pull(const fplt_algorithm *algorithm, const fplt_facts *fa
     return algorithm->inverse_rho ? algorithm->inverse_rho(facts, parameter) : 0;
 }
 
+/* Momentum on local costs that are not to be minimised, only followed: the solver's own step, which takes
+ * each agent towards its own minimiser, would not do. */
+static int is_hurried(const fplt_algorithm *algorithm, const fplt_solver *solver)
+{
+    return algorithm->common_step && algorithm->allows & FPLT_ALLOWS_ACCELERATED &&
+           solver->traits & FPLT_ACCELERATED;
+}
+
 fplt_step fplt_algorithm_step(const fplt_algorithm *algorithm, const fplt_solver *solver,
                               const fplt_facts *facts, const double *parameter)
 {
     double pull = fplt_algorithm_pull(algorithm, facts, parameter);
+    if (is_hurried(algorithm, solver))
+        return (fplt_step){fplt__hurried_step(facts->curvature.highest, facts->epochs),
+                           fplt__gradient_step_limit(facts->curvature.highest, pull)};
     if (solver->step)
         return solver->step(&facts->curvature, pull);
     if (!fplt_solver_has_step(solver))
@@ -26,11 +37,14 @@ fplt_step fplt_algorithm_step(const fplt_algorithm *algorithm, const fplt_solver
 
 int fplt_algorithm_shares_step(const fplt_algorithm *algorithm, const fplt_solver *solver)
 {
-    return algorithm->common_step && !solver->step && fplt_solver_has_step(solver);
+    return algorithm->common_step && fplt_solver_has_step(solver) &&
+           (!solver->step || is_hurried(algorithm, solver));
 }
 
 const char *fplt_algorithm_step_rule(const fplt_algorithm *algorithm, const fplt_solver *solver)
 {
+    if (is_hurried(algorithm, solver))
+        return "2/(lmax Ne (Ne + 3)), which is safe with momentum";
     if (solver->step)
         return solver->step_rule;
     return fplt_solver_has_step(solver) ? algorithm->step_rule : NULL;

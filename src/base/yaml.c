@@ -14,7 +14,8 @@
 enum {
     LARGEST_FILE = 1 << 20,
     LARGEST_CONTENT = 1 << 24, /* after aliases are followed */
-    DEEPEST = 16
+    DEEPEST = 16,
+    DEEPEST_NODE = 64 /* of any kind */
 };
 
 enum kind { EMPTY, SCALAR, SEQUENCE, MAPPING };
@@ -341,6 +342,39 @@ static fplt_status not_yaml(const char *path, const yaml_parser_t *parser, const
                           parser->context ? parser->context : "");
 }
 
+/* The line where nodes are nested too deep, 0: nowhere. The scanner takes time in the square of the depth,
+ * so that this is looked at before anything is built. */
+static size_t too_deep(yaml_parser_t *parser, const char *bytes, size_t size)
+{
+    size_t depth = 0, line = 0;
+    yaml_event_type_t type = YAML_NO_EVENT;
+    yaml_parser_set_input_string(parser, (const unsigned char *)bytes, size);
+    while (!line && type != YAML_STREAM_END_EVENT) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(parser, &event))
+            return 0;
+        type = event.type;
+        depth += type == YAML_MAPPING_START_EVENT || type == YAML_SEQUENCE_START_EVENT;
+        depth -= type == YAML_MAPPING_END_EVENT || type == YAML_SEQUENCE_END_EVENT;
+        if (depth > DEEPEST_NODE)
+            line = event.start_mark.line + 1;
+        yaml_event_delete(&event);
+    }
+    return line;
+}
+
+static fplt_status check_depth(const char *path, const char *bytes, size_t size, fplt_error *error)
+{
+    yaml_parser_t parser;
+    if (!yaml_parser_initialize(&parser))
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the settings of %s", path);
+    size_t line = too_deep(&parser, bytes, size);
+    yaml_parser_delete(&parser);
+    return line ? fplt_error_set(error, FPLT_BAD_DATA, "%s:%zu: nested more than %d deep", path,
+                                 line, DEEPEST_NODE)
+                : FPLT_OK;
+}
+
 /* One document and then no other. */
 static fplt_status parse(fplt_config *config, yaml_parser_t *parser, const char *bytes, size_t size,
                          fplt_error *error)
@@ -379,6 +413,8 @@ fplt_status fplt__config_parse(const char *path, const char *bytes, size_t size,
     *out = NULL;
     fplt_config *config;
     fplt_status status = check_size(path, size, error);
+    if (!status)
+        status = check_depth(path, bytes, size, error);
     if (status || (status = fplt__alloc_into(&config, 1, sizeof *config, "a file", error)))
         return status;
     yaml_parser_t parser;

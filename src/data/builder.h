@@ -6,9 +6,6 @@
 #include "data/schema.h"
 #include "data/text.h"
 
-/* More than fits the memory of any machine this runs on is a mistake, not a data set. */
-#define FPLT__LARGEST_FILE ((size_t)1 << 40)
-
 /* One file in memory. */
 typedef struct fplt__source {
     const char *name, *text;
@@ -18,7 +15,8 @@ typedef struct fplt__source {
 
 /* The whole of a file, `-` for standard input; what gzip packed is unpacked, by content. Released by
  * fplt__source_release, which is legal after a failure too. */
-fplt_status fplt__source_load(const char *path, fplt__source *source, fplt_error *error);
+fplt_status fplt__source_load(const char *path, const fplt_read_settings *settings,
+                              fplt__source *source, fplt_error *error);
 void fplt__source_release(fplt__source *source);
 int fplt__source_is_packed(const char *bytes, size_t size);
 
@@ -196,6 +194,10 @@ extern const fplt__format fplt__format_csv, fplt__format_libsvm, fplt__format_np
 /* The name of the format in which a file would be read. */
 fplt_status fplt__format_of(const char *path, const fplt_read_settings *settings,
                             const char **format, fplt_error *error);
+
+/* Bytes that may be read of a file. */
+fplt_status fplt__read_limit(const char *path, const fplt_read_settings *settings, size_t *limit,
+                             fplt_error *error);
 
 /* How long a name is without the .gz behind it. */
 size_t fplt__unpacked_length(const char *name);

@@ -236,7 +236,7 @@ static fplt_status draft_csv(const char *const *paths, size_t count, const fplt_
     for (size_t i = 0; i < count && !status; i++) {
         fplt__csv_visitor visitor = {see_columns, see_row, &draft};
         draft.source = &source;
-        if ((status = fplt__source_load(paths[i], &source, error)))
+        if ((status = fplt__source_load(paths[i], read, &source, error)))
             break;
         status = fplt__csv_visit(&source, read->no_header, &visitor, error);
         fplt__source_release(&source);
@@ -388,7 +388,7 @@ static fplt_status read_names(const char *path, struct draft *draft, fplt_error 
 {
     fplt__source source;
     fplt__csv_visitor visitor = {see_columns, skip_row, draft};
-    fplt_status status = fplt__source_load(path, &source, error);
+    fplt_status status = fplt__source_load(path, draft->read, &source, error);
     if (status)
         return status;
     status = fplt__csv_visit(&source, draft->read->no_header, &visitor, error);

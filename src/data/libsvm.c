@@ -5,6 +5,9 @@
 #include "base/memory.h"
 #include "data/builder.h"
 
+/* Every agent keeps vectors as long as the largest index: one digit too many fills the memory. */
+enum { MOST_FEATURES = 50000000 };
+
 struct line {
     const fplt__source *source;
     size_t number;
@@ -60,6 +63,11 @@ static fplt_status check_index(const struct line *line, const fplt__builder *bui
                               (unsigned long long)index, (unsigned long long)before);
     if (index > UINT32_MAX)
         return fplt__bad_data(error, name, line->number, "an index above %u", UINT32_MAX);
+    if (!features && index > MOST_FEATURES)
+        return fplt__bad_data(error, name, line->number,
+                              "index %llu, but without a number of features the largest that is "
+                              "believed is %d: give features",
+                              (unsigned long long)index, MOST_FEATURES);
     if (features && index > features && !builder->schema)
         return fplt__bad_data(error, name, line->number,
                               "index %llu, but there are to be %zu features",
@@ -160,7 +168,7 @@ static const char *quick_line(const struct line *line, const char *at, const cha
         c++;
     fplt__span word = {at, (size_t)(c - at)};
     if (!word.length || (c < end && !is_blank(*c) && *c != '\n') ||
-        !(c = scan_entries(c, end, most ? most : UINT32_MAX, builder, status, error))) {
+        !(c = scan_entries(c, end, most ? most : MOST_FEATURES, builder, status, error))) {
         builder->entries = entries;
         return NULL;
     }

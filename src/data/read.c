@@ -92,7 +92,7 @@ fplt_status fplt__format_of(const char *path, const fplt_read_settings *settings
             error, FPLT_UNSUPPORTED,
             "standard input can be read only once, and here the columns are looked "
             "at before the rows: give a file");
-    fplt_status status = fplt__source_load(path, &source, error);
+    fplt_status status = fplt__source_load(path, settings, &source, error);
     if (status)
         return status;
     if (!(status = choose_format(&source, settings, &found, error)))
@@ -216,7 +216,8 @@ static fplt_status visit_path(const char *path, fplt__builder *builder, const fp
 {
     fplt__source own = {NULL, NULL, 0, NULL};
     fplt__source *source = strcmp(path, "-") == 0 ? input : &own;
-    fplt_status status = source->owned ? FPLT_OK : fplt__source_load(path, source, error);
+    fplt_status status =
+        source->owned ? FPLT_OK : fplt__source_load(path, builder->settings, source, error);
     if (!status)
         status = visit(source, builder, format, scan, error);
     fplt__source_release(&own);

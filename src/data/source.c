@@ -24,8 +24,8 @@ static fplt_status bad(const fplt__source *source, const char *what, fplt_error 
 }
 
 /* One member of the file, to its end; counts what was taken. */
-static fplt_status unpack_member(z_stream *stream, const fplt__source *source, size_t *taken,
-                                 struct unpacked *to, fplt_error *error)
+static fplt_status unpack_member(z_stream *stream, const fplt__source *source, size_t most,
+                                 size_t *taken, struct unpacked *to, fplt_error *error)
 {
     enum { STEP = 1 << 16, MOST = 1 << 30 };
     for (int code = Z_OK; code != Z_STREAM_END;) {
@@ -33,7 +33,7 @@ static fplt_status unpack_member(z_stream *stream, const fplt__source *source, s
             fplt__grow(&to->bytes, &to->capacity, to->size + STEP, 1, "an unpacked file", error);
         if (status)
             return status;
-        if (to->size > FPLT__LARGEST_FILE)
+        if (to->size > most)
             return bad(source, "more comes out of it than is read", error);
         size_t left = source->size - *taken, room = to->capacity - 1 - to->size;
         stream->next_in = (const unsigned char *)source->text + *taken;
@@ -54,7 +54,8 @@ static fplt_status unpack_member(z_stream *stream, const fplt__source *source, s
 }
 
 /* All members; what stands behind them must be another one. */
-static fplt_status unpack(const fplt__source *source, struct unpacked *to, fplt_error *error)
+static fplt_status unpack(const fplt__source *source, size_t most, struct unpacked *to,
+                          fplt_error *error)
 {
     enum { GZIP_ONLY = 16 + MAX_WBITS };
     z_stream stream = {.next_in = NULL};
@@ -65,26 +66,30 @@ static fplt_status unpack(const fplt__source *source, struct unpacked *to, fplt_
     while (!status && taken < source->size) {
         if (!fplt__source_is_packed(source->text + taken, source->size - taken))
             status = bad(source, "other bytes follow", error);
-        else if (!(status = unpack_member(&stream, source, &taken, to, error)))
+        else if (!(status = unpack_member(&stream, source, most, &taken, to, error)))
             inflateReset(&stream);
     }
     inflateEnd(&stream);
     return status;
 }
 
-fplt_status fplt__source_load(const char *path, fplt__source *source, fplt_error *error)
+fplt_status fplt__source_load(const char *path, const fplt_read_settings *settings,
+                              fplt__source *source, fplt_error *error)
 {
     int is_input = strcmp(path, "-") == 0;
     struct unpacked to = {NULL, 0, 0};
     *source = (fplt__source){.name = is_input ? standard_input : path};
-    fplt_status status = fplt_file_read(is_input ? "/dev/stdin" : path, FPLT__LARGEST_FILE,
-                                        &source->owned, &source->size, error);
+    size_t most = 0;
+    fplt_status status = fplt__read_limit(is_input ? "/dev/stdin" : path, settings, &most, error);
+    if (!status)
+        status = fplt_file_read(is_input ? "/dev/stdin" : path, most, &source->owned, &source->size,
+                                error);
     if (status)
         return status;
     source->text = source->owned;
     if (!fplt__source_is_packed(source->text, source->size))
         return FPLT_OK;
-    status = unpack(source, &to, error);
+    status = unpack(source, most, &to, error);
     fplt__source_release(source);
     if (status) {
         fplt__free(to.bytes);

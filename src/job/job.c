@@ -150,6 +150,9 @@ fplt_read_settings fplt_job_read(const fplt_settings *settings)
     read.features = (size_t)fplt_settings_integer(settings, "features");
     read.no_header = !fplt_settings_switch(settings, "header");
     read.drop_missing = is(settings, "missing", "drop");
+    read.separator = fplt_settings_text(settings, "separator");
+    if (fplt_settings_given(settings, "largest-file"))
+        read.largest = (size_t)(fplt_settings_real(settings, "largest-file") * 1073741824.0);
     read.keep_missing = filling(settings) != NULL;
     read.columns = fplt_settings_text(settings, "columns");
     read.ignore = fplt_settings_text(settings, "ignore");
@@ -368,8 +371,6 @@ fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
     fplt_transform_settings wanted = fplt_transform_defaults();
     wanted.standardise = source->by_schema ? "schema" : fplt_settings_text(settings, "standardise");
     wanted.radius = source->radius > 0 ? source->radius : fplt_settings_real(settings, "radius");
-    if (!source->by_schema)
-        fplt_job_filling(settings, &wanted);
     return wanted;
 }
 
@@ -379,6 +380,8 @@ static fplt_status transform_both(const fplt_settings *settings, const fplt_job_
                                   fplt_transform *transform, fplt_error *error)
 {
     fplt_transform_settings wanted = fplt__job_transform(settings, source);
+    if (!source->by_schema)
+        fplt_job_filling(settings, &wanted);
     fplt_status status = fplt_transform_fit(training, &wanted, transform, error);
     if (!status)
         status = fplt_transform_apply(transform, training, error);

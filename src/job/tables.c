@@ -35,7 +35,9 @@ const fplt_setting fplt__job_data_table[] = {
      "partition",
      0, 0},
     {"features", FPLT_INTEGER, 0, NULL, 1, MOST_AGENTS, NULL,
-     "number of features: 5 generated ones; of a LIBSVM file that shows fewer", 0, 0},
+     "number of features: 5 generated ones; of a LIBSVM file that shows fewer, or more than "
+     "50,000,000",
+     0, 0},
     FPLT_SETTINGS_END,
 };
 

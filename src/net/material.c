@@ -85,6 +85,13 @@ static fplt_status read_data(fplt__material *material, fplt_error *error)
                               "missing is %s, but a federation fills nothing in so far; declare "
                               "constants in a schema, or drop such rows",
                               fplt_settings_text(material->settings, "missing"));
+    if (read.keep_missing)
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "%s: missing is %s, but what to fill in would have to be found over all "
+            "sites; fill it in at the site, or declare a constant in the schema",
+            fplt_settings_origin(material->settings, "missing"),
+            fplt_settings_text(material->settings, "missing"));
     read.schema = material->schema;
     if (material->schema) /* whose rows they are is known */
         read.site = "none";

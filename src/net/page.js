@@ -14,34 +14,52 @@ const chart = new Chart(at("curve"), {
     plugins: { legend: { display: false } },
     scales: {
       x: { type: "linear", title: { display: true, text: "round" }, ticks: { precision: 0 } },
-      y: { type: "logarithmic", title: { display: true, text: "criterion" } },
+      y: { type: "logarithmic", title: { display: true, text: "criterion" }, ticks: { callback: v => v.toExponential(0), maxTicksLimit: 8 } },
     },
   },
 });
 
-function row(member) {
+const states = {
+  forming: "waiting for agreement to the proposal", planned: "waiting for agreement to the plan", round: "training",
+  repair: "repair: waiting for the vectors of all members", halted: "halted: nothing is sent",
+};
+const epsilon = e => e === undefined ? "" : e.toPrecision(3);
+
+function row(member, promised) {
   const line = document.createElement("tr");
-  const cells = [member.name, member.state, ago(member.seen), member.version, member.records ?? "", member.repairs ?? ""];
-  cells.forEach((text, i) => {
+  const cells = [[member.name], [member.state, member.state], [ago(member.seen)], [member.version],
+    [member.records ?? "", "wide"], [member.repairs ?? "", "wide"]];
+  if (promised) cells.splice(4, 0, [epsilon(member.epsilon)]);
+  for (const [text, name] of cells) {
     const cell = document.createElement("td");
     cell.textContent = text;
-    if (i === 1) cell.className = member.state;
-    if (i > 3) cell.className = "wide";
+    cell.className = name ?? "";
     line.append(cell);
-  });
+  }
   return line;
+}
+
+// what the worst-off member has spent, of what the run may cost
+function showPrivacy(s) {
+  const spent = Math.max(0, ...s.members.map(m => m.epsilon ?? 0));
+  at("spent").textContent = s.privacy ? "privacy: ε spent" : "privacy";
+  at("privacy").textContent = !s.privacy ? "off" :
+    epsilon(spent) + (s.privacy.epsilon ? " of " + s.privacy.epsilon : "");
+  at("each").hidden = at("quiet").hidden = !s.privacy;
+  at("chart").hidden = at("measured").hidden = !!s.privacy;
 }
 
 function show(s) {
   at("title").textContent = `${s.federation}, run ${s.run}` + (s.algorithm ? `: ${s.algorithm}` : "");
-  at("sentence").textContent = (s.paused ? "paused" : s.state) + (s.sentence ? ": " + s.sentence : "");
+  at("sentence").textContent = (s.paused ? "paused" : states[s.state] ?? s.state) + (s.sentence ? ": " + s.sentence : "");
   at("round").textContent = s.rounds ? `${s.round} / ${s.rounds}` : s.round;
   at("updates").textContent = `${s.received} / ${s.cohort}`;
-  at("criterion").textContent = s.criterion === undefined ? "–" : s.criterion.toExponential(3);
-  at("privacy").textContent = s.privacy ? "ε " + (s.privacy.epsilon ?? "?") : "off";
+  const criterion = s.criterion ?? s.curve.at(-1)?.[1];
+  at("criterion").textContent = criterion === undefined ? "–" : criterion.toExponential(3);
+  showPrivacy(s);
   at("bytes").textContent = `${bytes(s.bytes_up)} / ${bytes(s.bytes_down)}`;
   at("refused").textContent = s.refused;
-  at("members").replaceChildren(...s.members.map(row));
+  at("members").replaceChildren(...s.members.map(m => row(m, !!s.privacy)));
   chart.data.datasets[0].data = s.curve.filter(p => p[1] > 0).map(p => ({ x: p[0], y: p[1] }));
   chart.update();
 }

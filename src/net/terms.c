@@ -80,6 +80,11 @@ static fplt_status check_terms(const fplt_settings *settings, fplt_error *error)
                               "train: start is %s, but a federation starts at zero, or at the last "
                               "model when the run number is raised",
                               start);
+    if (strcmp(fplt_settings_text(settings, "class-weight"), "none") != 0)
+        return fplt_error_set(error, FPLT_UNSUPPORTED,
+                              "train: class-weight is %s, but a federation does not count the "
+                              "classes of its sites; leave it out",
+                              fplt_settings_text(settings, "class-weight"));
     if (strcmp(fplt_settings_text(settings, "participation"), "trace") == 0)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "train: participation is trace, which has no place in a federation; "

@@ -340,8 +340,8 @@ static fplt_status check_source(const fplt_job_source *source, fplt_error *error
                 : FPLT_OK;
 }
 
-/* What an expert would choose, from the schema alone. Columns scaled to -1..1 are about 1/2 long, so k
- * of them have a norm of sqrt(k)/2; of two classes, and of counts, a record's gradient is clipped at half
+/* What an expert would choose, from the schema alone. Columns scaled to -1..1 are seldom 3/4 long on
+ * average, so k of them hardly have a norm above 3/4 sqrt(k); of two classes, and of counts, a record's gradient is clipped at half
  * its bound, which halves the noise and takes from those only that are far wrong. */
 static void choose_by_schema(const fplt_settings *settings, const fplt_schema *schema,
                              fplt_job_source *source)
@@ -349,7 +349,7 @@ static void choose_by_schema(const fplt_settings *settings, const fplt_schema *s
     source->intercept = !is_given(settings, "intercept");
     if (!is_given(settings, "eps") && is(settings, "regulariser", "ridge"))
         source->weight = RIDGE;
-    source->radius = fmax(1, sqrt((double)fplt_schema_inputs(schema)) / 2);
+    source->radius = fmax(1, 0.75 * sqrt((double)fplt_schema_inputs(schema)));
 }
 
 /* Counts: auto would read the largest one from the records, and a negative one would be refused for what

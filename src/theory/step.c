@@ -26,6 +26,14 @@ double fplt__accelerated_step(double highest, double inverse_rho)
     return 1 / (highest + inverse_rho);
 }
 
+/* Along a constant gradient g, Ne accelerated steps with momentum up to 1 move w by at most
+ * step (1 + 2 + ... + Ne) g, and the last extrapolation by step Ne g: together within g/lmax. */
+double fplt__hurried_step(double highest, uint32_t epochs)
+{
+    double count = epochs ? epochs : 1;
+    return 2 / (highest * count * (count + 3));
+}
+
 double fplt__momentum(double lowest, double highest, double inverse_rho)
 {
     double m = fmax(lowest + inverse_rho, 0);

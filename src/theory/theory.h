@@ -2,6 +2,8 @@
 #ifndef FPLT_THEORY_THEORY_H
 #define FPLT_THEORY_THEORY_H
 
+#include <stdint.h>
+
 #include "fedplt/theory.h"
 
 /* The automatic values behind `fplt_theory_` ones, by 1/rho, which may be 0 or negative: the penalty
@@ -11,6 +13,8 @@ double fplt__penalty(double lowest, double highest);
 double fplt__gradient_step(double lowest, double highest, double inverse_rho);
 double fplt__gradient_step_limit(double highest, double inverse_rho);
 double fplt__accelerated_step(double highest, double inverse_rho);
+/* For accelerated local training whose agents must move alike. */
+double fplt__hurried_step(double highest, uint32_t epochs);
 double fplt__accelerated_step_limit(double lowest, double highest, double inverse_rho);
 /* The momentum b = (sqrt M - sqrt m)/(sqrt M + sqrt m) of d, m and M its least and largest curvature
  * [Fed-PLT, accelerated gradient descent]. */

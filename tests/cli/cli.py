@@ -680,8 +680,26 @@ def interruption_and_resumption(place):
 @case
 def interruption_without_checkpoint(place):
     status, out, told = interrupted(place, [*LONG, "--out", "o"], lambda process: time.sleep(0.5))
-    assert status == 130 and out == "" and "no --checkpoint was given" in told, (status, told)
-    assert place.files() == set()
+    assert status == 130 and out == "" and "; the model so far is in o" in told, (status, told)
+    done = int(re.search(r"round (\d+)", told).group(1))
+    assert place.json("o/model.json")["training"]["outcome"] == "stopped"
+    words = [str(done) if word == "400000" else word for word in LONG]
+    place.run("train", *words, "--out", "whole")
+    assert weights(place, "o") == weights(place, "whole")
+
+
+@case
+def a_document_also_of_a_run_that_fails(place):
+    """Diverged or interrupted, --json prints what happened."""
+    done = place.run("train", "--gamma", "1e6", "--json", "--agents", "3", status=1)
+    told = json.loads(done.stdout)
+    assert told["outcome"] == "diverged" and told["files"] == [] and "model" not in told
+    assert told["sentence"] in done.stderr
+    words = [word for word in LONG if word != "--quiet"]
+    status, out, _ = interrupted(place, [*words, "--json"], lambda process: time.sleep(0.5))
+    told = json.loads(out)
+    assert status == 130 and told["outcome"] == "stopped", (status, told["outcome"])
+    assert told["model"]["weights"] and told["rounds"] > 0
 
 
 @case

@@ -138,6 +138,24 @@ def coefficients_of_heart_disease_are_right(folder):
         assert np.abs(done["model"]["weights"] - found).max() < 1e-6, agents
 
 
+METHODS = (["fedlin", "--solver", "accelerated"], ["fedlin", "--solver", "accelerated", "--epochs", "12"],
+           ["5gcs", "--epochs", "1"], ["5gcs"], ["fed-plt", "--solver", "lbfgs", "--epochs", "1"])
+
+
+@case
+def few_epochs_and_momentum_arrive_with_automatic_parameters(folder):
+    for seed in range(3, 123, 6):  # unlike agents
+        X, y, site, logistic = nasty(seed)
+        save(folder, X, y, site)
+        method = METHODS[seed // 6 % len(METHODS)]
+        done = train(folder, "--data", "d.csv", "--label", "y", *([] if logistic else ["--task", "regression"]),
+                     "--algorithm", *method, "--rounds", "20000", "--tolerance", "1e-14", "--relative", "yes")
+        assert done["outcome"] == "converged", (seed, method, done["sentence"])
+        found, known = np.array(done["model"]["weights"]), pooled(X, y, 0.01, logistic)
+        error = np.abs(found - known).max() / max(1, np.abs(known).max())
+        assert error < 1e-5, (seed, method, error)
+
+
 @case
 def the_scale_of_the_data_does_not_matter(folder):
     X, y, site, _ = nasty(3)

@@ -4,8 +4,10 @@
 usage: tests/cli/surprises.py PROGRAM
 Run from the root of the source tree.
 """
-import re
+import resource
+import subprocess
 import sys
+import time
 
 from cli import ROOT, CASES, case, main, weights
 
@@ -145,6 +147,75 @@ def a_resumed_run_has_all_rounds(place):
     place.run(*run, "--resume", "state", "--out", "again")
     rows = [(place.folder / folder / "convergence.csv").read_text() for folder in ("whole", "again")]
     assert rows[0] == rows[1] and rows[0].count("\n") == 32
+
+
+def modestly():
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+
+@case
+def absurd_input_is_refused_before_memory_is_spent(place):
+    place.write("wide.libsvm", "-1 1:1 200000000:1\n+1 2:1\n")
+    place.write("deep.yaml", "a: " + "[" * 100000 + "]" * 100000)
+    place.write("deeper.yaml", "{a: " * 100000)
+    for words, says in ((["--data", "wide.libsvm"], "wide.libsvm:1: index 200000000, but without"),
+                        (["--data", "/dev/zero", "--format", "csv"], "/dev/zero: this is a device"),
+                        (["deep.yaml"], "deep.yaml:1: nested more than 64 deep"),
+                        (["deeper.yaml"], "deeper.yaml:1: nested more than 64 deep")):
+        begun = time.monotonic()
+        done = place.run("train", *words, status=2, preexec_fn=modestly)
+        assert says in done.stderr, done.stderr
+        assert time.monotonic() - begun < 5, words
+    place.run("data", "generate", "g.csv", "--agents", 2, "--rows", 2000)
+    place.refuses("train", "--data", "g.csv", "--largest-file", 1e-4, says="g.csv: ")
+    place.run("data", "inspect", "g.csv", "--largest-file", 1)
+
+
+@case
+def files_as_spreadsheets_write_them(place):
+    place.run("data", "generate", "g.csv", "--agents", 1, "--rows", 30, "--features", 3)
+    text = (place.folder / "g.csv").read_text()
+    place.run("train", "--data", "g.csv", "--pictures", "no", "--out", "comma")
+    for name, sign in (("tab", "\t"), ("semicolon", ";")):
+        place.write("other.csv", text.replace(",", sign))
+        place.run("train", "--data", "other.csv", "--pictures", "no", "--out", "auto")
+        place.run("train", "--data", "other.csv", "--separator", name, "--pictures", "no", "--out", name)
+        assert weights(place, "auto") == weights(place, name) == weights(place, "comma")
+        assert len(place.run("predict", "comma/model.json", "other.csv").stdout.splitlines()) == 31
+    place.refuses("train", "--data", "other.csv", "--separator", "comma", says="no label column")
+    for word in ("", "?", "NA", "N/A", "nan", "NaN", "NULL", "null", "-"):
+        lines = text.splitlines()
+        lines[3] = lines[3].rsplit(",", 1)[0] + "," + word
+        place.write("gap.csv", "\n".join(lines) + "\n")
+        place.refuses("train", "--data", "gap.csv", says="gap.csv:4: column 'x3': the value is missing")
+    lines[3] = lines[3].rsplit(",", 1)[0] + ",blue"
+    place.write("word.csv", "\n".join(lines) + "\n")
+    place.refuses("train", "--data", "word.csv", says=["word.csv:4: column 'x3': 'blue' is not a number",
+                                                       "categories auto"])
+
+
+@case
+def columns_are_found_by_name_in_every_file(place):
+    for name, seed in (("a.csv", 1), ("b.csv", 2)):
+        place.run("data", "generate", name, "--agents", 1, "--rows", 20, "--features", 3, "--seed", seed)
+    place.run("train", "--data", "a.csv", "--data", "b.csv", "--site", "none", "--pictures", "no",
+              "--out", "one")
+    rows = [line.split(",") for line in (place.folder / "b.csv").read_text().splitlines()]
+    place.write("c.csv", "\n".join(",".join(reversed(row)) for row in rows) + "\n")
+    place.run("train", "--data", "a.csv", "--data", "c.csv", "--site", "none", "--pictures", "no",
+              "--out", "two")
+    assert weights(place, "one") == weights(place, "two")
+
+
+@case
+def advice_can_be_pasted(place):
+    place.run("data", "generate", "my data.csv", "--agents", 2, "--rows", 20)
+    text = place.run("train", "--data", "my data.csv", "--pictures", "no", "--out", "my model").stdout
+    commands = [line.strip() for line in text.split("\nnext\n")[1].splitlines() if line.strip()]
+    assert len(commands) == 3, commands
+    for command in commands:
+        done = subprocess.run(command, shell=True, cwd=place.folder, text=True, capture_output=True)
+        assert done.returncode == 0, (command, done.stderr)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "base/sorting.h"
 #include "privacy/boundary.h"
+#include "privacy/normal.h"
 
 enum { PROJECTION, DIFFERENCE, DISCRIMINANT, FINAL };
 enum { THRESHOLDS = 64 };
@@ -65,17 +66,11 @@ struct hope {
     uint64_t count;
 };
 
-static double normal_tail(double x)
-{
-    return erfc(x / sqrt(2)) / 2;
-}
-
 /* The bound that an attack reaching mu shows with probability 0.99, about. */
 static double bound_hoped_for(double mu, const struct hope *hope)
 {
-    const double surely = 2.3263478740408408;
-    double p = normal_tail(mu / 2), count = (double)hope->count, bound;
-    uint64_t errors = (uint64_t)ceil(count * p + surely * sqrt(count * p * (1 - p)));
+    double p = exp(fplt__normal_log_cdf(-mu / 2)), count = (double)hope->count, bound;
+    uint64_t errors = (uint64_t)ceil(count * p + FPLT__SURELY * sqrt(count * p * (1 - p)));
     errors = errors < hope->count ? errors : hope->count;
     fplt_privacy_trials trials = {hope->count, errors, hope->count, errors};
     return fplt_privacy_audit_bound(&trials, hope->confidence, &bound, NULL) ? 0 : bound;

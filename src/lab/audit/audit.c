@@ -47,23 +47,26 @@ static void report(struct fplt__audit *audit, const fplt_error *error)
     pthread_mutex_unlock(&audit->mutex);
 }
 
+fplt_status fplt__audit_step(const struct fplt__audit *audit, const fplt_objective *cost,
+                             uint32_t agent, const struct fplt__audit_room *room, double *w)
+{
+    const fplt_privacy_mechanism *mechanism = &audit->plan->mechanism;
+    double step = mechanism->step, pull = mechanism->inverse_rho;
+    fplt_status status = fplt_objective_gradient(cost, agent, w, room->gradient, room->scratch);
+    for (size_t j = 0; !status && j < audit->n; j++)
+        w[j] -= step * (room->gradient[j] + pull * (w[j] - room->centre[j]));
+    return status;
+}
+
 /* Where the agent would go from x without noise. */
 static fplt_status walk(const struct fplt__audit *audit, int data, uint32_t agent,
                         const double *before, const struct fplt__audit_room *room, double *w)
 {
-    const fplt_privacy_mechanism *mechanism = &audit->plan->mechanism;
-    double step = mechanism->step, pull = mechanism->inverse_rho;
-    size_t n = audit->n;
-    memcpy(w, before + n, n * sizeof *w);
-    for (size_t epoch = 0; epoch < audit->epochs; epoch++) {
-        fplt_status status =
-            fplt_objective_gradient(audit->cost[data], agent, w, room->gradient, room->scratch);
-        if (status)
-            return status;
-        for (size_t j = 0; j < n; j++)
-            w[j] -= step * (room->gradient[j] + pull * (w[j] - (2 * room->y[j] - before[j])));
-    }
-    return FPLT_OK;
+    fplt_status status = FPLT_OK;
+    memcpy(w, before + audit->n, audit->n * sizeof *w);
+    for (size_t epoch = 0; !status && epoch < audit->epochs; epoch++)
+        status = fplt__audit_step(audit, audit->cost[data], agent, room, w);
+    return status;
 }
 
 /* What is left over of an agent's message, in deviations of its noise; of the victim's also where the
@@ -119,6 +122,8 @@ static fplt_status read_messages(struct fplt__audit *audit, struct fplt__audit_w
         fplt_status status;
         if (fplt_engine_updates(engine, agent) == worker->updates[agent])
             continue;
+        for (size_t j = 0; j < audit->n; j++)
+            room->centre[j] = 2 * room->y[j] - before[j];
         if ((status = fplt__audit_replay(audit, worker, run, round, agent, active, after)) ||
             (status = take_left(audit, room, agent, before, after)))
             return fplt_error_set(error, status, "the gradient of agent %u failed", agent);
@@ -320,7 +325,7 @@ static fplt_status make_source(struct fplt__audit *audit, unsigned number,
 static fplt_status make_room(const struct fplt__audit *audit, struct fplt__audit_worker *worker,
                              fplt_error *error)
 {
-    size_t n = audit->n, numbers = 7 * n + 8 + fplt_objective_scratch(audit->cost[FPLT__AS_IS]);
+    size_t n = audit->n, numbers = 8 * n + 8 + fplt_objective_scratch(audit->cost[FPLT__AS_IS]);
     fplt_status status =
         fplt__alloc_into(&worker->vectors, numbers, sizeof(double), "the audit", error);
     double *v = worker->vectors;
@@ -332,7 +337,8 @@ static fplt_status make_room(const struct fplt__audit *audit, struct fplt__audit
                                                  .left = v + 4 * n,
                                                  .shift = v + 5 * n,
                                                  .others = v + 6 * n,
-                                                 .scratch = v + (7 * n + 7) / 8 * 8};
+                                                 .centre = v + 7 * n,
+                                                 .scratch = v + (8 * n + 7) / 8 * 8};
     return status;
 }
 

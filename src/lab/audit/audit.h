@@ -65,6 +65,7 @@ struct fplt__oddities {
 /* A worker's vectors. */
 struct fplt__audit_room {
     double *y;              /* broadcast */
+    double *centre;         /* of the agent at hand */
     double *first, *second; /* where the agent would go on either data set */
     double *gradient, *scratch;
     double *left, *shift, *others; /* for the attacks */
@@ -125,6 +126,10 @@ fplt_status fplt__audit_make_longest(struct fplt__audit *audit, fplt_error *erro
  * the worst record as the canary. */
 fplt_status fplt__audit_records(struct fplt__audit *audit, fplt_error *error);
 double fplt__row_norm(const fplt_rows *rows, size_t row);
+
+/* The mean of a local step from w, in place of it; the room has the centre. */
+fplt_status fplt__audit_step(const struct fplt__audit *audit, const fplt_objective *cost,
+                             uint32_t agent, const struct fplt__audit_room *room, double *w);
 
 /* replay.c: one agent's round against what was observed; fills its draws and marks. */
 fplt_status fplt__audit_replay(struct fplt__audit *audit, struct fplt__audit_worker *worker,

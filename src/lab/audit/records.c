@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "algorithm/algorithm.h"
 #include "base/memory.h"
 
 /* Where the search begins: not at zero, where the gradient of some losses vanishes. */
@@ -31,10 +32,7 @@ struct search {
 
 static double norm(const double *x, size_t count)
 {
-    double sum = 0;
-    for (size_t j = 0; j < count; j++)
-        sum += x[j] * x[j];
-    return sqrt(sum);
+    return sqrt(fplt__inner(x, x, count));
 }
 
 /* The gradient of the record's loss at the point, as it counts in f_i times q_i. */

@@ -50,19 +50,6 @@ static const struct fplt__training_seen *find_training(const struct scene *scene
     return place < count ? &observer->seen[place] : NULL;
 }
 
-/* The mean of a step from w, in place of it. */
-static fplt_status step_from(const struct scene *scene, uint32_t agent, const double *centre,
-                             double *w)
-{
-    const fplt_privacy_mechanism *mechanism = &scene->audit->plan->mechanism;
-    const struct fplt__audit_room *room = &scene->worker->room;
-    fplt_status status =
-        fplt_objective_gradient(scene->cost, agent, w, room->gradient, room->scratch);
-    for (size_t j = 0; !status && j < scene->n; j++)
-        w[j] -= mechanism->step * (room->gradient[j] + mechanism->inverse_rho * (w[j] - centre[j]));
-    return status;
-}
-
 static int nearly(double a, double b)
 {
     return fabs(a - b) <= 1e-12 * fabs(b);
@@ -77,13 +64,11 @@ static const char *find_fault(const struct scene *scene, uint32_t agent,
     double *w = room->first, *other = room->second, step = scene->audit->plan->mechanism.step;
     if (!seen || seen->calls != epochs)
         return "noise is not drawn once an epoch";
-    for (size_t j = 0; j < n; j++)
-        other[j] = 2 * scene->y[j] - scene->z[j];
-    if (!near(scene, other, seen->centre) || !same(scene, scene->x, seen->start))
+    if (!near(scene, room->centre, seen->centre) || !same(scene, scene->x, seen->start))
         return "training begins elsewhere";
     for (size_t epoch = 0; epoch < epochs; epoch++) {
         memcpy(w, epoch ? seen->out + (epoch - 1) * n : seen->start, n * sizeof *w);
-        if ((*status = step_from(scene, agent, seen->centre, w)))
+        if ((*status = fplt__audit_step(scene->audit, scene->cost, agent, room, w)))
             return NULL;
         if (!nearly(seen->step[epoch], step) || !nearly(seen->tau[epoch], scene->claimed->tau))
             return "noise of another scale is asked for";
@@ -261,6 +246,9 @@ static void judge_reuse(struct fplt__audit *audit)
             snprintf(check->where, sizeof check->where, "%.46s; %.46s", first, second);
         }
     double chance = chance_of_equal((double)count, audit->n);
+    if (chance > audit->level)
+        snprintf(check->refutes, sizeof check->refutes,
+                 "nothing: so few coordinates may be equal by chance");
     check->tests = count;
     check->found = (double)again;
     check->doubt = again ? chance : 1;
@@ -276,12 +264,15 @@ void fplt__audit_judge_replay(struct fplt__audit *audit)
     check[FPLT__MESSAGES] =
         (fplt_audit_check){.name = "every message of every agent",
                            .measure = "messages that are something else",
+                           .power = 1,
                            .refutes = "any message that records and noise do not give"};
     check[FPLT__LATTICE] = (fplt_audit_check){.name = "the lattice",
                                               .measure = "numbers off it",
+                                              .power = 1,
                                               .refutes = "any draw or message off the lattice"};
     check[FPLT__REUSE] = (fplt_audit_check){.name = "noise that is used again",
                                             .measure = "steps with noise that was there before",
+                                            .power = 1,
                                             .refutes = "any noise that is used twice"};
     judge_count(&check[FPLT__MESSAGES], all.messages, all.odd, all.where_odd);
     if (audit->settings->secure)

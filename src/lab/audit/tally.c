@@ -20,8 +20,6 @@
 enum { ALL, PLACE, ROUND, EPOCH, AGENTS, ROUNDS, EPOCHS, COORDINATES, RUNS, SPREAD };
 enum { FARTHEST = 32, MOST_PAIRS = 64 * 63, BINS = 32 };
 
-static const double surely = 2.3263478740408408; /* the normal's quantile at 0.99 */
-
 struct cell {
     double product, square, count;
 };
@@ -367,7 +365,7 @@ static void power_of_deviation(double count, double level, fplt_audit_check *che
 
 static double normal_limit(double level)
 {
-    return surely - fplt__normal_quantile(level / 2);
+    return FPLT__SURELY - fplt__normal_quantile(level / 2);
 }
 
 static void power_of_correlation(double count, double level, fplt_audit_check *check)

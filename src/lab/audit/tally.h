@@ -5,6 +5,9 @@
 
 #include "fedplt/audit.h"
 
+/* The normal's quantile at 0.99: with that probability an audit refutes what it says it would. */
+#define FPLT__SURELY 2.3263478740408408
+
 /* The noise of a run: agents x rounds x epochs x dimension. */
 struct fplt__noise_shape {
     size_t agents, rounds, epochs, dimension;

@@ -40,6 +40,27 @@ static void accelerated_solvers_take_their_own_step(void **state)
     logistic_free(&p);
 }
 
+/* FedLin with momentum: along a constant gradient Ne steps move by no more than 1/lmax of it. */
+static void momentum_that_all_agents_share_is_bounded(void **state)
+{
+    (void)state;
+    const fplt_algorithm *fedlin = fplt_algorithm_find("fedlin");
+    for (size_t s = 0; s < sizeof accelerated / sizeof *accelerated; s++)
+        for (uint32_t epochs = 1; epochs < 40; epochs++) {
+            const fplt_solver *solver = fplt_solver_find(accelerated[s]);
+            fplt_facts facts = {.curvature = {0.1, 7}, .agents = 3, .cohort = 3, .epochs = epochs};
+            double step = fplt_algorithm_step(fedlin, solver, &facts, NULL).automatic;
+            double w = 0, u = 0;
+            for (uint32_t k = 0; k < epochs; k++) {
+                double next = w - step;
+                w = next + (next - u);
+                u = next;
+            }
+            assert_near(w, -1 / 7.0, 1e-15);
+            assert_true(fplt_algorithm_shares_step(fedlin, solver));
+        }
+}
+
 static void solvers_without_a_step_have_none(void **state)
 {
     (void)state;
@@ -156,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accelerated_solvers_take_their_own_step),
+        cmocka_unit_test(momentum_that_all_agents_share_is_bounded),
         cmocka_unit_test(solvers_without_a_step_have_none),
         cmocka_unit_test(a_step_contracts_below_its_limit_only),
         cmocka_unit_test(the_automatic_penalty_has_one_home),

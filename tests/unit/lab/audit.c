@@ -149,6 +149,18 @@ static void partial_participation_is_read(void **state)
 
 /* ---- planted mistakes ---- */
 
+static fplt_audit_result audit_planted(const struct fixture *fixture, const struct planted *what,
+                                       uint64_t runs)
+{
+    fplt_audit_settings settings = fplt_audit_defaults();
+    fplt_audit_result result;
+    fplt_error error;
+    settings.runs = runs;
+    settings.confidence = sure;
+    assert_ok(planted_audit(fixture->job, fixture->plan, &settings, what, &result, &error), error);
+    return result;
+}
+
 static const fplt_audit_check *find_check(const fplt_audit_result *result, const char *name)
 {
     for (size_t i = 0; i < FPLT_AUDIT_CHECKS; i++)
@@ -184,14 +196,7 @@ static void planted_mistakes_are_found(void **state)
     };
     struct fixture fixture = make("clip", "0.5");
     for (size_t i = 0; i < PLANTED_COUNT; i++) {
-        fplt_audit_settings settings = fplt_audit_defaults();
-        fplt_audit_result result;
-        fplt_error error;
-        settings.runs = 200;
-        settings.confidence = sure;
-        assert_ok(planted_audit(fixture.job, fixture.plan, &settings, &planted_list[i], &result,
-                                &error),
-                  error);
+        fplt_audit_result result = audit_planted(&fixture, &planted_list[i], 200);
         assert_true(result.refuted);
         const fplt_audit_check *check = find_check(&result, by[i]);
         if (check->verdict != FPLT_AUDIT_REFUTED)
@@ -217,12 +222,7 @@ static void difference_sees_through_shared_noise(void **state)
     (void)state;
     static const struct planted shared = {.name = "one stream", .one_stream = 1};
     struct fixture fixture = make(NULL, NULL);
-    fplt_audit_settings settings = fplt_audit_defaults();
-    fplt_audit_result result;
-    fplt_error error;
-    settings.runs = 1000;
-    settings.confidence = sure;
-    assert_ok(planted_audit(fixture.job, fixture.plan, &settings, &shared, &result, &error), error);
+    fplt_audit_result result = audit_planted(&fixture, &shared, 1000);
     assert_false(result.test[0].refuted);
     assert_true(result.test[1].refuted && result.test[1].bound > 1.5 * result.test[1].claimed);
     fplt_audit_clear(&result);
@@ -234,14 +234,7 @@ static void attacks_find_half_of_the_noise(void **state)
 {
     (void)state;
     struct fixture fixture = make(NULL, NULL);
-    fplt_audit_settings settings = fplt_audit_defaults();
-    fplt_audit_result result;
-    fplt_error error;
-    settings.runs = 3000;
-    settings.confidence = sure;
-    assert_ok(planted_audit(fixture.job, fixture.plan, &settings, &planted_list[1], &result,
-                            &error),
-              error);
+    fplt_audit_result result = audit_planted(&fixture, &planted_list[1], 3000);
     assert_true(result.test[0].refuted && result.test[2].refuted);
     fplt_audit_clear(&result);
     release(&fixture);
@@ -254,12 +247,7 @@ static void the_half_that_fits_does_not_judge(void **state)
     (void)state;
     static const struct planted loud = {.name = "a thousand times the noise", .scale = 1000};
     struct fixture fixture = make("rounds", "30");
-    fplt_audit_settings settings = fplt_audit_defaults();
-    fplt_audit_result result;
-    fplt_error error;
-    settings.runs = 400;
-    settings.confidence = sure;
-    assert_ok(planted_audit(fixture.job, fixture.plan, &settings, &loud, &result, &error), error);
+    fplt_audit_result result = audit_planted(&fixture, &loud, 400);
     assert_int_equal(result.check[FPLT__NOISE].verdict,
                      FPLT_AUDIT_REFUTED); /* more is not as stated */
     for (size_t i = 0; i < FPLT_AUDIT_TESTS; i++) {

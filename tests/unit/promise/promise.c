@@ -562,6 +562,54 @@ static void unknown_fields_are_refused(void **state)
     release(&fixture);
 }
 
+/* A value of the wrong kind is told with what is legal. */
+static void wrong_kinds_are_told_what_is_legal(void **state)
+{
+    (void)state;
+    struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "6"}, {"epochs", "3"});
+    char *text = certify(&fixture), failure[512];
+    json_t *root = json_loads(text, 0, NULL);
+    const struct {
+        const char *inside, *name;
+        json_t *value;
+        const char *says;
+    } cases[] = {
+        {"run", "schema", json_integer(3), "of type string or of type null"},
+        {"run", "id", json_string("xyz"), "a text of the form ^[0-9a-f]{64}$"},
+        {"promise", "delta", json_string("small"), "of type number"},
+        {NULL, "version", json_integer(9), "2"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int good;
+        json_t *inside = cases[i].inside ? json_object_get(root, cases[i].inside) : root;
+        json_t *before = json_incref(json_object_get(inside, cases[i].name));
+        json_object_set_new(inside, cases[i].name, cases[i].value);
+        assert_int_equal(holds(root, &good, failure), FPLT_BAD_DATA);
+        assert_contains(failure, cases[i].says);
+        json_object_set_new(inside, cases[i].name, before);
+    }
+    json_decref(root);
+    fplt_free(text);
+    release(&fixture);
+}
+
+static void the_statement_counts_records(void **state)
+{
+    (void)state;
+    const char *const groups[] = {"1", "2", "3"};
+    const char *const words[] = {"one record", "2 records", "3 records"};
+    for (size_t i = 0; i < 3; i++) {
+        struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "6"},
+                                      {"epochs", "3"}, {"privacy.group", groups[i]});
+        char *text = certify(&fixture);
+        json_t *root = json_loads(text, 0, NULL);
+        assert_contains(json_string_value(json_object_get(root, "statement")), words[i]);
+        json_decref(root);
+        fplt_free(text);
+        release(&fixture);
+    }
+}
+
 /* The certificate of every method that may carry one holds, words among its parameters included; with
  * another word it does not. */
 static void certificates_of_all_algorithms_hold(void **state)
@@ -764,6 +812,8 @@ int main(void)
         cmocka_unit_test(final_model_needs_less_noise),
         cmocka_unit_test(certificate_holds_until_touched),
         cmocka_unit_test(unknown_fields_are_refused),
+        cmocka_unit_test(wrong_kinds_are_told_what_is_legal),
+        cmocka_unit_test(the_statement_counts_records),
         cmocka_unit_test(certificates_of_all_algorithms_hold),
         cmocka_unit_test(consistent_forgeries_are_found),
         cmocka_unit_test(certificate_words_matter),
