@@ -21,12 +21,16 @@ void cli_catch_signals(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
+static const char *made; /* a folder that goes with the process, or NULL */
+
 /* Half a second was not enough to end in good order: nothing is written before the end. */
 static void end_now(int number)
 {
     static const char told[] = "\nfedplt: interrupted\n";
     (void)number;
     (void)!write(STDERR_FILENO, told, sizeof told - 1);
+    if (made)
+        rmdir(made);
     _exit(130);
 }
 
@@ -37,8 +41,9 @@ static void hurry(int number)
     setitimer(ITIMER_REAL, &soon, NULL);
 }
 
-void cli_end_on_signals(void)
+void cli_end_on_signals(const char *folder)
 {
+    made = folder;
     struct sigaction action = {.sa_handler = hurry, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
