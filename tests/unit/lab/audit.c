@@ -2,6 +2,7 @@
  * no verdict says more than could have been seen. */
 #include "testing.h"
 
+#include "failing.h"
 #include "lab/audit/tails.h"
 #include "planted.h"
 
@@ -323,6 +324,32 @@ static void refuses_and_stops(void **state)
     release(&fixture);
 }
 
+static int stop_at_once(void *context, size_t done, size_t runs)
+{
+    (void)context;
+    (void)done;
+    (void)runs;
+    return 1;
+}
+
+static void survives_want_of_memory(void **state)
+{
+    (void)state;
+    struct fixture fixture = make(NULL, NULL);
+    fplt_audit_settings settings = fplt_audit_defaults();
+    settings.watch = stop_at_once;
+    settings.threads = 1;
+    settings.runs = 100;
+    survives_failing_allocations(
+        {
+            fplt_audit_result result;
+            if (!(status = fplt_audit_run(fixture.job, fixture.plan, &settings, &result, NULL)))
+                fplt_audit_clear(&result);
+        },
+        40);
+    release(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +360,7 @@ int main(void)
         cmocka_unit_test(difference_sees_through_shared_noise),
         cmocka_unit_test(attacks_find_half_of_the_noise),
         cmocka_unit_test(refuses_and_stops),
+        cmocka_unit_test(survives_want_of_memory),
         cmocka_unit_test(the_half_that_fits_does_not_judge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
