@@ -206,13 +206,15 @@ def other_losses_have_pages(folder):
 @case
 def columns_that_depend_on_each_other_have_a_page_too(folder):
     with open(folder / "d.csv", "w") as file:
-        file.write("always,a,label\n")
+        file.write("always,word,a,label\n")
         for i in range(60):
-            file.write(f"3,{i * 7 % 11},{i * 5 % 7 > 3:d}\n")
-    run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no")
-    run(folder, "report", "out")
-    page = read_page(folder / "out/report.html")
-    assert "depend on each other" in "".join(page.text) and "std_error" not in page.table("name")[0]
+            file.write(f"3,{'uvw'[i % 3]},{i * 7 % 11},{i * 5 % 7 > 3:d}\n")
+    for words in (["--ignore", "word"], ["--ignore", "always", "--categories", "word"]):
+        run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", *words)
+        run(folder, "report", "out")
+        page = read_page(folder / "out/report.html")
+        assert "depend on each other" in "".join(page.text), words
+        assert "std_error" not in page.table("name")[0]
 
 
 @case
