@@ -15,4 +15,7 @@ fplt_status fplt__file_commit(fplt__file *file, fplt_error *error);
 /* Removes what was written; NULL is legal. */
 void fplt__file_abort(fplt__file *file);
 
+/* Bytes that may be read of a file, `largest` if that is not 0; a device without text is refused. */
+fplt_status fplt__read_limit(const char *path, size_t largest, size_t *limit, fplt_error *error);
+
 #endif

@@ -195,10 +195,6 @@ extern const fplt__format fplt__format_csv, fplt__format_libsvm, fplt__format_np
 fplt_status fplt__format_of(const char *path, const fplt_read_settings *settings,
                             const char **format, fplt_error *error);
 
-/* Bytes that may be read of a file. */
-fplt_status fplt__read_limit(const char *path, const fplt_read_settings *settings, size_t *limit,
-                             fplt_error *error);
-
 /* How long a name is without the .gz behind it. */
 size_t fplt__unpacked_length(const char *name);
 

@@ -80,7 +80,8 @@ fplt_status fplt__source_load(const char *path, const fplt_read_settings *settin
     struct unpacked to = {NULL, 0, 0};
     *source = (fplt__source){.name = is_input ? standard_input : path};
     size_t most = 0;
-    fplt_status status = fplt__read_limit(is_input ? "/dev/stdin" : path, settings, &most, error);
+    fplt_status status =
+        fplt__read_limit(is_input ? "/dev/stdin" : path, settings->largest, &most, error);
     if (!status)
         status = fplt_file_read(is_input ? "/dev/stdin" : path, most, &source->owned, &source->size,
                                 error);
