@@ -11,6 +11,7 @@
 #   make fuzz       ten minutes for each parser (FUZZ_SECONDS=600)
 #   make mutate     plants 200 one-line bugs and lists those that no test notices (MUTATE_SEED=1)
 #   make install    library, headers, fedplt.pc, program, man pages, completion (PREFIX, DESTDIR)
+#   make package    the Debian packages in build-package, unpacked and tried; takes some minutes
 #   make dist       fedplt-VERSION.tar.gz of what is committed; its `make check` passes too
 #
 # Warnings are errors in these builds (WERROR=false turns that off), and not where meson is called by
@@ -30,7 +31,7 @@ SANITIZED = -Db_lundef=false --buildtype=debugoptimized -Dwerror=$(WERROR) -Dben
             -Dexamples=false
 
 .NOTPARALLEL: # each step uses all cores by itself
-.PHONY: all setup setup-tests demo python check sanitize bench fuzz simulate chaos mutate install dist format clean
+.PHONY: all setup setup-tests demo python check sanitize bench fuzz simulate chaos mutate install package dist format clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD)
@@ -47,7 +48,7 @@ $(BUILD)/build.ninja:
 
 # The same folder with tests, benchmarks, examples and the Python package from then on: nothing is built
 # twice.
-$(BUILD)/with-tests: | setup-tests $(BUILD)/build.ninja
+$(BUILD)/with-tests: meson_options.txt | setup-tests $(BUILD)/build.ninja
 	@meson setup --reconfigure $(BUILD) -Dtests=true -Dbench=true -Dexamples=true -Dpython=true >/dev/null
 	@touch $@
 
@@ -94,6 +95,9 @@ install: all
 	@$(NINJA) $(BUILD)
 	@meson install -C $(BUILD) --no-rebuild
 
+package:
+	@tools/package
+
 dist:
 	@git archive --prefix=fedplt-$(VERSION)/ -o fedplt-$(VERSION).tar.gz HEAD
 	@echo fedplt-$(VERSION).tar.gz
@@ -102,4 +106,4 @@ format:
 	@git ls-files '*.c' '*.h' '*.inc' | xargs clang-format -i
 
 clean:
-	rm -rf build build-asan build-tsan build-fuzz
+	rm -rf build build-asan build-tsan build-fuzz build-package

@@ -18,7 +18,8 @@ const fplt_setting cli_reading_table[] = {
     {"header", FPLT_SWITCH, 0, "yes", 0, 0, NULL, "the first line of a CSV file names the columns",
      0, 0},
     {"missing", FPLT_CHOICE, 0, "refuse", 0, 0, "refuse|drop",
-     "rows with a missing value (empty, ?, NA): refuse the file, or leave them out; a model that "
+     "rows with a missing value (empty, ?, NA, N/A, NaN, NULL, -): refuse the file, or leave them "
+     "out; a model that "
      "was trained to fill them does so instead of refusing",
      0, 0},
     {"id", FPLT_TEXT, 0, NULL, 0, 0, NULL,

@@ -313,7 +313,7 @@ static void write_again(const cli_call *cli, const char *checkpoint, cli_text *a
 /* What was learned so far is kept, without pictures: whoever interrupts does not want to wait. */
 static fplt_status stop_here(cli_call *cli, struct training *training, fplt_error *error)
 {
-    cli_text again = {NULL, 0, NULL};
+    cli_text told = {NULL, 0, NULL};
     unsigned long long round = fplt_engine_counters(training->engine)->rounds;
     const char *checkpoint = fplt_settings_text(cli->settings, "checkpoint");
     fplt_status status = round ? write_all(cli, training, error) : FPLT_OK;
@@ -321,13 +321,14 @@ static fplt_status stop_here(cli_call *cli, struct training *training, fplt_erro
         return status;
     training->keeps_folder = round > 0;
     cli->exit_status = 130;
-    if (checkpoint)
-        write_again(cli, checkpoint, &again);
-    cli_warn("interrupted after round %llu; %s%s%s%s%s%s", round, checkpoint ? checkpoint : "",
-             checkpoint ? " keeps the state, go on with:\n  " : "", again.text ? again.text : "",
-             checkpoint ? "\n" : "", round ? "the model so far is in " : "there is no model yet",
-             round ? training->out : "");
-    cli_text_clear(&again);
+    cli_text_add(&told, round ? "the model so far is in " : "there is no model yet");
+    cli_text_add(&told, round ? training->out : "");
+    if (checkpoint) {
+        cli_text_format(&told, ", and %s keeps the state, go on with:\n  ", checkpoint);
+        write_again(cli, checkpoint, &told);
+    }
+    cli_warn("interrupted after round %llu; %s", round, told.text ? told.text : "");
+    cli_text_clear(&told);
     return training->json && round && !training->quiet ? train_print_json(training, error)
                                                        : FPLT_OK;
 }

@@ -204,13 +204,30 @@ static void write_again(const cli_call *cli, const char *more, cli_text *out)
     cli_text_format(out, "%s\n", more);
 }
 
+/* A command about the model of a folder, and a file behind it, as a shell takes them. */
+static void write_command(const char *program, const char *command, const char *folder,
+                          const char *data, cli_text *out)
+{
+    char model[4200];
+    snprintf(model, sizeof model, "%.4000s/model.json", folder);
+    cli_text_add(out, "  ");
+    cli_quote(out, program);
+    cli_text_format(out, " %s ", command);
+    cli_quote(out, model);
+    if (data) {
+        cli_text_add(out, " ");
+        cli_quote(out, data);
+    }
+    cli_text_add(out, "\n");
+}
+
 static void write_next(const cli_call *cli, const struct training *training, cli_text *out)
 {
     const char *data = fplt_settings_text(cli->settings, "data"), *program = cli->all[0];
     char more[128];
     cli_text_add(out, "\nnext\n");
     if (training->promise) {
-        cli_text_format(out, "  %s privacy verify %s/model.json\n", program, training->out);
+        write_command(program, "privacy verify", training->out, NULL, out);
     } else if (training->result.outcome == FPLT_ROUNDS_DONE) {
         snprintf(more, sizeof more, "--rounds %llu",
                  10 * (unsigned long long)(training->view->run.rounds + 1));
@@ -220,11 +237,8 @@ static void write_next(const cli_call *cli, const struct training *training, cli
         cli_text_add(out, "  (what evaluate or predict say of the training data is not private: "
                           "use other data, or keep it to yourself)\n");
     else if (data && !strchr(data, ',')) {
-        cli_text_format(out, "  %s evaluate %s/model.json ", program, training->out);
-        cli_quote(out, data);
-        cli_text_format(out, "\n  %s predict %s/model.json ", program, training->out);
-        cli_quote(out, data);
-        cli_text_add(out, "\n");
+        write_command(program, "evaluate", training->out, data, out);
+        write_command(program, "predict", training->out, data, out);
     } else {
         if (!data) {
             snprintf(more, sizeof more, "--seed %lld",
@@ -234,7 +248,9 @@ static void write_next(const cli_call *cli, const struct training *training, cli
         snprintf(more, sizeof more, "--epochs %u", 2 * training->view->run.training.epochs);
         write_again(cli, more, out);
     }
-    cli_text_format(out, "  %s report ", program);
+    cli_text_add(out, "  ");
+    cli_quote(out, program);
+    cli_text_add(out, " report ");
     cli_quote(out, training->out);
     cli_text_add(out, "\n");
 }

@@ -7,6 +7,7 @@ Each of four sites sees other parts of two spirals; the library draws the miniba
 import sys
 
 import numpy as np
+import pandas
 import torch
 
 import fedplt
@@ -34,8 +35,8 @@ def main():
     for algorithm, more in (("fed-plt", {"rho": 5}), ("fedavg", {})):
         run = fedplt.minimise(costs, algorithm=algorithm, **common, **more)
         print(f"\n{algorithm}")
-        print(fedplt.experiment.frame(run.history)[["round", "objective", "accuracy"]]
-              .to_string(index=False, float_format="%.3f"))
+        shown = pandas.DataFrame(run.history)[["round", "objective", "accuracy"]]
+        print(shown.to_string(index=False, float_format="%.3f"))
 
 
 main()

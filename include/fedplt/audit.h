@@ -81,7 +81,7 @@ typedef struct fplt_audit_check {
     double
         doubt; /* how likely any of them is to be as bad under the claim, at most; 0: impossible */
     double power; /* the deviation (over the claimed), correlation or charge (over the claimed) from
-                     which on it would have refuted, with probability 0.99 */
+                     which on it would have refuted, with probability 0.99; 1 where any one does */
     char refutes[96]; /* that in words */
     char where[96];   /* the worst of them; empty: all alike */
     fplt_audit_verdict verdict;

@@ -147,9 +147,9 @@ typedef struct fplt_read_settings {
     /* "yes=1,no=-1": text of the label = class value (in regression: number); the values are taken
      * in sorted order. NULL: none. */
     const char *labels;
-    size_t features;  /* LIBSVM: 0: the highest index there is. Elsewhere checked unless 0 */
-    int no_header;    /* CSV: the first line is data; the columns are called 1, 2, ... */
-    int drop_missing; /* CSV: leave out rows with a missing value (empty, ?, NA); else refuse */
+    size_t features; /* LIBSVM: 0: the highest index there is. Elsewhere checked unless 0 */
+    int no_header;   /* CSV: the first line is data; the columns are called 1, 2, ... */
+    int drop_missing; /* CSV: leave out rows with a missing value (empty, ?, NA, N/A, NaN, NULL, -); else refuse */
     const char *categories; /* CSV: columns (names, separated by commas) to turn into one column a
                                level, `name=level`, levels sorted; auto: every column that holds
                                something else than numbers; NULL: none */
@@ -166,7 +166,10 @@ typedef struct fplt_read_settings {
     /* Borrowed, or NULL: what the columns mean. It then stands for all of the above but `label` and
      * `site`, which may be none. */
     const fplt_schema *schema;
-    int leave_out;  /* columns that the schema does not declare: 0 refused, 1 not looked at */
+    int leave_out; /* columns that the schema does not declare: 0 refused, 1 not looked at */
+    const char
+        *separator; /* CSV: comma, tab, semicolon; NULL or auto: the first of them that is in the
+                              first line */
     size_t largest; /* bytes of a file at most; 0: 2^40, of what has no size (a pipe) 2^30 */
     int set_aside; /* CSV: columns `label` and `site` are no features, although there is no label or site */
     /* CSV, names separated by commas, or NULL: the only columns that are features; columns that are

@@ -286,14 +286,6 @@ def settings(algorithm: str | None = None) -> Any:
     return frame(list(trainer_settings(values, False).rows()))
 
 
-def names(function: Callable[..., Any]) -> list[str]:
-    """The names that one of the library's lists has."""
-    found: list[str] = []
-    while name := function(len(found), ffi.NULL):
-        found.append(text(name))
-    return found
-
-
 # ---- what was measured ----
 
 HISTORY = np.dtype([("round", "u8"), ("active", "u4"), ("criterion", "f8"), ("objective", "f8"),

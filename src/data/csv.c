@@ -17,6 +17,7 @@ struct reader {
     const fplt__source *source;
     const char *at, *end;
     size_t line, row_line; /* of `at`; where the row began */
+    char separator;
     fplt__field *field;
     size_t fields, field_capacity;
     char *unquoted; /* fields with doubled quotes; as large as the text, made when first needed */
@@ -84,7 +85,7 @@ static fplt_status read_quoted(struct reader *reader, fplt_error *error)
     }
     fplt__span span = {start, (size_t)(c - start)};
     reader->at = c + 1;
-    if (reader->at < reader->end && *reader->at != ',' && *reader->at != '\n' &&
+    if (reader->at < reader->end && *reader->at != reader->separator && *reader->at != '\n' &&
         *reader->at != '\r')
         return fplt__bad_data(error, reader->source->name, reader->line,
                               "text follows a closing quote; a quote inside a quoted field is "
@@ -96,7 +97,7 @@ static fplt_status read_quoted(struct reader *reader, fplt_error *error)
 static fplt_status read_plain(struct reader *reader, fplt_error *error)
 {
     const char *c = reader->at;
-    while (c < reader->end && *c != ',' && *c != '\n' && *c != '\r' && *c != '"')
+    while (c < reader->end && *c != reader->separator && *c != '\n' && *c != '\r' && *c != '"')
         c++;
     if (c < reader->end && *c == '"')
         return fplt__bad_data(error, reader->source->name, reader->line,
@@ -136,7 +137,7 @@ static fplt_status read_row(struct reader *reader, fplt_error *error)
             return status;
         if (reader->at == reader->end || step_line(reader))
             return FPLT_OK;
-        if (*reader->at != ',')
+        if (*reader->at != reader->separator)
             return fplt__bad_data(error, reader->source->name, reader->line,
                                   "a carriage return without a line feed");
         reader->at++;
@@ -382,14 +383,12 @@ static fplt_status match_columns(struct reader *reader, const fplt__builder *bui
             next += at != FPLT__NOWHERE;
             continue;
         }
-        if (at != next)
+        if (at == FPLT__NOWHERE)
             return fplt__bad_data(error, reader->source->name, reader->row_line,
-                                  "feature %u is '%s', but in %.200s it is '%s'", next + 1,
-                                  fplt__show(name).text, builder->first_source,
-                                  next < builder->header.count
-                                      ? fplt__show(fplt__lookup_word(&builder->header, next)).text
-                                      : "not there");
-        reader->role[i] = (int)next++;
+                                  "the feature '%s' is not in %.200s", fplt__show(name).text,
+                                  builder->first_source);
+        reader->role[i] = (int)at;
+        next++;
     }
     if (next != builder->header.count)
         return fplt__bad_data(error, reader->source->name, reader->row_line,
@@ -398,13 +397,37 @@ static fplt_status match_columns(struct reader *reader, const fplt__builder *bui
     return FPLT_OK;
 }
 
+/* What stands between the fields: as said, or the first of comma, tab and semicolon that is in the first
+ * line outside quotes. */
+static char separator_of(const char *text, const char *end, const char *said)
+{
+    static const struct {
+        const char *name;
+        char sign;
+    } known[] = {{"comma", ','}, {"tab", '\t'}, {"semicolon", ';'}};
+    int quoted = 0, found[3] = {0, 0, 0};
+    for (size_t i = 0; said && i < 3; i++)
+        if (strcmp(said, known[i].name) == 0)
+            return known[i].sign;
+    for (const char *c = text; c < end && (quoted || *c != '\n'); c++) {
+        quoted ^= *c == '"';
+        for (size_t i = 0; i < 3; i++)
+            found[i] |= !quoted && *c == known[i].sign;
+    }
+    for (size_t i = 0; i < 3; i++)
+        if (found[i])
+            return known[i].sign;
+    return ',';
+}
+
 /* Reads the names of the columns. */
 static fplt_status begin_names(struct reader *reader, const fplt__source *source, int no_header,
-                               fplt_error *error)
+                               const char *separator, fplt_error *error)
 {
     size_t mark = source->size >= 3 && memcmp(source->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     *reader = (struct reader){.source = source, .at = source->text + mark, .line = 1};
     reader->end = source->text + source->size;
+    reader->separator = separator_of(reader->at, reader->end, separator);
     fplt_status status = fplt__text_check(source, error);
     if (!status)
         status = read_row(reader, error);
@@ -423,7 +446,8 @@ static fplt_status begin_names(struct reader *reader, const fplt__source *source
 static fplt_status begin(struct reader *reader, const fplt__source *source, fplt__builder *builder,
                          fplt_error *error)
 {
-    fplt_status status = begin_names(reader, source, builder->settings->no_header, error);
+    fplt_status status = begin_names(reader, source, builder->settings->no_header,
+                                     builder->settings->separator, error);
     if (!status)
         status =
             fplt__alloc_into(&reader->role, reader->fields, sizeof *reader->role, "columns", error);
@@ -436,8 +460,11 @@ static fplt_status begin(struct reader *reader, const fplt__source *source, fplt
 
 int fplt__field_missing(const fplt__field *field)
 {
-    return field->span.length == 0 || (!field->quoted && (fplt__span_is(field->span, "?") ||
-                                                          fplt__span_is(field->span, "NA")));
+    static const char *const words[] = {"?", "NA", "N/A", "NaN", "nan", "NULL", "null", "-"};
+    for (size_t i = 0; !field->quoted && i < sizeof words / sizeof *words; i++)
+        if (fplt__span_is(field->span, words[i]))
+            return 1;
+    return field->span.length == 0;
 }
 
 static fplt_status next_row(struct reader *reader, fplt_error *error)
@@ -454,7 +481,7 @@ fplt_status fplt__csv_visit(const fplt__source *source, int no_header,
                             const fplt__csv_visitor *visitor, fplt_error *error)
 {
     struct reader reader;
-    fplt_status status = begin_names(&reader, source, no_header, error);
+    fplt_status status = begin_names(&reader, source, no_header, NULL, error);
     if (!status)
         status = visitor->columns(visitor->context, &reader.names, reader.row_line, error);
     while (!status) {
@@ -529,10 +556,13 @@ static fplt_status read_cell(const struct reader *reader, fplt__builder *builder
     fplt__number kind = fplt__number_parse(fplt__span_trim(text), cell);
     if (kind == FPLT__NUMBER)
         return FPLT_OK;
-    return fplt__bad_data(error, reader->source->name, reader->row_line,
-                          "column '%s': '%s' is not a %snumber",
-                          fplt__show(fplt__lookup_word(&reader->names, (uint32_t)i)).text,
-                          fplt__show(text).text, kind == FPLT__NOT_FINITE ? "finite " : "");
+    return fplt__bad_data(
+        error, reader->source->name, reader->row_line,
+        kind == FPLT__NOT_FINITE
+            ? "column '%s': '%s' is not a finite number"
+            : "column '%s': '%s' is not a number; words become columns of 0 and 1 "
+              "with categories auto",
+        fplt__show(fplt__lookup_word(&reader->names, (uint32_t)i)).text, fplt__show(text).text);
 }
 
 /* With several files the file is the agent, and its site column may only name it. */
@@ -609,10 +639,11 @@ struct words {
 };
 
 /* The end of an unquoted field that is neither blank nor missing; NULL for any other. */
-static const char *quick_word(const char *c, const char *end, fplt__span *span)
+static const char *quick_word(const struct reader *reader, const char *c, fplt__span *span)
 {
+    const char *end = reader->end;
     fplt__field field = {{c, 0}, 0};
-    while (c < end && *c != ',' && *c != '\n' && *c != '\r' && *c != '"')
+    while (c < end && *c != reader->separator && *c != '\n' && *c != '\r' && *c != '"')
         c++;
     field.span.length = (size_t)(c - field.span.text);
     *span = fplt__span_trim(field.span);
@@ -634,13 +665,13 @@ static const char *scan_row(const struct reader *reader, double *cells, struct w
         } else {
             fplt__span ignored;
             int wanted = role != LEFT_OUT;
-            c = quick_word(c, end, wanted ? &words->span[words->count] : &ignored);
+            c = quick_word(reader, c, wanted ? &words->span[words->count] : &ignored);
             if (wanted)
                 words->role[words->count++] = role;
         }
         if (!c || i == last)
             break;
-        if (c == end || *c++ != ',')
+        if (c == end || *c++ != reader->separator)
             return NULL;
     }
     if (!c || c == end)

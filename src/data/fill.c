@@ -121,25 +121,37 @@ static double value_of(uint64_t key)
     return value;
 }
 
-static size_t count_to(const struct values *values, uint64_t key)
+/* Brings the values up to `key` to the front; how many there are, without zeros that are not held. */
+static size_t split_at(const struct values *values, uint64_t key)
 {
-    size_t count = key_of(0) <= key ? values->zeros : 0;
-    for (size_t i = 0; i < values->count; i++)
-        count += key_of(values->value[i]) <= key;
-    return count;
+    size_t front = 0;
+    for (size_t i = 0; i < values->count; i++) {
+        double value = values->value[i];
+        if (key_of(value) > key)
+            continue;
+        values->value[i] = values->value[front];
+        values->value[front++] = value;
+    }
+    return front;
 }
 
 /* The smallest double with more than `rank` values up to it: bisection over all doubles, each step a
- * count that agents could add up. */
-static double ranked(const struct values *values, size_t rank)
+ * count that agents could add up. Values that are out of the question are not looked at again. */
+static double ranked(struct values values, size_t rank)
 {
     uint64_t low = key_of(-HUGE_VAL), high = key_of(HUGE_VAL);
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        if (count_to(values, middle) > rank)
+        size_t front = split_at(&values, middle), zeros = key_of(0) <= middle ? values.zeros : 0;
+        if (front + zeros > rank) {
             high = middle;
-        else
+            values = (struct values){values.value, front, zeros};
+        } else {
             low = middle + 1;
+            rank -= front + zeros;
+            values =
+                (struct values){values.value + front, values.count - front, values.zeros - zeros};
+        }
     }
     return value_of(low);
 }
@@ -149,8 +161,8 @@ static fplt_status median_of(const struct values *values, double *median, fplt_e
 {
     (void)error;
     size_t count = values->count + values->zeros;
-    double low = ranked(values, (count - 1) / 2);
-    double high = count % 2 ? low : ranked(values, count / 2);
+    double low = ranked(*values, (count - 1) / 2);
+    double high = count % 2 ? low : ranked(*values, count / 2);
     *median = low + (high - low) / 2;
     if (!isfinite(high - low))
         *median = low / 2 + high / 2;

@@ -28,10 +28,14 @@ const fplt_setting fplt_read_table[] = {
     {"largest-file", FPLT_REAL, FPLT_ABOVE, NULL, 0, 1048576, NULL,
      "GiB that a file may have; by default 1024, and 1 where it has no size (a pipe)", 0, 0,
      .needs = "data"},
+    {"separator", FPLT_CHOICE, 0, "auto", 0, 0, "auto|comma|tab|semicolon",
+     "between the fields of a CSV file; auto: the first of them that is in its first line", 0, 0,
+     .needs = "data"},
     {"header", FPLT_SWITCH, 0, "yes", 0, 0, NULL, "the first line of a CSV file names the columns",
      0, 0, .needs = "data"},
     {"missing", FPLT_CHOICE, 0, "refuse", 0, 0, "refuse|drop|mean|median|most-frequent|constant",
-     "missing values (empty, ?, NA): refuse the file, leave their rows out, or fill them with what "
+     "missing values (empty, ?, NA, N/A, NaN, NULL, -): refuse the file, leave their rows out, or "
+     "fill them with what "
      "the training rows of all agents have",
      0, 0, .needs = "data"},
     {"missing-value", FPLT_REAL, 0, "0", -HUGE_VAL, HUGE_VAL, NULL,

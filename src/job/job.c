@@ -150,6 +150,7 @@ fplt_read_settings fplt_job_read(const fplt_settings *settings)
     read.features = (size_t)fplt_settings_integer(settings, "features");
     read.no_header = !fplt_settings_switch(settings, "header");
     read.drop_missing = is(settings, "missing", "drop");
+    read.separator = fplt_settings_text(settings, "separator");
     if (fplt_settings_given(settings, "largest-file"))
         read.largest = (size_t)(fplt_settings_real(settings, "largest-file") * 1073741824.0);
     read.keep_missing = filling(settings) != NULL;

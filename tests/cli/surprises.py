@@ -5,10 +5,12 @@ usage: tests/cli/surprises.py PROGRAM
 Run from the root of the source tree.
 """
 import resource
+import signal
+import subprocess
 import sys
 import time
 
-from cli import ROOT, CASES, case, main, weights
+from cli import PROGRAM, ROOT, CASES, case, main, weights
 
 CASES.clear()
 
@@ -168,6 +170,92 @@ def absurd_input_is_refused_before_memory_is_spent(place):
     place.run("data", "generate", "g.csv", "--agents", 2, "--rows", 2000)
     place.refuses("train", "--data", "g.csv", "--largest-file", 1e-4, says="g.csv: ")
     place.run("data", "inspect", "g.csv", "--largest-file", 1)
+
+
+@case
+def files_as_spreadsheets_write_them(place):
+    place.run("data", "generate", "g.csv", "--agents", 1, "--rows", 30, "--features", 3)
+    text = (place.folder / "g.csv").read_text()
+    place.run("train", "--data", "g.csv", "--pictures", "no", "--out", "comma")
+    for name, sign in (("tab", "\t"), ("semicolon", ";")):
+        place.write("other.csv", text.replace(",", sign))
+        place.run("train", "--data", "other.csv", "--pictures", "no", "--out", "auto")
+        place.run("train", "--data", "other.csv", "--separator", name, "--pictures", "no", "--out", name)
+        assert weights(place, "auto") == weights(place, name) == weights(place, "comma")
+        assert len(place.run("predict", "comma/model.json", "other.csv").stdout.splitlines()) == 31
+    place.refuses("train", "--data", "other.csv", "--separator", "comma", says="no label column")
+    for word in ("", "?", "NA", "N/A", "nan", "NaN", "NULL", "null", "-"):
+        lines = text.splitlines()
+        lines[3] = lines[3].rsplit(",", 1)[0] + "," + word
+        place.write("gap.csv", "\n".join(lines) + "\n")
+        place.refuses("train", "--data", "gap.csv", says="gap.csv:4: column 'x3': the value is missing")
+    lines[3] = lines[3].rsplit(",", 1)[0] + ",blue"
+    place.write("word.csv", "\n".join(lines) + "\n")
+    place.refuses("train", "--data", "word.csv", says=["word.csv:4: column 'x3': 'blue' is not a number",
+                                                       "categories auto"])
+
+
+@case
+def columns_are_found_by_name_in_every_file(place):
+    for name, seed in (("a.csv", 1), ("b.csv", 2)):
+        place.run("data", "generate", name, "--agents", 1, "--rows", 20, "--features", 3, "--seed", seed)
+    place.run("train", "--data", "a.csv", "--data", "b.csv", "--site", "none", "--pictures", "no",
+              "--out", "one")
+    rows = [line.split(",") for line in (place.folder / "b.csv").read_text().splitlines()]
+    place.write("c.csv", "\n".join(",".join(reversed(row)) for row in rows) + "\n")
+    place.run("train", "--data", "a.csv", "--data", "c.csv", "--site", "none", "--pictures", "no",
+              "--out", "two")
+    assert weights(place, "one") == weights(place, "two")
+
+
+@case
+def advice_can_be_pasted(place):
+    place.run("data", "generate", "my data.csv", "--agents", 2, "--rows", 20)
+    text = place.run("train", "--data", "my data.csv", "--pictures", "no", "--out", "my model").stdout
+    commands = [line.strip() for line in text.split("\nnext\n")[1].splitlines() if line.strip()]
+    assert len(commands) == 3, commands
+    for command in commands:
+        done = subprocess.run(command, shell=True, cwd=place.folder, text=True, capture_output=True)
+        assert done.returncode == 0, (command, done.stderr)
+
+
+LENGTHY = (
+    ["train", "--rounds", 10 ** 8, "--tolerance", 0, "--eval-every", 0],
+    ["train", "--data", "wide.csv", "--algorithm", "fed-plt", "--rounds", 10 ** 6, "--tolerance", 0],
+    ["compare", "--runs", 10 ** 5, "--pictures", "no"],
+    ["compare", "--runs", 20, "--tune", "--points", 1000, "--pictures", "no"],
+    ["paper", "--seeds", 10000],
+    ["theory", "--generator", "paper", "--runs", 10000, "--show-rounds", 10000, "--participation",
+     "bernoulli"],
+    ["validate", "--data", "wide.csv", "--algorithm", "fed-plt", "--rounds", 10 ** 7, "--tolerance", 0],
+    ["baseline", "--data", "wide.csv", "--algorithm", "fed-plt", "--rounds", 10 ** 7, "--tolerance", 0],
+    ["privacy", "audit", "--privacy.tau", 1, "--runs", 10 ** 8, "--rounds", 50],
+    ["privacy", "tradeoff", "--repeats", 10 ** 6, "--rounds", 10000],
+)
+
+
+def seconds_to_end(place, words):
+    """From SIGINT to the end of the process."""
+    process = subprocess.Popen([PROGRAM, *map(str, words)], cwd=place.folder, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        time.sleep(0.7)
+        assert process.poll() is None, (words, process.communicate())
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode in (130, -signal.SIGINT), (words, process.returncode)
+        return time.monotonic() - begun
+    finally:
+        if process.poll() is None:
+            process.kill()
+
+
+@case
+def an_interrupt_ends_every_command_within_a_second(place):
+    place.run("data", "generate", "wide.csv", "--agents", 5, "--rows", 400, "--features", 60)
+    for words in LENGTHY:  # a busy machine may be late once
+        assert seconds_to_end(place, words) < 1 or seconds_to_end(place, words) < 1, words
 
 
 if __name__ == "__main__":

@@ -246,6 +246,9 @@ static void judge_reuse(struct fplt__audit *audit)
             snprintf(check->where, sizeof check->where, "%.46s; %.46s", first, second);
         }
     double chance = chance_of_equal((double)count, audit->n);
+    if (chance > audit->level)
+        snprintf(check->refutes, sizeof check->refutes,
+                 "nothing: so few coordinates may be equal by chance");
     check->tests = count;
     check->found = (double)again;
     check->doubt = again ? chance : 1;
@@ -261,12 +264,15 @@ void fplt__audit_judge_replay(struct fplt__audit *audit)
     check[FPLT__MESSAGES] =
         (fplt_audit_check){.name = "every message of every agent",
                            .measure = "messages that are something else",
+                           .power = 1,
                            .refutes = "any message that records and noise do not give"};
     check[FPLT__LATTICE] = (fplt_audit_check){.name = "the lattice",
                                               .measure = "numbers off it",
+                                              .power = 1,
                                               .refutes = "any draw or message off the lattice"};
     check[FPLT__REUSE] = (fplt_audit_check){.name = "noise that is used again",
                                             .measure = "steps with noise that was there before",
+                                            .power = 1,
                                             .refutes = "any noise that is used twice"};
     judge_count(&check[FPLT__MESSAGES], all.messages, all.odd, all.where_odd);
     if (audit->settings->secure)

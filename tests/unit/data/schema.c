@@ -347,7 +347,7 @@ static void drafts_read_their_own_file(void **state)
 {
     (void)state;
     static const char data[] = "label,site,a b,\"c\"\"d\",word,empty,n\n"
-                               "yes,1,1.5,u,x,,-0.001\nno,2,?,v w,y,,1e6\nno,2,7,null,x,,3\n";
+                               "yes,1,1.5,u,x,,-0.001\nno,2,?,v w,y,,1e6\nno,2,7,nought,x,,3\n";
     struct folder folder;
     fplt_error error;
     folder_make(&folder);
