@@ -48,7 +48,7 @@ $(BUILD)/build.ninja:
 
 # The same folder with tests, benchmarks, examples and the Python package from then on: nothing is built
 # twice.
-$(BUILD)/with-tests: | setup-tests $(BUILD)/build.ninja
+$(BUILD)/with-tests: meson_options.txt | setup-tests $(BUILD)/build.ninja
 	@meson setup --reconfigure $(BUILD) -Dtests=true -Dbench=true -Dexamples=true -Dpython=true >/dev/null
 	@touch $@
 

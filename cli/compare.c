@@ -424,7 +424,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     wanted.context = &progress;
     if ((status = make_folder(folder, &is_new, error)))
         return status;
-    cli_catch_signals();
+    cli_end_on_signals(is_new ? folder : NULL);
     cli_progress_begin(&progress, fplt_settings_switch(settings, "quiet"));
     status = fplt_comparison_create(&wanted, &comparison, error);
     double seconds = cli_progress_end(&progress);

@@ -348,7 +348,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     wanted.watch = cli_progress_watch;
     wanted.context = &progress;
     cli->running = 1;
-    cli_catch_signals();
+    cli_end_on_signals(NULL);
     cli_progress_begin(&progress, fplt_settings_switch(settings, "quiet"));
     status = fplt_paper_create(&wanted, &paper, error);
     double seconds = cli_progress_end(&progress);

@@ -294,7 +294,7 @@ fplt_status privacy_audit(cli_call *cli, fplt_error *error)
         !(status = fplt_job_create_from(settings, 0, &source, &job, error)) &&
         !(status = fplt_promise_create(settings, job, &plan, error))) {
         cli->running = 1;
-        cli_catch_signals();
+        cli_end_on_signals(NULL);
         status = fplt_audit_run(job, plan, &wanted, &result, error);
         privacy_show_progress(0, 0);
         if (!status && result.stopped) {
@@ -403,7 +403,7 @@ fplt_status privacy_tradeoff(cli_call *cli, fplt_error *error)
     for (double epsilon;
          wanted.count < 64 && !isnan(epsilon = privacy_listed(settings, "epsilons", wanted.count));)
         epsilons[wanted.count++] = epsilon;
-    cli_catch_signals();
+    cli_end_on_signals(NULL);
     fplt_status status = fplt_tradeoff_run(settings, &wanted, &result, error);
     privacy_show_progress(0, 0);
     if (status)

@@ -1,5 +1,7 @@
 /* Stopping on request. */
 #include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -17,6 +19,37 @@ void cli_catch_signals(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+}
+
+static const char *made; /* a folder that goes with the process, or NULL */
+
+/* Half a second was not enough to end in good order: nothing is written before the end. */
+static void end_now(int number)
+{
+    static const char told[] = "\nfedplt: interrupted\n";
+    (void)number;
+    (void)!write(STDERR_FILENO, told, sizeof told - 1);
+    if (made)
+        rmdir(made);
+    _exit(130);
+}
+
+static void hurry(int number)
+{
+    struct itimerval soon = {.it_value = {.tv_usec = 500000}};
+    remember(number);
+    setitimer(ITIMER_REAL, &soon, NULL);
+}
+
+void cli_end_on_signals(const char *folder)
+{
+    made = folder;
+    struct sigaction action = {.sa_handler = hurry, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    action.sa_handler = end_now;
+    sigaction(SIGALRM, &action, NULL);
 }
 
 int cli_interrupted(void)

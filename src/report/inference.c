@@ -66,11 +66,21 @@ fplt_status fplt_inference_make(const fplt_objective *objective, const char *los
 
 /* The covariance of the coefficients */
 
+/* Whether a column is, but for rounding, a sum of those before it: what they leave of it is its pivot. */
+static int depends(const double *matrix, const double *factor, size_t n)
+{
+    static const double nothing = 1e-13;
+    for (size_t j = 0; j < n; j++)
+        if (!(factor[j * n + j] * factor[j * n + j] > nothing * matrix[j * n + j]))
+            return 1;
+    return 0;
+}
+
 /* matrix <- its inverse, by its Cholesky factor. */
 static fplt_status invert(double *matrix, size_t n, double *room, fplt_error *error)
 {
     memcpy(room, matrix, n * n * sizeof *matrix);
-    if (!fplt__cholesky_factor(room, n))
+    if (!fplt__cholesky_factor(room, n) || depends(matrix, room, n))
         return fplt_error_set(error, FPLT_UNREACHABLE,
                               "the columns depend on each other (a category with all its levels "
                               "beside an intercept, or a constant column): the coefficients have "

@@ -88,7 +88,7 @@ fplt_status fplt__sheet_coefficients(const fplt__sheet *page, fplt_error *error)
     if (!status) {
         status = draw_intervals(page, table, error);
         add_notes(page, notes);
-    } else if (status == FPLT_UNSUPPORTED) {
+    } else if (status != FPLT_NO_MEMORY) {
         fplt__buffer_add(page->out, "<p class=\"note\">Without standard errors: ");
         fplt__html_text(page->out, reason.text);
         fplt__buffer_add(page->out, ".</p>\n");

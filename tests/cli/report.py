@@ -204,6 +204,20 @@ def other_losses_have_pages(folder):
 
 
 @case
+def columns_that_depend_on_each_other_have_a_page_too(folder):
+    with open(folder / "d.csv", "w") as file:
+        file.write("always,word,a,label\n")
+        for i in range(60):
+            file.write(f"3,{'uvw'[i % 3]},{i * 7 % 11},{i * 5 % 7 > 3:d}\n")
+    for words in (["--ignore", "word"], ["--ignore", "always", "--categories", "word"]):
+        run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", *words)
+        run(folder, "report", "out")
+        page = read_page(folder / "out/report.html")
+        assert "depend on each other" in "".join(page.text), words
+        assert "std_error" not in page.table("name")[0]
+
+
+@case
 def names_stay_names(folder):
     labels = sites(folder, hostile=True)
     run(folder, "train", "--data", "d.csv", "--holdout", "0.3", "--out", "out", "--pictures", "no",

@@ -5,11 +5,12 @@ usage: tests/cli/surprises.py PROGRAM
 Run from the root of the source tree.
 """
 import resource
+import signal
 import subprocess
 import sys
 import time
 
-from cli import ROOT, CASES, case, main, weights
+from cli import PROGRAM, ROOT, CASES, case, main, weights
 
 CASES.clear()
 
@@ -216,6 +217,45 @@ def advice_can_be_pasted(place):
     for command in commands:
         done = subprocess.run(command, shell=True, cwd=place.folder, text=True, capture_output=True)
         assert done.returncode == 0, (command, done.stderr)
+
+
+LENGTHY = (
+    ["train", "--rounds", 10 ** 8, "--tolerance", 0, "--eval-every", 0],
+    ["train", "--data", "wide.csv", "--algorithm", "fed-plt", "--rounds", 10 ** 6, "--tolerance", 0],
+    ["compare", "--runs", 10 ** 5, "--pictures", "no"],
+    ["compare", "--runs", 20, "--tune", "--points", 1000, "--pictures", "no"],
+    ["paper", "--seeds", 10000],
+    ["theory", "--generator", "paper", "--runs", 10000, "--show-rounds", 10000, "--participation",
+     "bernoulli"],
+    ["validate", "--data", "wide.csv", "--algorithm", "fed-plt", "--rounds", 10 ** 7, "--tolerance", 0],
+    ["baseline", "--data", "wide.csv", "--algorithm", "fed-plt", "--rounds", 10 ** 7, "--tolerance", 0],
+    ["privacy", "audit", "--privacy.tau", 1, "--runs", 10 ** 8, "--rounds", 50],
+    ["privacy", "tradeoff", "--repeats", 10 ** 6, "--rounds", 10000],
+)
+
+
+def seconds_to_end(place, words):
+    """From SIGINT to the end of the process."""
+    process = subprocess.Popen([PROGRAM, *map(str, words)], cwd=place.folder, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        time.sleep(0.7)
+        assert process.poll() is None, (words, process.communicate())
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode in (130, -signal.SIGINT), (words, process.returncode)
+        return time.monotonic() - begun
+    finally:
+        if process.poll() is None:
+            process.kill()
+
+
+@case
+def an_interrupt_ends_every_command_within_a_second(place):
+    place.run("data", "generate", "wide.csv", "--agents", 5, "--rows", 400, "--features", 60)
+    for words in LENGTHY:  # a busy machine may be late once
+        assert seconds_to_end(place, words) < 1 or seconds_to_end(place, words) < 1, words
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
  * no verdict says more than could have been seen. */
 #include "testing.h"
 
+#include "failing.h"
 #include "lab/audit/tails.h"
 #include "planted.h"
 
@@ -150,13 +151,13 @@ static void partial_participation_is_read(void **state)
 /* ---- planted mistakes ---- */
 
 static fplt_audit_result audit_planted(const struct fixture *fixture, const struct planted *what,
-                                       uint64_t runs)
+                                       uint64_t runs, double confidence)
 {
     fplt_audit_settings settings = fplt_audit_defaults();
     fplt_audit_result result;
     fplt_error error;
     settings.runs = runs;
-    settings.confidence = sure;
+    settings.confidence = confidence;
     assert_ok(planted_audit(fixture->job, fixture->plan, &settings, what, &result, &error), error);
     return result;
 }
@@ -196,7 +197,7 @@ static void planted_mistakes_are_found(void **state)
     };
     struct fixture fixture = make("clip", "0.5");
     for (size_t i = 0; i < PLANTED_COUNT; i++) {
-        fplt_audit_result result = audit_planted(&fixture, &planted_list[i], 200);
+        fplt_audit_result result = audit_planted(&fixture, &planted_list[i], 200, sure);
         assert_true(result.refuted);
         const fplt_audit_check *check = find_check(&result, by[i]);
         if (check->verdict != FPLT_AUDIT_REFUTED)
@@ -222,47 +223,48 @@ static void difference_sees_through_shared_noise(void **state)
     (void)state;
     static const struct planted shared = {.name = "one stream", .one_stream = 1};
     struct fixture fixture = make(NULL, NULL);
-    fplt_audit_result result = audit_planted(&fixture, &shared, 1000);
+    fplt_audit_result result = audit_planted(&fixture, &shared, 1000, sure);
     assert_false(result.test[0].refuted);
     assert_true(result.test[1].refuted && result.test[1].bound > 1.5 * result.test[1].claimed);
     fplt_audit_clear(&result);
     release(&fixture);
 }
 
-/* Half of the noise is refuted by the attacks too, where there are runs enough. */
+/* Half of the noise is refuted by the attacks too, where there are runs enough: mu is 1.56, and 1000 runs
+ * at this confidence show 1.26 of it, with a deviation of 0.06; 0.78 is claimed. */
 static void attacks_find_half_of_the_noise(void **state)
 {
     (void)state;
     struct fixture fixture = make(NULL, NULL);
-    fplt_audit_result result = audit_planted(&fixture, &planted_list[1], 3000);
+    fplt_audit_result result = audit_planted(&fixture, &planted_list[1], 2000, 0.99);
     assert_true(result.test[0].refuted && result.test[2].refuted);
     fplt_audit_clear(&result);
     release(&fixture);
 }
 
-/* Where there is nothing to see, a discriminant over 90 coordinates still tells apart the 200 runs a
- * side that it was fitted on (about 2 sqrt(90 / 200) = 1.3); judged on the others it finds nothing. */
+/* Where there is nothing to see, a discriminant over 90 coordinates still tells apart the 100 runs a
+ * side that it was fitted on (about 2 sqrt(90 / 100) = 1.9); judged on the others it finds nothing. */
 static void the_half_that_fits_does_not_judge(void **state)
 {
     (void)state;
     static const struct planted loud = {.name = "a thousand times the noise", .scale = 1000};
     struct fixture fixture = make("rounds", "30");
-    fplt_audit_result result = audit_planted(&fixture, &loud, 400);
+    fplt_audit_result result = audit_planted(&fixture, &loud, 200, sure);
     assert_int_equal(result.check[FPLT__NOISE].verdict,
                      FPLT_AUDIT_REFUTED); /* more is not as stated */
     for (size_t i = 0; i < FPLT_AUDIT_TESTS; i++) {
         const fplt_audit_test *test = &result.test[i];
         uint64_t positives = 0, negatives = 0;
         assert_false(test->left_out || test->refuted);
-        assert_int_equal(test->count, 200);
+        assert_int_equal(test->count, 100);
         for (size_t k = 0; k < test->count; k++) {
             positives += test->without[k] > test->threshold;
             negatives += !(test->with[k] > test->threshold);
         }
         assert_int_equal(test->trials.false_positives, positives);
         assert_int_equal(test->trials.false_negatives, negatives);
-        assert_true(test->trials.positives == 200 && test->trials.negatives == 200);
-        assert_true(test->estimate < 0.8); /* 8 deviations of 0.1 */
+        assert_true(test->trials.positives == 100 && test->trials.negatives == 100);
+        assert_true(test->estimate < 1.1); /* 6 deviations of 0.18 */
         assert_int_equal(test->verdict, FPLT_AUDIT_BLIND);
     }
     fplt_audit_clear(&result);
@@ -323,6 +325,32 @@ static void refuses_and_stops(void **state)
     release(&fixture);
 }
 
+static int stop_at_once(void *context, size_t done, size_t runs)
+{
+    (void)context;
+    (void)done;
+    (void)runs;
+    return 1;
+}
+
+static void survives_want_of_memory(void **state)
+{
+    (void)state;
+    struct fixture fixture = make(NULL, NULL);
+    fplt_audit_settings settings = fplt_audit_defaults();
+    settings.watch = stop_at_once;
+    settings.threads = 1;
+    settings.runs = 100;
+    survives_failing_allocations(
+        {
+            fplt_audit_result result;
+            if (!(status = fplt_audit_run(fixture.job, fixture.plan, &settings, &result, NULL)))
+                fplt_audit_clear(&result);
+        },
+        40);
+    release(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +361,7 @@ int main(void)
         cmocka_unit_test(difference_sees_through_shared_noise),
         cmocka_unit_test(attacks_find_half_of_the_noise),
         cmocka_unit_test(refuses_and_stops),
+        cmocka_unit_test(survives_want_of_memory),
         cmocka_unit_test(the_half_that_fits_does_not_judge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
