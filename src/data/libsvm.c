@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "data/builder.h"
+#include "data/schema.h"
 
 /* Every agent keeps vectors as long as the largest index: one digit too many fills the memory. */
 enum { MOST_FEATURES = 50000000 };
@@ -54,6 +55,8 @@ static fplt_status check_index(const struct line *line, const fplt__builder *bui
         builder->expected.count ? builder->expected.count : builder->settings->features;
     if (index == 0)
         return fplt__bad_data(error, name, line->number, "index 0: indices count from 1");
+    if (builder->schema && index > builder->schema->features)
+        return FPLT_OK; /* the schema says what becomes of the row */
     if (index == before)
         return fplt__bad_data(error, name, line->number, "index %llu is there twice",
                               (unsigned long long)index);

@@ -9,36 +9,13 @@
 #include "fedplt/file.h"
 #include "net/agent.h"
 #include "net/pledge.h"
+#include "promise/promise.h"
 
 static void path_in(const fplt__agent *agent, const char *file, char *path, size_t size)
 {
     const char *out = fplt_settings_text(agent->settings, "out");
     int whole = *out == '/';
     snprintf(path, size, "%s%s%s/%s", whole ? "" : agent->folder, whole ? "" : "/", out, file);
-}
-
-/* Earlier runs on these records, from the ledger. */
-struct earlier {
-    const fplt__digest *plan; /* not this one */
-    fplt_certificate_charge *charge;
-    size_t count, room;
-    fplt_status status;
-};
-
-static int collect_charge(void *context, const fplt_ledger_entry *entry)
-{
-    struct earlier *all = context;
-    if (memcmp(entry->run, all->plan, FPLT_RUN_BYTES) == 0)
-        return 0;
-    all->status =
-        fplt__grow(&all->charge, &all->room, all->count + 1, sizeof *all->charge, "charges", NULL);
-    if (all->status)
-        return 1;
-    fplt_certificate_charge *charge = &all->charge[all->count++];
-    *charge = (fplt_certificate_charge){.rounds = entry->rounds, .rate = entry->rate};
-    memcpy(charge->run, entry->run, sizeof charge->run);
-    snprintf(charge->time, sizeof charge->time, "%s", entry->time);
-    return 0;
 }
 
 /* What this agent can vouch for: its own charges, in this run and before. Of the others it knows that
@@ -48,23 +25,24 @@ static fplt_status certify(fplt__agent *agent, const fplt__agreement *agreement,
                            fplt_error *error)
 {
     uint32_t members = agreement->proposal.members, self = fplt__site_see(agent->site).identity;
-    struct earlier earlier = {.plan = plan};
+    fplt_certificate_charge *earlier = NULL;
+    size_t count = 0;
     fplt_certificate_account *accounts = NULL;
     uint64_t *rounds;
     fplt_status status = fplt__alloc_into(&rounds, members, sizeof *rounds, "rounds", error);
     if (!status)
         status = fplt__alloc_into(&accounts, members, sizeof *accounts, "accounts", error);
-    if (!status && !(status = fplt_ledger_visit(agent->ledger, FPLT_LEDGER_OWN, collect_charge,
-                                                &earlier, error)))
-        status = earlier.status;
+    if (!status)
+        status = fplt__ledger_earlier(agent->ledger, FPLT_LEDGER_OWN, plan->byte, &earlier, &count,
+                                      error);
     for (uint32_t i = 0; !status && i < members; i++)
         rounds[i] = agreement->cap;
     if (!status) {
         rounds[self] = fplt__pledge_rounds(agreement, fplt__site_see(agent->site).charges);
-        accounts[self] = (fplt_certificate_account){FPLT_LEDGER_OWN, earlier.charge, earlier.count};
+        accounts[self] = (fplt_certificate_account){FPLT_LEDGER_OWN, earlier, count};
         status = fplt__pledge_certificate(agreement, plan, rounds, accounts, bare, text, error);
     }
-    fplt__free(earlier.charge);
+    fplt__free(earlier);
     fplt__free(accounts);
     fplt__free(rounds);
     return status;

@@ -643,6 +643,19 @@ static void reload(fplt__coordinator *c)
     fplt__coordinator_say(c, -1, "reload", "certificate, deadline and window were read again");
 }
 
+/* The last charge of an agent is reported after its last update, when the run may be over. */
+static void tend_receipts(fplt__coordinator *c)
+{
+    double sum = 0;
+    if (!c->finished)
+        return;
+    for (uint32_t i = 0; i < c->members; i++)
+        sum += fplt__lead_member(c->lead, i).row->charged;
+    if (sum != c->receipts)
+        keep_receipts(c);
+    c->receipts = sum;
+}
+
 static void run_loop(fplt__coordinator *c)
 {
     act(c);
@@ -662,9 +675,11 @@ static void run_loop(fplt__coordinator *c)
             fplt__coordinator_handle(c, &event);
         }
         tend_door(c);
+        tend_receipts(c);
         if (c->watch->reload && c->watch->reload(c->watch->context))
             reload(c);
     }
+    tend_receipts(c);
 }
 
 static void announce(fplt__coordinator *c)

@@ -54,6 +54,7 @@ typedef struct fplt__coordinator {
     double *information; /* owned: behind standard errors; NULL: not asked for */
     uint64_t requests, refusals, commits;
     double commit_seconds, started;
+    double receipts; /* sum of the charges that are kept by name, once the run is over */
     int acting, finished;
     int has_next, resolves, step; /* answers that are due to the machine */
     fplt__lead_event next;

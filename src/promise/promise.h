@@ -2,6 +2,7 @@
 #ifndef FPLT_PROMISE_PROMISE_H
 #define FPLT_PROMISE_PROMISE_H
 
+#include "fedplt/certificate.h"
 #include "fedplt/noise.h"
 #include "fedplt/promise.h"
 
@@ -55,5 +56,10 @@ fplt_status fplt__promise_draws(const fplt_promise_view *view, int *draws, fplt_
 
 /* Refuses the threat model secagg where a round may have too few agents. */
 fplt_status fplt__promise_cohort(const fplt_promise_view *view, fplt_error *error);
+
+/* What a ledger has on an account but for one run (NULL: all of it); released with fplt__free. */
+fplt_status fplt__ledger_earlier(fplt_ledger *ledger, const char *account, const unsigned char *but,
+                                 fplt_certificate_charge **charges, size_t *count,
+                                 fplt_error *error);
 
 #endif

@@ -43,6 +43,7 @@ struct fplt_spending {
 };
 
 struct collection {
+    const unsigned char *but;         /* not this run; NULL: every one */
     fplt_certificate_charge *charges; /* owned until handed over */
     size_t count, capacity;
     fplt_status status;
@@ -52,6 +53,8 @@ struct collection {
 static int collect(void *context, const fplt_ledger_entry *entry)
 {
     struct collection *all = context;
+    if (all->but && memcmp(entry->run, all->but, FPLT_RUN_BYTES) == 0)
+        return 0;
     all->status = fplt__grow(&all->charges, &all->capacity, all->count + 1, sizeof *all->charges,
                              "the charges", all->error);
     if (all->status)
@@ -61,6 +64,17 @@ static int collect(void *context, const fplt_ledger_entry *entry)
     memcpy(charge->run, entry->run, sizeof charge->run);
     snprintf(charge->time, sizeof charge->time, "%s", entry->time);
     return 0;
+}
+
+fplt_status fplt__ledger_earlier(fplt_ledger *ledger, const char *account, const unsigned char *but,
+                                 fplt_certificate_charge **charges, size_t *count,
+                                 fplt_error *error)
+{
+    struct collection all = {.but = but, .error = error};
+    fplt_status status = fplt_ledger_visit(ledger, account, collect, &all, error);
+    *charges = all.charges;
+    *count = all.count;
+    return status ? status : all.status;
 }
 
 static fplt_status open_account(fplt_spending *spending, uint32_t agent, fplt_error *error)
@@ -76,11 +90,11 @@ static fplt_status open_account(fplt_spending *spending, uint32_t agent, fplt_er
         snprintf(name, sizeof name, "agent %u", agent);
     if (!(account->name = fplt__strdup(name)))
         return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the accounts");
-    struct collection all = {.error = error};
-    fplt_status status = fplt_ledger_visit(spending->ledger, name, collect, &all, error);
-    account->earlier = all.charges;
-    account->count = all.count;
-    return status ? status : all.status;
+    fplt_certificate_charge *earlier;
+    fplt_status status =
+        fplt__ledger_earlier(spending->ledger, name, NULL, &earlier, &account->count, error);
+    account->earlier = earlier;
+    return status;
 }
 
 static fplt_status open_accounts(fplt_spending *spending, const fplt_ledger_budget *budget,

@@ -40,11 +40,14 @@ int testing_run(const char *name, const struct CMUnitTest *tests, size_t count,
             fail_msg("%s = %.17g is not within %g of %s = %.17g", #a, a_, tolerance_, #b, b_); \
     } while (0)
 
-/* Tolerance relative to the larger magnitude. */
-#define assert_close(a, b, tolerance)                              \
-    do {                                                           \
-        double x_ = (a), y_ = (b);                                 \
-        assert_near(x_, y_, (tolerance)*fmax(fabs(x_), fabs(y_))); \
+/* Tolerance relative to the larger magnitude; what is infinite is close to itself alone. */
+#define assert_close(a, b, tolerance)                                  \
+    do {                                                               \
+        double x_ = (a), y_ = (b);                                     \
+        if (isinf(x_) || isinf(y_))                                    \
+            assert_true(x_ == y_);                                     \
+        else                                                           \
+            assert_near(x_, y_, (tolerance)*fmax(fabs(x_), fabs(y_))); \
     } while (0)
 
 #define assert_contains(text, part)                                 \

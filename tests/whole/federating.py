@@ -13,6 +13,9 @@ import tempfile
 PROGRAM = os.path.abspath(sys.argv[1])
 AGENTS = 4
 SECONDS = 60
+# declares what generate() makes
+SCHEMA = "columns:\n" + "".join(f"  x{i}: {{type: number, bounds: -4..4, missing: centre}}\n" for i in range(1, 6)) \
+    + "  label: {type: label, classes: [-1, 1], missing: neutral-row, other: neutral-row}\n"
 
 
 def run(*words, cwd):

@@ -18,7 +18,7 @@ static const uint64_t records[3] = {100, 50, 200};
 /* A proposal of three sites; its texts are borrowed. */
 struct proposed {
     fplt__proposal proposal;
-    fplt__pair setting[4], privacy[3];
+    fplt__pair setting[4], privacy[4];
     fplt_schema *schema;
 };
 
@@ -26,14 +26,14 @@ static void propose(struct proposed *made)
 {
     static const char *const setting[][2] = {
         {"algorithm", "fed-plt"}, {"epochs", "3"}, {"gamma", "0.5"}, {"rounds", "40"}};
-    static const char *const privacy[][2] = {{"delta", "1e-6"}, {"epsilon", "2"}};
+    static const char *const privacy[][2] = {{"delta", "1e-6"}, {"epsilon", "2"}, {"rows", "1"}};
     fplt_error error;
     memset(made, 0, sizeof *made);
     assert_ok(fplt_schema_parse(declared, sizeof declared - 1, "test", &made->schema, &error),
               error);
     for (size_t i = 0; i < 4; i++)
         made->setting[i] = (fplt__pair){(char *)setting[i][0], (char *)setting[i][1]};
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < 3; i++)
         made->privacy[i] = (fplt__pair){(char *)privacy[i][0], (char *)privacy[i][1]};
     made->proposal = (fplt__proposal){.federation = "heart",
                                       .run = 1,
@@ -41,7 +41,7 @@ static void propose(struct proposed *made)
                                       .roster = roster,
                                       .settings = 4,
                                       .setting = made->setting,
-                                      .privacies = 2,
+                                      .privacies = 3,
                                       .privacy = made->privacy,
                                       .columns = 2,
                                       .schema = (char *)fplt_schema_text(made->schema)};
@@ -144,8 +144,8 @@ static void refuses_what_a_network_cannot_promise(void **state)
         fplt_error error;
         fplt_settings *settings;
         propose(&made);
-        made.privacy[2] = (fplt__pair){(char *)wrong[i][0], (char *)wrong[i][1]};
-        made.proposal.privacies = 3;
+        made.privacy[3] = (fplt__pair){(char *)wrong[i][0], (char *)wrong[i][1]};
+        made.proposal.privacies = 4;
         assert_true(fplt__terms_settings(&made.proposal, 0, &settings, &error));
         assert_contains(error.text, wrong[i][2]);
         fplt_schema_destroy(made.schema);

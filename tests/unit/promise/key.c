@@ -39,7 +39,7 @@ static void a_pair_is_written_and_read(void **state)
     assert_int_equal(about.st_mode & 0777, 0600);
     assert_ok(fplt_key_read(path[0], &secret, &error), error);
     assert_ok(fplt_key_read(path[1], &visible, &error), error);
-    assert_true(secret.can_sign && !visible.can_sign);
+    assert_true(made.can_sign && secret.can_sign && !visible.can_sign);
     assert_memory_equal(secret.secret, made.secret, FPLT_KEY_SECRET);
     assert_memory_equal(secret.visible, made.visible, FPLT_KEY_PUBLIC);
     assert_memory_equal(visible.visible, made.visible, FPLT_KEY_PUBLIC);
