@@ -236,6 +236,12 @@ static void other_grids_scale_the_range(void **state)
         assert_int_equal(fplt_sum_add(sum, 0, &tiny, 1), FPLT_OK);
     fplt_sum_read(sum, 0, &read, 1);
     assert_true(read == 10000 * tiny);
+    double large = 0x1.23456789abcdep-50; /* beyond what two limbs hold at once on this grid */
+    fplt_sum_clear(sum);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(fplt_sum_add(sum, 0, &large, 1), FPLT_OK);
+    fplt_sum_read(sum, 0, &read, 1);
+    assert_true(read == 100 * large);
     fplt_sum_destroy(sum);
 }
 

@@ -72,6 +72,15 @@ static double upper_tail(int n, int k, double p)
     return sum;
 }
 
+static void a_ratio_ends_at_0_and_1(void **state)
+{
+    (void)state;
+    for (double a = 1; a < 50; a += 7) {
+        assert_true(fplt__beta_ratio(a, 3, 0) == 0);
+        assert_true(fplt__beta_ratio(a, 3, 1) == 1);
+    }
+}
+
 static void incomplete_beta_is_the_binomial_tail(void **state)
 {
     (void)state;
@@ -156,6 +165,7 @@ int main(void)
         cmocka_unit_test(incomplete_beta_is_the_binomial_tail),
         cmocka_unit_test(binomial_bounds_cover_as_promised),
         cmocka_unit_test(audits_find_what_is_there),
+        cmocka_unit_test(a_ratio_ends_at_0_and_1),
     };
     return cmocka_run_group_tests_name("privacy/normal", tests, NULL, NULL);
 }

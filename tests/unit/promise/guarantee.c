@@ -389,6 +389,23 @@ static void the_plan_is_the_best_nearby(void **state)
 
 /* rho from a few powers of two of the automatic value is worth planning where the ridge is small and the
  * automatic value therefore large: with that given, the best that is left is expected to be worse. */
+/* One epoch, DP gradient descent as everybody has it, is always among what is compared. */
+static void no_plan_is_worse_than_one_epoch(void **state)
+{
+    (void)state;
+    const char *const budgets[] = {"0.5", "2", "8", "64"};
+    int taken = 0;
+    for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
+        struct fixture free = MAKE(NULL, {"privacy.epsilon", budgets[i]});
+        struct fixture one = MAKE(NULL, {"privacy.epsilon", budgets[i]}, {"epochs", "1"});
+        assert_true(free.view->predicted <= one.view->predicted * (1 + 1e-9));
+        taken += free.view->epochs == 1;
+        release(&free);
+        release(&one);
+    }
+    assert_true(taken > 0);
+}
+
 static void planning_rho_helps(void **state)
 {
     (void)state;
@@ -419,6 +436,7 @@ int main(void)
         cmocka_unit_test(the_expected_error_is_that_of_all_agents),
         cmocka_unit_test(the_plan_is_the_best_nearby),
         cmocka_unit_test(planning_rho_helps),
+        cmocka_unit_test(no_plan_is_worse_than_one_epoch),
     };
     return cmocka_run_group_tests_name("promise/guarantee", tests, NULL, NULL);
 }

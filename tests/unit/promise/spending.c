@@ -78,10 +78,40 @@ static void only_the_difference_is_charged(void **state)
     release(&fixture);
 }
 
+static int expect_name(void *context, const fplt_ledger_entry *entry)
+{
+    const char *const **next = context;
+    assert_string_equal(entry->account, *(*next)++);
+    return 0;
+}
+
+static void accounts_have_the_names_of_agents(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt_ledger *ledger;
+    struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "9"}, {"epochs", "3"});
+    const char *const names[AGENTS] = {"cleveland", "hungarian", "switzerland", "va"};
+    const char *const *next = names;
+    fplt_promise_view named = *fixture.view;
+    const uint64_t paid[1][AGENTS] = {{9, 9, 9, 9}};
+    temporary file = temporary_file("", 0);
+    unlink(file.path);
+    named.names = names;
+    pay(file.path, &named, paid, 1);
+    assert_ok(fplt_ledger_open(file.path, 0, &ledger, &error), error);
+    assert_ok(fplt_ledger_visit(ledger, NULL, expect_name, &next, &error), error);
+    assert_int_equal(next - names, AGENTS);
+    fplt_ledger_close(ledger);
+    unlink(file.path);
+    release(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_the_difference_is_charged),
+        cmocka_unit_test(accounts_have_the_names_of_agents),
     };
     return cmocka_run_group_tests_name("spending", tests, NULL, NULL);
 }
