@@ -47,7 +47,8 @@ def main():
     # the same promise to every patient: bounds from knowledge, not from the rows
     bounds = pandas.DataFrame({"centre": [60, 135, 0.5], "scale": [30, 60, 1]}, index=frame.columns)
     scaled = (frame - bounds["centre"]) / bounds["scale"]
-    private = fedplt.FedPLTClassifier(0.001, privacy=fedplt.Privacy(epsilon=3, rows=1.2)).fit(scaled, y, sites)
+    promise = fedplt.Privacy(epsilon=3, rows=1.2, classes=[0, 1])
+    private = fedplt.FedPLTClassifier(0.001, privacy=promise).fit(scaled, y, sites)
     print(f"\nwith privacy (epsilon 3): accuracy {private.score(scaled, y):.3f};",
           fedplt.privacy.verify(private))
 

@@ -202,6 +202,9 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
             sample_weight = weight
         names = getattr(self, "feature_names_in_", None)
         classes = self.privacy.classes if self.privacy is not None else None
+        if self.privacy is not None and classes is None and self._task in ("binary", "classes"):
+            raise BadValue("with privacy the classes are declared, never read from the rows: "
+                           "Privacy(..., classes=[...])")
         many = isinstance(sites, (int, np.integer))
         return Dataset(rows, labels, None if many else sites, task=self._task,
                        sample_weight=sample_weight, classes=classes,

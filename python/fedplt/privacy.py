@@ -16,7 +16,7 @@ class Privacy:
     rows: public bound on the norm of a row; longer ones are shortened to it. threat: what the adversary
     sees. tau: noise scale instead of epsilon. group: records that are replaced at once. noise "simulated" is
     for experiments and not private; so is diagnose, which measures losses without noise. classes: the class
-    labels that may occur; None takes those that do as public."""
+    labels that may occur, which a classifier must be told: they are never read from the rows."""
 
     epsilon: float | None = None
     delta: float = 1e-5

@@ -127,8 +127,8 @@ def test_the_bits_are_the_command_lines(binary, program, tmp_path):
 
 def test_private_training_verifies(binary):
     X, y, sites = binary
-    fitted = fedplt.FedPLTClassifier(0.1, privacy=fedplt.Privacy(epsilon=4, delta=1e-4, rows=3)).fit(X, y,
-                                                                                                sites)
+    promise = fedplt.Privacy(epsilon=4, delta=1e-4, rows=3, classes=np.unique(y))
+    fitted = fedplt.FedPLTClassifier(0.1, privacy=promise).fit(X, y, sites)
     found = fedplt.privacy.verify(fitted.model_)
     assert found and found.epsilon <= 4 and found.delta == 1e-4
     assert all(holds for holds, _ in found.findings)
@@ -141,7 +141,10 @@ def test_private_training_verifies(binary):
     assert not fedplt.privacy.verify(fitted.privacy_certificate_, broken)
     assert not fedplt.privacy.verify(broken)
     with pytest.raises(fedplt.Unsupported, match="standardise"):
-        fedplt.FedPLTClassifier(privacy=fedplt.Privacy(1), settings={"standardise": "yes"}).fit(X, y)
+        fedplt.FedPLTClassifier(privacy=fedplt.Privacy(1, classes=np.unique(y)),
+                                settings={"standardise": "yes"}).fit(X, y)
+    with pytest.raises(fedplt.BadValue, match="classes are declared"):
+        fedplt.FedPLTClassifier(privacy=fedplt.Privacy(1)).fit(X, y)
     with pytest.raises(fedplt.Error, match="privacy"):
         fitted.summary()
 
