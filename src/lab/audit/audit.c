@@ -422,7 +422,7 @@ static fplt_status set_data(struct fplt__audit *audit, fplt_error *error)
         audit->cost[FPLT__AS_IS] = audit->owned[FPLT__AS_IS];
     }
     if (hook && hook->cost)
-        audit->cost[FPLT__AS_IS] = hook->cost(hook->context, audit->cost[FPLT__AS_IS]);
+        audit->cost[FPLT__AS_IS] = hook->cost(hook->context, audit->data, audit->cost[FPLT__AS_IS]);
     return FPLT_OK;
 }
 

@@ -19,8 +19,9 @@ struct fplt__audit_hook {
     void *context;
     const fplt_solver *solver; /* trains instead of the real one */
     const fplt_dataset *data;  /* is trained on */
-    /* The cost that is trained on instead of one that was made from data; borrowed. */
-    const fplt_objective *(*cost)(void *context, const fplt_objective *made);
+    /* The cost that is trained on instead of one that was made from `data`; borrowed. */
+    const fplt_objective *(*cost)(void *context, const fplt_dataset *data,
+                                  const fplt_objective *made);
     uint64_t claimed_records; /* the claim divides by so many times the agent's records */
 };
 
@@ -37,8 +38,8 @@ fplt_status fplt__discriminant(const float *points, size_t count, size_t dimensi
 
 /* ---- between its parts ---- */
 
-/* Data that are trained on: as they are, with the canary, and (never trained on) with the longest legal
- * row at every agent. */
+/* Data that are trained on: as they are, with the canary, and (never trained on) with every row as
+ * long as is legal. */
 enum { FPLT__AS_IS, FPLT__NEIGHBOUR, FPLT__LONGEST, FPLT__DATA };
 
 /* Checks before those of the tally, and their places. */

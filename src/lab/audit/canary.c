@@ -146,15 +146,13 @@ static void put_canary(struct fplt__audit *audit, struct copy *copy)
     audit->result->gap = find_gap(audit->plan, fplt__row_norm(&all, row), sqrt(distance), label);
 }
 
-/* The longest row of each agent, as long as a row may be. */
+/* Every row as long as a row may be: what is not done to one record shows, however short it is here. */
 static void stretch_rows(struct fplt__audit *audit, struct copy *copy)
 {
-    size_t before = 0;
-    for (uint32_t i = 0; i < audit->agents; before += copy->counts[i++]) {
-        fplt_rows rows = fplt_dataset_shard(audit->data, i);
-        uint32_t row = longest_row(&rows);
-        double norm = fplt__row_norm(&rows, row);
-        struct span span = span_of(&copy->rows, before + row);
+    fplt_rows all = fplt_dataset_all(audit->data);
+    for (size_t r = 0; r < all.count; r++) {
+        double norm = fplt__row_norm(&all, r);
+        struct span span = span_of(&copy->rows, r);
         for (size_t k = 0; norm > 0 && k < span.length; k++)
             copy->values[span.first + k] *= audit->plan->loss.row_norm / norm;
     }
@@ -177,7 +175,8 @@ static fplt_status make(struct fplt__audit *audit, int which,
     if (!status)
         audit->cost[which] = audit->owned[which];
     if (!status && audit->hook && audit->hook->cost)
-        audit->cost[which] = audit->hook->cost(audit->hook->context, audit->owned[which]);
+        audit->cost[which] =
+            audit->hook->cost(audit->hook->context, audit->made[which], audit->owned[which]);
     fplt__free(copy.values);
     fplt__free(copy.labels);
     fplt__free(copy.counts);

@@ -64,15 +64,15 @@ struct planted_worker {
 struct planted_cost {
     const struct planted_state *state;
     const fplt_objective *made;
-    fplt_objective *wrapped;
+    fplt_objective *wrapped, *unclipped;
 };
 
 struct planted_state {
     const struct planted *what;
     size_t agents, epochs, rounds, n;
     struct planted_worker worker[PLANTED_WORKERS];
-    int64_t *kept; /* draws that are used again: a run, one a worker */
-    fplt_objective *unclipped;
+    int64_t *kept;                     /* draws that are used again: a run, one a worker */
+    fplt_objective_settings unclipped; /* the cost without its clip */
     fplt_dataset *data;
     struct planted_cost cost[FPLT__DATA];
     size_t costs;
@@ -220,7 +220,7 @@ static int planted_unclip(const struct planted_cost *cost, const double *x, doub
     uint32_t record = PLANTED_RECORD;
     double *whole = malloc(2 * n * sizeof *whole), *clipped = whole + n;
     if (!whole ||
-        fplt_objective_batch_gradient(cost->state->unclipped, PLANTED_AGENT, x, &record, 1, whole,
+        fplt_objective_batch_gradient(cost->unclipped, PLANTED_AGENT, x, &record, 1, whole,
                                       scratch) ||
         fplt_objective_batch_gradient(cost->made, PLANTED_AGENT, x, &record, 1, clipped, scratch))
         return 1;
@@ -280,11 +280,14 @@ static void planted_curvature(void *context, uint32_t agent, double *lowest, dou
     *highest = 1;
 }
 
-static const fplt_objective *planted_wrap(void *context, const fplt_objective *made)
+static const fplt_objective *planted_wrap(void *context, const fplt_dataset *data,
+                                          const fplt_objective *made)
 {
     struct planted_state *state = context;
     struct planted_cost *cost = &state->cost[state->costs++];
     *cost = (struct planted_cost){.state = state, .made = made};
+    if (fplt_objective_create(&state->unclipped, data, &cost->unclipped, NULL))
+        return made;
     fplt_objective_callbacks callbacks = {.size = sizeof callbacks,
                                           .dimension = state->n,
                                           .agents = (uint32_t)state->agents,
@@ -337,7 +340,6 @@ static fplt_status planted_prepare(const fplt_job_view *job, const fplt_promise_
                                    fplt_error *error)
 {
     const struct planted *what = state->what;
-    fplt_objective_settings cost = job->cost;
     fplt_status status = FPLT_OK;
     hook->context = state;
     hook->claimed_records = what->records;
@@ -351,11 +353,10 @@ static fplt_status planted_prepare(const fplt_job_view *job, const fplt_promise_
     }
     for (size_t i = 0; !status && state->kept && i < PLANTED_WORKERS; i++)
         status = fplt_noise_create(&state->worker[i].noise, error);
-    cost.clip = 0;
-    if (!status && what->skips_clip) {
+    state->unclipped = job->cost;
+    state->unclipped.clip = 0;
+    if (what->skips_clip)
         hook->cost = planted_wrap;
-        status = fplt_objective_create(&cost, job->training, &state->unclipped, error);
-    }
     if (!status && what->long_row)
         status = planted_stretch(job, view->loss.row_norm, state, error);
     hook->data = state->data;
@@ -380,9 +381,10 @@ static fplt_status planted_audit(const fplt_job *job, const fplt_promise *plan,
         status = fplt__audit_run(job, plan, settings, &hook, result, error);
     for (size_t i = 0; i < PLANTED_WORKERS; i++)
         fplt_noise_destroy(state.worker[i].noise);
-    for (size_t i = 0; i < state.costs; i++)
+    for (size_t i = 0; i < state.costs; i++) {
         fplt_objective_destroy(state.cost[i].wrapped);
-    fplt_objective_destroy(state.unclipped);
+        fplt_objective_destroy(state.cost[i].unclipped);
+    }
     fplt_dataset_destroy(state.data);
     free(state.kept);
     return status;
