@@ -9,13 +9,12 @@ import gzip
 import json
 import math
 import os
-import pathlib
 import subprocess
 import sys
-import tempfile
-import traceback
 
 import numpy as np
+
+from cases import Skip, case, run_cases
 
 try:
     import sklearn.impute as impute
@@ -29,16 +28,6 @@ except ImportError:
     statsmodels = None
 
 PROGRAM = os.path.abspath(sys.argv[1])
-CASES = []
-
-
-class Skip(Exception):
-    pass
-
-
-def case(function):
-    CASES.append(function)
-    return function
 
 
 def need(module):
@@ -399,24 +388,5 @@ def folds_fill_with_their_own_rows(folder):
         assert "nan" not in run(folder, *command, "--data", "d.csv", "--missing", "mean").stdout
 
 
-def main():
-    failed = 0
-    print(f"1..{len(CASES)}")
-    for number, function in enumerate(CASES, 1):
-        name = function.__name__.replace("_", " ")
-        with tempfile.TemporaryDirectory(prefix="fedplt-reading-") as folder:
-            try:
-                function(pathlib.Path(folder))
-                print(f"ok {number} - {name}", flush=True)
-            except Skip as reason:
-                print(f"ok {number} - {name} # SKIP {reason}", flush=True)
-            except Exception as problem:  # a failed case must not hide the others
-                failed += 1
-                line = traceback.extract_tb(problem.__traceback__)[1].lineno
-                print(f"not ok {number} - {name}\n# line {line}: {type(problem).__name__}: "
-                      f"{problem}", flush=True)
-    return failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases("reading"))

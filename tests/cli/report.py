@@ -14,24 +14,14 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
-import traceback
 import zlib
+
+from cases import Skip, case, run_cases
 
 PROGRAM = os.path.abspath(sys.argv[1])
 CHROMIUM = shutil.which("chromium")
 HEART = pathlib.Path("../shared/data/heart_disease").resolve()
-CASES = []
 VOID = {"meta", "line", "polyline", "circle", "rect", "br"}
-
-
-def case(function):
-    CASES.append(function)
-    return function
-
-
-class Skip(Exception):
-    pass
 
 
 def run(folder, *words, status=0):
@@ -307,24 +297,5 @@ def a_browser_shows_it(folder):
     assert first_pixel(dark) == (20, 26, 34), first_pixel(dark)
 
 
-def main():
-    failed = 0
-    print(f"1..{len(CASES)}")
-    for number, function in enumerate(CASES, 1):
-        name = function.__name__.replace("_", " ")
-        with tempfile.TemporaryDirectory(prefix="fedplt-report-") as folder:
-            try:
-                function(pathlib.Path(folder))
-                print(f"ok {number} - {name}", flush=True)
-            except Skip as reason:
-                print(f"ok {number} - {name} # SKIP {reason}", flush=True)
-            except Exception as problem:  # a failed case must not hide the others
-                failed += 1
-                line = traceback.extract_tb(problem.__traceback__)[1].lineno
-                print(f"not ok {number} - {name}\n# line {line}: {type(problem).__name__}: "
-                      f"{problem}", flush=True)
-    return failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases("report"))
