@@ -163,14 +163,14 @@ int fplt__lead_needs_all(const fplt__lead *lead)
     return !(lead->agreement->plan.algorithm->allows & FPLT_ALLOWS_PARTIAL);
 }
 
-/* auto: five times the slowest of the last ten rounds. */
+/* auto: five times the slowest arrival in the last ten rounds, late or not. */
 uint64_t fplt__lead_patience(const fplt__lead *lead)
 {
     uint64_t most = 0;
     if (lead->settings.deadline)
         return lead->settings.deadline;
     for (int k = 0; k < 10; k++)
-        most = lead->slowest[k] > most ? lead->slowest[k] : most;
+        most = lead->slowest[k].most > most ? lead->slowest[k].most : most;
     if (!lead->slow)
         return FIRST_PATIENCE;
     most *= 5;
@@ -644,6 +644,12 @@ static int must_refuse(const fplt__lead *lead, uint32_t i)
            (guest->report.staged.round != lead->record.round || lead->record.state == FPLT__REPAIR);
 }
 
+/* Whose vectors are in for the next leg hears no verdict of the last one: they would change. */
+static int hears_verdicts(const fplt__lead *lead, uint32_t i)
+{
+    return lead->record.state != FPLT__REPAIR || !lead->guest[i].enrolled;
+}
+
 /* What a member can be told now; nothing: 0. */
 static int has_news(const fplt__lead *lead, uint32_t i)
 {
@@ -655,7 +661,8 @@ static int has_news(const fplt__lead *lead, uint32_t i)
         return 0;
     if (state == FPLT__DONE || state == FPLT__ENDED)
         return lead->hub != NULL;
-    if (guest->finding == FPLT__ACCEPTED || guest->finding == FPLT__OPENED || must_refuse(lead, i))
+    if (hears_verdicts(lead, i) && (guest->finding == FPLT__ACCEPTED ||
+                                    guest->finding == FPLT__OPENED || must_refuse(lead, i)))
         return 1;
     if (state == FPLT__REPAIR)
         return !guest->enrolled;
@@ -672,11 +679,12 @@ static void add_news(fplt__lead *lead, fplt__reply *reply, uint32_t i)
     fplt__lead_state state = lead->record.state;
     uint8_t head[FPLT__FRAME_HEAD];
     fplt__shared *model = NULL;
-    if (guest->finding == FPLT__ACCEPTED)
+    int hears = hears_verdicts(lead, i);
+    if (hears && guest->finding == FPLT__ACCEPTED)
         add_verdict(lead, reply, i, lead->row[i].last_round, 1, 0);
-    if (guest->finding == FPLT__OPENED)
+    if (hears && guest->finding == FPLT__OPENED)
         add_verdict(lead, reply, i, lead->record.round, 1, 1);
-    if (must_refuse(lead, i))
+    if (hears && must_refuse(lead, i))
         add_verdict(lead, reply, i, guest->report.staged.round, 0, 0);
     if (state == FPLT__DONE || state == FPLT__ENDED) {
         add_end(lead, reply, i);
