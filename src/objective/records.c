@@ -656,8 +656,12 @@ static fplt_status check_task(const fplt__loss *loss, fplt_task task, fplt_error
     if (loss->tasks >> task & 1)
         return FPLT_OK;
     return fplt_error_set(error, FPLT_UNSUPPORTED,
-                          "the loss %s does not fit a data set for %s; it is %s", loss->name,
-                          names[task], loss->help);
+                          "the loss %s does not fit a data set for %s%s; it is %s", loss->name,
+                          names[task],
+                          fplt_task_classifies(task) && loss->tasks >> FPLT_TASK_REGRESSION & 1
+                              ? " (task regression takes labels as numbers)"
+                              : "",
+                          loss->help);
 }
 
 /* Records treated together: about 32 KiB of dense ones, so that they are still in the first-level cache
