@@ -63,6 +63,7 @@ struct fplt_objective {
     double most;                       /* bound of the loss's second derivative in the margin */
     size_t features, columns, outputs; /* columns: features, and one for the intercept */
     size_t chunk;                      /* records treated together */
+    int sparse;                        /* their layout */
     fplt__shard *shard;                /* owned, as are the arrays it points into: */
     double *values, *label, *norm, *row_weight, *offset;
     size_t *start;
