@@ -77,6 +77,7 @@ struct fplt_objective {
     size_t features, columns, outputs; /* columns: features, and one for the intercept */
     size_t chunk;                      /* records treated together */
     size_t parts;                      /* the most that a shard has */
+    int plain;                         /* one output, all records alike, nothing clipped */
     fplt__shard *shard;                /* owned, as are the arrays it points into: */
     double *values, *label, *norm, *row_weight, *offset;
     size_t *start;
