@@ -62,6 +62,13 @@ static const char *algorithm_name(size_t index, const char **help)
     return algorithm ? algorithm->name : NULL;
 }
 
+fplt_status fplt__job_algorithm(const char *name, const fplt_algorithm **algorithm,
+                                fplt_error *error)
+{
+    *algorithm = fplt_algorithm_find(name);
+    return *algorithm ? FPLT_OK : fplt_unknown_name("algorithm", name, algorithm_name, error);
+}
+
 static const char *solver_name(size_t index, const char **help)
 {
     const fplt_solver *solver = fplt_solver_list(index);
@@ -94,18 +101,19 @@ static fplt_status declare_own(fplt_settings *settings, const fplt_algorithm *al
 fplt_status fplt_job_declare(fplt_settings *settings, unsigned parts, const char *name,
                              fplt_error *error)
 {
-    const fplt_algorithm *algorithm = fplt_algorithm_find(name ? name : "fed-plt");
+    const fplt_algorithm *algorithm = NULL;
     int automatic = name && strcmp(name, "auto") == 0;
+    fplt_status status;
     fplt__job_tables_fill();
-    if (parts & FPLT_JOB_ALGORITHM && !algorithm && !automatic)
-        return fplt_unknown_name("algorithm", name, algorithm_name, error);
+    if (parts & FPLT_JOB_ALGORITHM && !automatic &&
+        (status = fplt__job_algorithm(name ? name : "fed-plt", &algorithm, error)))
+        return status;
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         const struct section *section = &sections[i];
         if (!(section->part & parts) || (!section->table && automatic))
             continue;
-        fplt_status status =
-            section->table ? fplt_settings_add(settings, section->group, section->table, error)
-                           : declare_own(settings, algorithm, error);
+        status = section->table ? fplt_settings_add(settings, section->group, section->table, error)
+                                : declare_own(settings, algorithm, error);
         if (status)
             return status;
     }
@@ -713,12 +721,24 @@ static fplt_status read_method(fplt_job *job, const fplt_settings *settings, fpl
         choose_method(job, settings);
         return FPLT_OK;
     }
-    run->algorithm = fplt_algorithm_find(fplt_settings_text(settings, "algorithm"));
-    if (!run->algorithm)
-        return fplt_unknown_name("algorithm", fplt_settings_text(settings, "algorithm"),
-                                 algorithm_name, error);
-    fplt_algorithm_read(run->algorithm, settings, job->parameter);
-    return FPLT_OK;
+    fplt_status status =
+        fplt__job_algorithm(fplt_settings_text(settings, "algorithm"), &run->algorithm, error);
+    if (!status)
+        fplt_algorithm_read(run->algorithm, settings, job->parameter);
+    return status;
+}
+
+void fplt__job_run(const fplt_settings *settings, fplt_run_settings *run)
+{
+    run->seed = (uint64_t)fplt_settings_integer(settings, "seed");
+    run->rounds = (uint64_t)fplt_settings_integer(settings, "rounds");
+    run->tolerance = fplt_settings_real(settings, "tolerance");
+    run->relative = fplt_settings_switch(settings, "relative");
+    run->change = fplt_settings_real(settings, "change");
+    if (!fplt_settings_is_auto(settings, "eval-every"))
+        run->evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
+    run->gradient_time = fplt_settings_real(settings, "t-gradient");
+    run->communication_time = fplt_settings_real(settings, "t-communication");
 }
 
 static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint32_t number,
@@ -741,18 +761,10 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
         if (is(settings, "start", starts[i].word))
             run->start = starts[i].start;
     run->start_scale = fplt_settings_real(settings, "start-scale");
-    run->seed = (uint64_t)fplt_settings_integer(settings, "seed");
     run->run = number;
     run->threads = (unsigned)fplt_settings_integer(settings, "threads");
-    run->rounds = (uint64_t)fplt_settings_integer(settings, "rounds");
-    run->tolerance = fplt_settings_real(settings, "tolerance");
-    run->relative = fplt_settings_switch(settings, "relative");
     run->at_model = is(settings, "criterion-at", "model");
-    run->change = fplt_settings_real(settings, "change");
-    if (!fplt_settings_is_auto(settings, "eval-every"))
-        run->evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
-    run->gradient_time = fplt_settings_real(settings, "t-gradient");
-    run->communication_time = fplt_settings_real(settings, "t-communication");
+    fplt__job_run(settings, run);
     return FPLT_OK;
 }
 

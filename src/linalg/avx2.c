@@ -4,6 +4,7 @@
 
 #include "linalg/elementary.h"
 #include "linalg/kernel.h"
+#include "linalg/sparse.h"
 
 #define KERNEL     fplt__kernel_avx2
 #define NAME       "avx2"

@@ -6,6 +6,7 @@
 
 #include "linalg/elementary.h"
 #include "linalg/kernel.h"
+#include "linalg/sparse.h"
 
 #define KERNEL     fplt__kernel_avx512
 #define NAME       "avx512"

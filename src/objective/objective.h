@@ -78,6 +78,7 @@ struct fplt_objective {
     size_t chunk;                      /* records treated together */
     size_t parts;                      /* the most that a shard has */
     int plain;                         /* one output, all records alike, nothing clipped */
+    int sparse;                        /* their layout */
     fplt__shard *shard;                /* owned, as are the arrays it points into: */
     double *values, *label, *norm, *row_weight, *offset;
     size_t *start;

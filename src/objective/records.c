@@ -31,7 +31,7 @@ static int gathers(const fplt_objective *o)
 /* Numbers of a minibatch's dense rows; a whole loss has no minibatches. */
 static size_t batch_room(const fplt_objective *o)
 {
-    return o->loss->whole ? 0 : o->chunk * fplt__padded(o->columns);
+    return o->loss->whole || o->sparse ? 0 : o->chunk * fplt__padded(o->columns);
 }
 
 static size_t scratch_needed(const fplt_objective *o)
@@ -544,12 +544,13 @@ static void add_sparse_record(const fplt_objective *o, const fplt__matrix *a, si
         for (size_t k = 0; k < o->outputs; k++) {
             double *to = hessian + place(o, k, a->column[e]) * o->dimension;
             for (size_t l = 0; l < o->outputs; l++)
-                room->others[l * o->chunk] = l == k ? a->value[e] : 0;
+                room->others[l * o->chunk] = l == k ? fplt__matrix_entry(a, row, e) : 0;
             o->loss->bend(&one, room->margins + in_block, room->others);
             weigh_records(o, &one, room->others);
             for (size_t l = 0; l < o->outputs; l++)
                 for (size_t d = a->start[row]; d < a->start[row + 1]; d++)
-                    to[place(o, l, a->column[d])] += room->others[l * o->chunk] * a->value[d];
+                    to[place(o, l, a->column[d])] +=
+                        room->others[l * o->chunk] * fplt__matrix_entry(a, row, d);
         }
 }
 
@@ -762,12 +763,12 @@ static fplt_status check_task(const fplt__loss *loss, fplt_task task, fplt_error
                           names[task], loss->help);
 }
 
-/* Records treated together: about 32 KiB of them, so that they are still in the first-level cache
+/* Records treated together: about 32 KiB of dense ones, so that they are still in the first-level cache
  * when the second half of the traversal reads them again; and not too many margins where there are
  * many outputs. */
-static size_t chunk_for(size_t columns, size_t outputs)
+static size_t chunk_for(int sparse, size_t columns, size_t outputs)
 {
-    size_t rows = 4096 / fplt__padded(columns), others = 32768 / outputs;
+    size_t rows = sparse ? FPLT_CHUNK : 4096 / fplt__padded(columns), others = 32768 / outputs;
     rows = (rows < others ? rows : others) / FPLT_PANEL * FPLT_PANEL;
     return rows < FPLT_PANEL ? FPLT_PANEL : rows > FPLT_CHUNK ? FPLT_CHUNK : rows;
 }
@@ -804,8 +805,9 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
     o->intercepts = settings->intercept ? o->outputs : 0;
     o->weight = settings->weight;
     o->clip = settings->clip;
-    o->chunk =
-        o->loss->whole ? fplt__padded(most_rows(dataset)) : chunk_for(o->columns, o->outputs);
+    o->sparse = !fplt_dataset_all(dataset).dense;
+    o->chunk = o->loss->whole ? fplt__padded(most_rows(dataset))
+                              : chunk_for(o->sparse, o->columns, o->outputs);
     o->quadratic = o->loss->least == o->most && !o->loss->whole &&
                    o->regulariser->least == o->regulariser->most;
     return FPLT_OK;
