@@ -76,9 +76,9 @@ struct fplt_objective {
     double most;                       /* bound of the loss's second derivative in the margin */
     size_t features, columns, outputs; /* columns: features, and one for the intercept */
     size_t chunk;                      /* records treated together */
-    int sparse;                        /* their layout */
     size_t parts;                      /* the most that a shard has */
     int plain;                         /* one output, all records alike, nothing clipped */
+    int sparse;                        /* their layout */
     fplt__shard *shard;                /* owned, as are the arrays it points into: */
     double *values, *label, *norm, *row_weight, *offset;
     size_t *start;
@@ -109,10 +109,6 @@ fplt_status fplt__objective_loss_hessian(const fplt_objective *objective, uint32
 fplt_status fplt__objective_information(const fplt_objective *objective, const double *x,
                                         double *information, double *scores, double *losses,
                                         fplt_error *error);
-/* Adds that of the agents `first` .. `end` - 1, one after the other. */
-fplt_status fplt__objective_add_information(const fplt_objective *objective, uint32_t first,
-                                            uint32_t end, const double *x, double *information,
-                                            double *scores, double *losses, fplt_error *error);
 /* The same of one agent, so that they add up to it, also over objectives that know of all agents
  * (all_agents); scores stay as they are where the loss is no sum over records. `records`: counted by their
  * weights. */
