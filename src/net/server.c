@@ -651,7 +651,11 @@ void fplt__exchange_refuse(fplt__exchange *exchange, unsigned code, const char *
     vsnprintf(fault.sentence, sizeof fault.sentence, format, arguments);
     va_end(arguments);
     snprintf(fault.word, sizeof fault.word, "%s", word);
-    fplt__fault_text(&fault, &text, NULL);
+    if (fplt__fault_text(&fault, &text, NULL)) { /* it repeats a path that is not UTF-8 */
+        for (char *at = fault.sentence; *at; at++)
+            *at = *at & 0x80 ? '?' : *at;
+        fplt__fault_text(&fault, &text, NULL);
+    }
     fplt__exchange_answer_text(exchange, code, "application/json", text ? text : "");
     fplt__free(text);
 }

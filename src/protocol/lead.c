@@ -201,7 +201,7 @@ static void ask_commit(fplt__lead *lead)
         action->record = &lead->record;
 }
 
-void fplt__lead_commit(fplt__lead *lead)
+static void fill_record(fplt__lead *lead)
 {
     fplt__lead_record *record = &lead->record;
     if (record->hub_changed && encode_hub(lead))
@@ -212,6 +212,11 @@ void fplt__lead_commit(fplt__lead *lead)
     record->document_size = lead->document->size;
     record->closing = lead->closing;
     record->closings = lead->closing_count;
+}
+
+void fplt__lead_commit(fplt__lead *lead)
+{
+    fill_record(lead);
     lead->committing = 1;
     ask_commit(lead);
 }
@@ -233,7 +238,9 @@ void fplt__lead_finish(fplt__lead *lead, fplt__lead_state state, const char *wor
     snprintf(lead->record.outcome, sizeof lead->record.outcome, "%s", word);
     snprintf(lead->record.sentence, sizeof lead->record.sentence, "%s", sentence);
     fplt__lead_say(lead, UINT32_MAX, "done", "%s", sentence);
-    if (!lead->committing)
+    if (lead->committing) /* it failed and will be tried again: with this */
+        fill_record(lead);
+    else
         fplt__lead_commit(lead);
 }
 

@@ -16,12 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "fedplt/objective.h"
 #include "fedplt/sum.h"
 #include "protocol/lead.h"
 #include "protocol/planted.h"
 #include "protocol/site.h"
+#include "tiny.h"
 
 int fplt__planted;
 
@@ -316,50 +316,9 @@ static int happens(enum happens what, unsigned in_a_thousand)
 
 /* --- plans --- */
 
-static const char proposal_text[] = "proposal", plan_text[] = "plan";
-
-static void *zeroed(size_t size)
-{
-    void *at;
-    fplt_error error;
-    if (fplt__alloc_into(&at, 1, size, "a plan", &error))
-        exit(2);
-    return at;
-}
-
-static fplt__agreement *agreement(void)
-{
-    fplt__agreement *a = zeroed(sizeof *a);
-    a->proposal.members = N;
-    a->plan = w.plan;
-    a->records = zeroed(N * sizeof *a->records);
-    a->curvature = (fplt_curvature){1, N};
-    a->rounds = ROUNDS;
-    a->evaluate_every = 2;
-    a->criterion_at_mean = 1;
-    a->private = w.variant->private;
-    if (a->private) {
-        a->cap = 1000;
-        a->tau = zeroed(N * sizeof *a->tau);
-        a->rate = zeroed(N * sizeof *a->rate);
-        for (int i = 0; i < N; i++)
-            a->rate[i] = 1;
-    }
-    return a;
-}
-
 static fplt__lead_plan lead_plan(void)
 {
-    fplt_error error;
-    fplt__lead_plan plan = {.agreement = agreement()};
-    fplt_participation_settings some = {.rule = w.variant->rule, .probability = 0.6};
-    if (fplt_hub_create(&w.plan, NULL, NULL, &plan.hub, &error) ||
-        fplt_hub_enrol_all(plan.hub, NULL, &error) ||
-        fplt_participation_create(&some, N, &plan.participation, &error)) {
-        fprintf(stderr, "simulator: %s\n", error.text);
-        exit(2);
-    }
-    return plan;
+    return tiny_lead_plan(&w.plan, w.variant->rule, w.variant->private);
 }
 
 /* Noise that is never the same twice, as the system's is. */
@@ -390,7 +349,7 @@ static fplt_node *make_node(uint32_t i)
         own.training.solver = fplt_solver_find("noisy");
         own.training.noise_tau = 0.1;
         own.noise = &source;
-        own.cap = 1000;
+        own.cap = TINY_CAP;
     }
     if (fplt_node_create(&w.plan, &own, &node, &error)) {
         fprintf(stderr, "simulator: %s\n", error.text);
@@ -550,8 +509,8 @@ static void resolve(int step)
     }
     fplt__lead_plan plan = lead_plan();
     lead_event((fplt__lead_event){.kind = FPLT__LEAD_PLAN,
-                                  .document = plan_text,
-                                  .document_size = sizeof plan_text,
+                                  .document = tiny_document,
+                                  .document_size = sizeof tiny_document,
                                   .plan = &plan});
 }
 
@@ -604,9 +563,9 @@ static void lead_start(void)
                                     .repair = w.repairing,
                                     .check = 1};
     fplt__lead_record fresh = {.state = FPLT__FORMING,
-                               .document = proposal_text,
-                               .document_size = sizeof proposal_text,
-                               .hash = fplt__document_hash(proposal_text, sizeof proposal_text)};
+                               .document = tiny_proposal,
+                               .document_size = sizeof tiny_proposal,
+                               .hash = fplt__document_hash(tiny_proposal, sizeof tiny_proposal)};
     fplt__lead_record record = w.disk.record;
     fplt__closing closing[2 * N];
     fplt__lead_plan plan = {0};
@@ -801,7 +760,7 @@ static void site_perform(unsigned i)
         case FPLT__SITE_BUILD:
             next = 1;
             then.kind = FPLT__SITE_BUILT;
-            plan.agreement = agreement();
+            plan.agreement = tiny_agreement(&w.plan, w.variant->private);
             plan.node = make_node(i);
             then.plan = &plan;
             break;
@@ -1108,32 +1067,14 @@ static void clear_world(void)
     memset(&w, 0, sizeof w);
 }
 
-static void make_plan(void)
-{
-    fplt_error error;
-    w.plan = (fplt_plan){.algorithm = fplt_algorithm_find(w.variant->algorithm),
-                         .agents = N,
-                         .dimension = DIMENSION,
-                         .seed = 5};
-    fplt_facts facts = {
-        .curvature = {1, N}, .agents = N, .cohort = N, .epochs = 2, .dimension = DIMENSION};
-    fplt_algorithm_defaults(w.plan.algorithm, w.plan.parameter);
-    if (fplt_algorithm_resolve(w.plan.algorithm, &facts, w.plan.parameter, &error)) {
-        fprintf(stderr, "simulator: %s\n", error.text);
-        exit(2);
-    }
-    if (w.plan.algorithm->common_step)
-        w.plan.step = w.plan.algorithm->step(&facts, w.plan.parameter) / 2;
-    w.shape = fplt_algorithm_shape(w.plan.algorithm, w.plan.parameter, DIMENSION);
-}
-
 static unsigned long long total_steps, finished, repaired, restored, lied;
 
 /* The schedule in `w`, whose variant and kind are chosen; NULL, or what was violated. */
 static const char *play(void)
 {
     w.now = 1000;
-    make_plan();
+    w.plan = tiny_plan(w.variant->algorithm);
+    w.shape = fplt_algorithm_shape(w.plan.algorithm, w.plan.parameter, DIMENSION);
     while (!w.violated && !is_over() && w.steps < STEPS) {
         if (w.steps++ == QUIET)
             w.faults = w.restores = 0;
