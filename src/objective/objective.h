@@ -109,6 +109,10 @@ fplt_status fplt__objective_loss_hessian(const fplt_objective *objective, uint32
 fplt_status fplt__objective_information(const fplt_objective *objective, const double *x,
                                         double *information, double *scores, double *losses,
                                         fplt_error *error);
+/* Adds that of the agents `first` .. `end` - 1, one after the other. */
+fplt_status fplt__objective_add_information(const fplt_objective *objective, uint32_t first,
+                                            uint32_t end, const double *x, double *information,
+                                            double *scores, double *losses, fplt_error *error);
 /* The same of one agent, so that they add up to it, also over objectives that know of all agents
  * (all_agents); scores stay as they are where the loss is no sum over records. `records`: counted by their
  * weights. */

@@ -28,10 +28,12 @@ static int gathers(const fplt_objective *o)
     return o->intercepts && o->outputs > 1;
 }
 
-/* Numbers of a minibatch's dense rows; a whole loss has no minibatches. */
+/* Numbers of a minibatch's rows, which are collected from panels; a whole loss has no minibatches. */
 static size_t batch_room(const fplt_objective *o)
 {
-    return o->loss->whole || o->sparse ? 0 : o->chunk * fplt__padded(o->columns);
+    return o->loss->whole || o->sparse || o->columns > o->kernel->panel_columns
+               ? 0
+               : o->chunk * o->columns;
 }
 
 static size_t scratch_needed(const fplt_objective *o)
@@ -88,27 +90,34 @@ static void scatter_add(const fplt_objective *o, const double *sums, double *y)
             y[place(o, k, j)] += sums[k * o->columns + j];
 }
 
-static fplt__block block_at(const fplt_objective *o, const fplt__shard *shard,
-                            const struct room *room, size_t first)
+static fplt__block block_of(const fplt_objective *o, const struct room *room, size_t count,
+                            const double *label, const double *weight)
 {
-    size_t left = shard->matrix.rows - first;
     return (fplt__block){
         .kernel = o->kernel,
         .parameter = o->parameter,
-        .count = left < o->chunk ? left : o->chunk,
+        .count = count,
         .outputs = o->outputs,
         .stride = o->chunk,
-        .label = shard->label + first,
-        .weight = shard->weight ? shard->weight + first : NULL,
+        .label = label,
+        .weight = weight,
         .room = room->whole,
     };
 }
 
-static void all_products(const fplt_objective *o, const fplt__shard *shard, size_t first,
+static fplt__block block_at(const fplt_objective *o, const fplt__shard *shard,
+                            const struct room *room, size_t first)
+{
+    size_t left = shard->matrix.rows - first;
+    return block_of(o, room, left < o->chunk ? left : o->chunk, shard->label + first,
+                    shard->weight ? shard->weight + first : NULL);
+}
+
+static void all_products(const fplt_objective *o, const fplt__matrix *a, size_t first,
                          const fplt__block *block, const double *weights, double *margins)
 {
     for (size_t k = 0; k < o->outputs; k++)
-        o->kernel->margins(&shard->matrix, first, block->count, weights + k * o->columns,
+        o->kernel->margins(a, first, block->count, weights + k * o->columns,
                            margins + k * block->stride);
 }
 
@@ -116,7 +125,7 @@ static void all_products(const fplt_objective *o, const fplt__shard *shard, size
 static void all_margins(const fplt_objective *o, const fplt__shard *shard, size_t first,
                         const fplt__block *block, const double *weights, double *margins)
 {
-    all_products(o, shard, first, block, weights, margins);
+    all_products(o, &shard->matrix, first, block, weights, margins);
     for (size_t r = 0; shard->offset && r < block->count; r++)
         margins[r] += shard->offset[first + r];
 }
@@ -161,11 +170,11 @@ static void slopes_and_losses(const fplt_objective *o, const fplt__block *block,
     o->loss->slope(block, margins);
 }
 
-static void all_combined(const fplt_objective *o, const fplt__shard *shard, size_t first,
+static void all_combined(const fplt_objective *o, const fplt__matrix *a, size_t first,
                          const fplt__block *block, const double *slopes, double *sums)
 {
     for (size_t k = 0; k < o->outputs; k++)
-        o->kernel->combine(&shard->matrix, first, block->count, slopes + k * block->stride,
+        o->kernel->combine(a, first, block->count, slopes + k * block->stride,
                            sums + k * o->columns);
 }
 
@@ -222,7 +231,7 @@ static void add_gradient(const fplt_objective *o, const fplt__shard *shard, size
     if (o->clip > 0)
         clip_slopes(o, block, shard->norm + first, slopes);
     weigh_records(o, block, slopes);
-    all_combined(o, shard, first, block, slopes, sums);
+    all_combined(o, &shard->matrix, first, block, slopes, sums);
 }
 
 /* One traversal of an agent's records. */
@@ -371,86 +380,49 @@ static void row_axpy(const fplt_objective *o, const fplt__matrix *a, size_t row,
         fplt__matrix_row_axpy(a, row, alpha, y);
 }
 
-/* One panel from rows of any panels. */
-static void collect_panel(const fplt__matrix *from, const uint32_t *rows, double *panel)
-{
-    const double *source[FPLT_PANEL];
-    for (size_t r = 0; r < FPLT_PANEL; r++)
-        source[r] = from->dense + fplt__matrix_place(from, rows[r], 0);
-    for (size_t j = 0; j < from->columns; j++)
-        for (size_t r = 0; r < FPLT_PANEL; r++)
-            panel[j * FPLT_PANEL + r] = source[r][j * FPLT_PANEL];
-}
-
-/* Rows of a dense matrix side by side in its own layout, so that the kernels can take them. */
-static fplt__matrix collect_rows(const fplt__matrix *from, const uint32_t *rows, size_t count,
-                                 double *room)
+/* Some rows as a matrix of their own. */
+static fplt__matrix pick_rows(const fplt_objective *o, const fplt__matrix *from,
+                              const uint32_t *rows, size_t count, double *room)
 {
     fplt__matrix a = *from;
-    size_t r = 0;
     a.rows = count;
-    a.dense = room;
-    for (; a.layout == FPLT_PANELS && r + FPLT_PANEL <= count; r += FPLT_PANEL)
-        collect_panel(from, rows + r, room + r * a.stride);
-    memset(room + r * a.stride, 0, (fplt__padded(count) - r) * a.stride * sizeof *room);
-    for (; r < count; r++)
-        for (size_t j = 0; j < a.columns; j++)
-            room[fplt__matrix_place(&a, r, j)] = from->dense[fplt__matrix_place(from, rows[r], j)];
+    if (a.layout == FPLT_PANELS) {
+        o->kernel->collect(from, rows, count, room);
+        a.dense = room;
+    } else {
+        a.pick = rows;
+    }
     return a;
 }
 
-static void batch_margins(const fplt_objective *o, const fplt__matrix *a, const uint32_t *rows,
-                          const fplt__block *block, const double *weights, double *margins)
+static void pick_numbers(const double *from, const uint32_t *rows, size_t count, double *to)
 {
-    for (size_t k = 0; k < o->outputs; k++) {
-        double *to = margins + k * block->stride;
-        if (a->layout != FPLT_SPARSE)
-            o->kernel->margins(a, 0, block->count, weights + k * o->columns, to);
-        else
-            for (size_t r = 0; r < block->count; r++)
-                to[r] = fplt__matrix_row_dot(a, rows[r], weights + k * o->columns);
-    }
-}
-
-static void batch_combine(const fplt_objective *o, const fplt__matrix *a, const uint32_t *rows,
-                          const fplt__block *block, const double *slopes, double *sums)
-{
-    for (size_t k = 0; k < o->outputs; k++) {
-        const double *from = slopes + k * block->stride;
-        if (a->layout != FPLT_SPARSE)
-            o->kernel->combine(a, 0, block->count, from, sums + k * o->columns);
-        else
-            for (size_t r = 0; r < block->count; r++)
-                fplt__matrix_row_axpy(a, rows[r], from[r], sums + k * o->columns);
-    }
+    for (size_t r = 0; r < count; r++)
+        to[r] = from[rows[r]];
 }
 
 static void add_batch(const fplt_objective *o, const fplt__shard *shard, const uint32_t *rows,
                       size_t count, const double *weights, const struct room *room, double *sums)
 {
     double *slopes = room->margins;
-    fplt__block block = block_at(o, shard, room, 0);
-    fplt__matrix a = shard->matrix.layout == FPLT_SPARSE
-                         ? shard->matrix
-                         : collect_rows(&shard->matrix, rows, count, room->rows);
-    block.count = count;
-    block.label = room->label;
-    block.weight = NULL;
-    batch_margins(o, &a, rows, &block, weights, slopes);
-    for (size_t r = 0; r < count; r++) {
-        room->label[r] = shard->label[rows[r]];
-        if (o->clip > 0)
-            room->norm[r] = shard->norm[rows[r]];
-        if (shard->offset)
-            slopes[r] += shard->offset[rows[r]];
-    }
+    fplt__matrix some = pick_rows(o, &shard->matrix, rows, count, room->rows);
+    fplt__block block = block_of(o, room, count, room->label, NULL);
+    all_products(o, &some, 0, &block, weights, slopes);
+    if (!o->loss->flips)
+        pick_numbers(shard->label, rows, count, room->label);
+    for (size_t r = 0; shard->offset && r < count; r++)
+        slopes[r] += shard->offset[rows[r]];
     o->loss->slope(&block, slopes);
-    if (o->clip > 0)
+    if (o->clip > 0) {
+        pick_numbers(shard->norm, rows, count, room->norm);
         clip_slopes(o, &block, room->norm, slopes);
-    for (size_t k = 0; shard->weight && k < o->outputs; k++)
-        for (size_t r = 0; r < count; r++)
-            slopes[k * block.stride + r] *= shard->weight[rows[r]];
-    batch_combine(o, &a, rows, &block, slopes, sums);
+    }
+    if (shard->weight) {
+        pick_numbers(shard->weight, rows, count, room->norm);
+        block.weight = room->norm;
+        weigh_records(o, &block, slopes);
+    }
+    all_combined(o, &some, 0, &block, slopes, sums);
 }
 
 static fplt_status batch_gradient(const fplt_objective *o, uint32_t agent, const double *x,
@@ -460,9 +432,12 @@ static fplt_status batch_gradient(const fplt_objective *o, uint32_t agent, const
     const fplt__shard *shard = &o->shard[agent];
     if (o->loss->whole)
         return FPLT_UNSUPPORTED;
+    int32_t beyond = 0; /* no way out of the loop, so that it becomes vectors */
+    uint32_t last = (uint32_t)shard->matrix.rows - 1;
     for (size_t r = 0; r < count; r++)
-        if (rows[r] >= shard->matrix.rows)
-            return FPLT_BAD_VALUE;
+        beyond |= rows[r] > last;
+    if (beyond)
+        return FPLT_BAD_VALUE;
     struct room room = divide(o, scratch);
     const double *weights = gather(o, x, room.weights);
     double *sums = place_of_sums(o, &room, gradient);
@@ -481,11 +456,11 @@ static void add_products(struct pass *pass, size_t part, size_t first, const str
     fplt__block block = block_at(o, pass->shard, room, first);
     (void)part;
     all_margins(o, pass->shard, first, &block, pass->weights, room->margins);
-    all_products(o, pass->shard, first, &block, pass->directions, room->others);
+    all_products(o, &pass->shard->matrix, first, &block, pass->directions, room->others);
     o->loss->curve(&block, room->margins);
     o->loss->bend(&block, room->margins, room->others);
     weigh_records(o, &block, room->others);
-    all_combined(o, pass->shard, first, &block, room->others, sums);
+    all_combined(o, &pass->shard->matrix, first, &block, room->others, sums);
 }
 
 static fplt_status hessian_times(const fplt_objective *o, uint32_t agent, const double *x,
@@ -523,11 +498,11 @@ static void add_hessian_row(const fplt_objective *o, const fplt__shard *shard, s
     o->loss->bend(block, room->margins, u);
     weigh_records(o, block, u);
     if (!gathers(o)) {
-        all_combined(o, shard, first, block, u, row);
+        all_combined(o, &shard->matrix, first, block, u, row);
         return;
     }
     memset(room->sums, 0, o->outputs * o->columns * sizeof *room->sums);
-    all_combined(o, shard, first, block, u, room->sums);
+    all_combined(o, &shard->matrix, first, block, u, room->sums);
     scatter_add(o, room->sums, row);
 }
 
