@@ -158,8 +158,6 @@ void fplt__ask_update(fplt__lead *lead, const fplt__request *request, const fplt
                       const uint8_t *body);
 
 /* --- repair.c --- */
-enum fplt__finding fplt__report_judge(const fplt__lead *lead, uint32_t i,
-                                      const fplt__report *report);
 void fplt__report_act(fplt__lead *lead, uint32_t i);
 void fplt__repair_begin(fplt__lead *lead);
 void fplt__repair_head(fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD],
