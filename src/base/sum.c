@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/words.h"
 
 _Static_assert(FLT_EVAL_METHOD == 0, "the magic-number rounding needs plain double arithmetic");
 
@@ -351,6 +352,43 @@ fplt_status fplt_sum_add_words(fplt_sum *sum, size_t first, const uint64_t *word
     for (size_t i = 0; i < count; i++)
         sum->total[first + i] += value_of(words + 2 * i);
     return spill(sum);
+}
+
+/* Subtracts the first `count` packed numbers, which are known to be legal. */
+static void take_back(fplt_sum *sum, size_t first, const void *bytes, size_t size, size_t count)
+{
+    size_t used = 0;
+    uint64_t words[2 * FPLT__WORDS_BLOCK];
+    for (size_t start = 0; start < count; start += FPLT__WORDS_BLOCK) {
+        size_t block = count - start < FPLT__WORDS_BLOCK ? count - start : FPLT__WORDS_BLOCK;
+        fplt__words_block(bytes, size, block, &used, words, NULL);
+        for (size_t i = 0; i < block; i++)
+            sum->total[first + start + i] -= value_of(words + 2 * i);
+    }
+}
+
+fplt_status fplt_sum_add_packed(fplt_sum *sum, size_t first, const void *bytes, size_t size,
+                                size_t count, fplt_error *error)
+{
+    size_t used = 0, done = 0;
+    uint64_t words[2 * FPLT__WORDS_BLOCK];
+    fplt_status status = FPLT_OK;
+    if (!has_room(sum, first, count) || sum->high)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "a sum that cannot take packed numbers");
+    while (!status && done < count) {
+        size_t block = count - done < FPLT__WORDS_BLOCK ? count - done : FPLT__WORDS_BLOCK;
+        if ((status = fplt__words_block(bytes, size, block, &used, words, error)))
+            break;
+        if ((status = fplt_sum_add_words(sum, first + done, words, block)))
+            fplt_error_set(error, status, "packed numbers: a number or a total is out of range");
+        else
+            done += block;
+    }
+    if (!status)
+        status = fplt__words_end(used, size, count, error);
+    if (status)
+        take_back(sum, first, bytes, size, done);
+    return status;
 }
 
 void fplt_grid_round(double *x, size_t count)

@@ -191,18 +191,16 @@ uint64_t fplt__lead_patience(const fplt__lead *lead)
 
 /* --- commits --- */
 
+/* In place: the state before is needed no more once there is a later one to be committed. */
 static fplt_status encode_hub(fplt__lead *lead)
 {
     fplt_error error;
-    fplt__shared *bytes;
     size_t size = fplt_hub_encode(lead->hub, NULL, 0);
-    fplt_status status = fplt__shared_make(size, &bytes, &error);
-    if (status)
-        return status;
-    fplt_hub_encode(lead->hub, bytes->bytes, size);
-    fplt__shared_release(lead->hub_bytes);
-    lead->hub_bytes = bytes;
-    return FPLT_OK;
+    fplt_status status =
+        lead->hub_bytes ? FPLT_OK : fplt__shared_make(size, &lead->hub_bytes, &error);
+    if (!status)
+        fplt_hub_encode(lead->hub, lead->hub_bytes->bytes, size);
+    return status;
 }
 
 static void ask_commit(fplt__lead *lead)

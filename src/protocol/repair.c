@@ -226,12 +226,12 @@ static fplt_status add_enrolment(fplt__lead *lead, const fplt__frame *frame, con
 {
     fplt_error error;
     size_t count = lead->shape.mirrored * lead->n;
-    fplt_status status = fplt__lead_room(lead, count, &error);
-    if (!status && !lead->enrol_sum)
+    fplt_status status = FPLT_OK;
+    if (!lead->enrol_sum)
         status = fplt_sum_create_words(count, FPLT_SUM_EXPONENT, &lead->enrol_sum, &error);
-    if (!status)
-        status = fplt__frame_words(frame, body, lead->words, &error);
-    return status ? status : fplt_sum_add_words(lead->enrol_sum, 0, lead->words, count);
+    return status ? status
+                  : fplt_sum_add_packed(lead->enrol_sum, 0, fplt__frame_payload(frame, body),
+                                        (size_t)frame->payload, count, &error);
 }
 
 void fplt__repair_update(fplt__lead *lead, const fplt__request *request, const fplt__frame *frame,

@@ -395,9 +395,8 @@ void fplt__round_update(fplt__lead *lead, const fplt__request *request, const fp
         fplt__lead_fault(lead, request->ticket, i, 409, "other", 0, "this answers another task");
         return;
     }
-    if (fplt__lead_room(lead, (size_t)frame->count, &error) ||
-        fplt__frame_words(frame, body, lead->words, &error) ||
-        fplt_hub_receive(lead->hub, lead->exchange, lead->words)) {
+    if (fplt_hub_receive_packed(lead->hub, lead->exchange, fplt__frame_payload(frame, body),
+                                (size_t)frame->payload, &error)) {
         leave_out(lead, i, "it sent numbers that cannot be read or are out of range");
         fplt__lead_fault(lead, request->ticket, i, 409, "range", 0,
                          "the numbers cannot be read or are out of range");
