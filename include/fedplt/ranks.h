@@ -36,6 +36,16 @@ typedef struct fplt_ranks {
     int ended; /* for the library: all processes know of a failure, and nothing may be called */
 } fplt_ranks;
 
+/* A shared object that brings such a table has one of these under the name FPLT_RANKS_MODULE. The
+ * program loads it when it is asked for, so that nothing else knows of MPI. */
+typedef struct fplt_ranks_module {
+    size_t size;                /* sizeof(fplt_ranks_module) */
+    fplt_ranks *(*begin)(void); /* once a process; NULL where it cannot start */
+    void (*end)(void);          /* all together: nothing may be sent any more */
+} fplt_ranks_module;
+
+#define FPLT_RANKS_MODULE "fplt_ranks_module_1"
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,9 +8,12 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "data/dataset.h"
+#include "engine/ranks.h"
 #include "fedplt/schema.h"
 #include "job/job.h"
 #include "job/tables.h"
+#include "linalg/kernel.h"
 
 struct fplt_job {
     fplt_job_view view;
@@ -182,8 +185,7 @@ static fplt_task generator_task(const fplt_settings *settings)
     return FPLT_TASK_BINARY;
 }
 
-static fplt_status generate(const fplt_settings *settings, uint32_t run, fplt_dataset **dataset,
-                            fplt_error *error)
+static fplt_generate_settings read_generator(const fplt_settings *settings, uint32_t run)
 {
     fplt_generate_settings generator = fplt_generate_defaults();
     generator.name = fplt_settings_text(settings, "generator");
@@ -201,6 +203,13 @@ static fplt_status generate(const fplt_settings *settings, uint32_t run, fplt_da
     generator.seed = (uint64_t)fplt_settings_integer(settings, "seed");
     generator.run = run;
     generator.task = generator_task(settings);
+    return generator;
+}
+
+static fplt_status generate(const fplt_settings *settings, uint32_t run, fplt_dataset **dataset,
+                            fplt_error *error)
+{
+    fplt_generate_settings generator = read_generator(settings, run);
     return fplt_dataset_generate(&generator, dataset, error);
 }
 
@@ -398,6 +407,46 @@ static fplt_status transform_both(const fplt_settings *settings, const fplt_job_
     return status;
 }
 
+/* Whether rows can be drawn without looking at those of other agents. */
+static int is_apart(const fplt_settings *settings, const fplt_job_source *source)
+{
+    return !source->dataset && !wished(settings, "data") && !wished(settings, "partition") &&
+           !(fplt_settings_real(settings, "holdout") > 0) && !source->by_schema &&
+           !is(settings, "class-weight", "balanced") && is(settings, "standardise", "no");
+}
+
+/* The rows of the own agents stay. Held-out rows are the leader's. */
+static fplt_status keep_own(const fplt_job_source *source, fplt_dataset **training,
+                            fplt_dataset **held_out, fplt_error *error)
+{
+    uint32_t first, end;
+    fplt_dataset *kept;
+    if (!source->ranks || source->ranks->count == 1 || (*training)->census)
+        return FPLT_OK;
+    fplt__ranks_block(source->ranks, fplt_dataset_agents(*training), source->ranks->number, &first,
+                      &end);
+    fplt_status status = fplt__dataset_keep(*training, first, end, &kept, error);
+    if (status)
+        return status;
+    fplt_dataset_destroy(*training);
+    *training = kept;
+    if (source->ranks->number) {
+        fplt_dataset_destroy(*held_out);
+        *held_out = NULL;
+    }
+    return FPLT_OK;
+}
+
+static fplt_status generate_own(const fplt_settings *settings, uint32_t run,
+                                const fplt_job_source *source, fplt_dataset **dataset,
+                                fplt_error *error)
+{
+    fplt_generate_settings generator = read_generator(settings, run);
+    uint32_t first, end;
+    fplt__ranks_block(source->ranks, generator.agents, source->ranks->number, &first, &end);
+    return fplt__dataset_generate_part(&generator, first, end, dataset, error);
+}
+
 static fplt_status build_data(const fplt_settings *settings, uint32_t run,
                               const fplt_job_source *source, fplt_dataset **training,
                               fplt_dataset **held_out, fplt_transform *transform, fplt_error *error)
@@ -406,7 +455,9 @@ static fplt_status build_data(const fplt_settings *settings, uint32_t run,
     *held_out = NULL;
     *transform = (fplt_transform){0, NULL, NULL, 0};
     fplt_status status = FPLT_OK;
-    if (!*training)
+    if (source->ranks && is_apart(settings, source))
+        status = generate_own(settings, run, source, training, error);
+    else if (!*training)
         status = fplt_job_dataset(settings, run, NULL, 0, NULL, training, error);
     else if (!source->part)
         status = divide(settings, training, error);
@@ -416,6 +467,8 @@ static fplt_status build_data(const fplt_settings *settings, uint32_t run,
         status = transform_both(settings, source, *training, *held_out, transform, error);
     if (!status && is(settings, "class-weight", "balanced"))
         status = fplt_dataset_balance(*training, error);
+    if (!status)
+        status = keep_own(source, training, held_out, error);
     if (status) {
         fplt_dataset_destroy(*training);
         fplt_dataset_destroy(*held_out);
@@ -602,6 +655,13 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
     const fplt_setting *const about_data[] = {fplt__job_data_table, fplt_read_table,
                                               fplt_generate_table};
     fplt_status status = FPLT_OK;
+    if (is(settings, "engine", "mpi") && !source->ranks)
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "%s: engine is mpi, but this process runs without MPI: start `mpirun -n 4 "
+            "fedplt train ... --engine mpi`, with a fedplt whose `fedplt version` tells "
+            "of MPI",
+            fplt_settings_origin(settings, "engine"));
     if (source->objective && source->dataset)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "a data set and own costs are both given; leave one of them out");
@@ -621,6 +681,39 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
     return status;
 }
 
+/* What depends on the rows or the machine of every process: the largest label, and the fastest kernel that
+ * all have. */
+struct common {
+    double largest_label;
+    size_t kernel;
+};
+
+static fplt_status take_common(fplt_ranks *ranks, fplt_dataset *training, const char **kernel,
+                               fplt_error *error)
+{
+    struct common *each;
+    fplt_status status = fplt__alloc_into(&each, ranks->count, sizeof *each, "a job", error);
+    if ((status = fplt__ranks_agree(ranks, status, error))) {
+        fplt__free(each);
+        return status;
+    }
+    struct common *own = &each[ranks->number];
+    own->largest_label = fplt__dataset_largest_label(training);
+    while (!fplt__kernel_get(own->kernel)->available())
+        own->kernel++;
+    fplt__ranks_gather_each(ranks, each, sizeof *each);
+    struct common all = each[0];
+    for (unsigned i = 1; i < ranks->count; i++) {
+        all.largest_label = fmax(all.largest_label, each[i].largest_label);
+        all.kernel = each[i].kernel > all.kernel ? each[i].kernel : all.kernel;
+    }
+    training->largest_label = all.largest_label;
+    if (!*kernel)
+        *kernel = fplt__kernel_get(all.kernel)->name;
+    fplt__free(each);
+    return FPLT_OK;
+}
+
 static fplt_status build_objective(fplt_job *job, const fplt_settings *settings, uint32_t run,
                                    const fplt_job_source *source, fplt_error *error)
 {
@@ -631,7 +724,7 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
         return FPLT_OK;
     fplt_status status =
         build_data(settings, run, source, &job->training, &job->held_out, &job->transform, error);
-    if (status)
+    if ((status = fplt__ranks_agree(source->ranks, status, error)))
         return status;
     view->training = job->training;
     view->held_out = job->held_out;
@@ -642,6 +735,9 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
                               "%s: label is none, but the loss %s learns from labels: name their "
                               "column",
                               fplt_settings_origin(settings, "label"), view->cost.loss);
+    if (source->ranks &&
+        (status = take_common(source->ranks, job->training, &view->cost.kernel, error)))
+        return status;
     status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
     return status;
@@ -837,6 +933,7 @@ fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_t run,
     }
     job->view.settings = settings;
     job->view.run = fplt_run_defaults();
+    job->view.run.ranks = source->ranks;
     if ((status = build(job, settings, run, source, error))) {
         fplt_job_destroy(job);
         return status;

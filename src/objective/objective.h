@@ -38,6 +38,7 @@ typedef struct fplt__objective_kind {
 /* What one agent has. */
 typedef struct fplt__shard {
     fplt__matrix matrix;
+    size_t records;                /* here or in another process, where the matrix is then empty */
     const double *label;           /* borrowed from the objective */
     const double *norm;            /* of the rows; borrowed likewise */
     const double *weight, *offset; /* of the rows, or NULL; borrowed likewise. Weights have mean 1,

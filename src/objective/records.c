@@ -11,6 +11,7 @@
 
 #include "base/hands.h"
 #include "base/memory.h"
+#include "data/dataset.h"
 
 /* Room in the caller's scratch. The packed records have the intercept as last column; x has all
  * intercepts at its end. With several outputs the two orders differ, and x is gathered. */
@@ -624,7 +625,7 @@ static fplt_status all_measures(const fplt_objective *o, uint32_t agent, const d
 
 static size_t records_of(const fplt_objective *o, uint32_t agent)
 {
-    return o->shard[agent].matrix.rows;
+    return o->shard[agent].records;
 }
 
 static int has_batches(const fplt_objective *o)
@@ -682,15 +683,6 @@ static fplt_status check_numbers(const fplt_objective_settings *settings, fplt_e
     return FPLT_OK;
 }
 
-static double largest_label(const fplt_dataset *dataset)
-{
-    fplt_rows all = fplt_dataset_all(dataset);
-    double most = 0;
-    for (size_t r = 0; r < all.count; r++)
-        most = fmax(most, all.label[r]);
-    return most;
-}
-
 /* What the loss has beside, and what follows from it. */
 static fplt_status choose_parameter(fplt_objective *o, const fplt_objective_settings *settings,
                                     const fplt_dataset *dataset, fplt_error *error)
@@ -701,7 +693,7 @@ static fplt_status choose_parameter(fplt_objective *o, const fplt_objective_sett
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "huber_delta is %g, but it must be finite and above 0", o->parameter);
     if (o->loss->counts && o->parameter == 0)
-        o->parameter = fmax(log(largest_label(dataset)), 0) + 1;
+        o->parameter = fmax(log(fplt__dataset_largest_label(dataset)), 0) + 1;
     if (o->loss->counts && !(fabs(o->parameter) <= 700))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "predictor_bound is %g, but it must be between -700 and 700",
@@ -756,7 +748,7 @@ static size_t most_rows(const fplt_dataset *dataset)
 {
     size_t most = 1;
     for (uint32_t i = 0; i < fplt_dataset_agents(dataset); i++) {
-        size_t rows = fplt_dataset_shard(dataset, i).count;
+        size_t rows = fplt__dataset_count(dataset, i);
         most = rows > most ? rows : most;
     }
     return most;
