@@ -16,6 +16,7 @@
 
 #include "fedplt/algorithm.h"
 #include "fedplt/data.h"
+#include "fedplt/ranks.h"
 #include "fedplt/settings.h"
 #include "fedplt/status.h"
 
@@ -41,6 +42,8 @@ typedef struct fplt_compare_settings {
     const fplt_objective *objective; /* the caller's own costs; called from all threads */
     const fplt_solver *solver;       /* for every method that allows it */
     void *solver_context;
+    fplt_ranks
+        *ranks; /* borrowed: processes over which whole runs are spread; NULL: this one alone */
 } fplt_compare_settings;
 
 /* All algorithms, one run, no tuning, 25 points. */

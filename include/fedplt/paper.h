@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fedplt/ranks.h"
 #include "fedplt/status.h"
 
 #ifdef __cplusplus
@@ -23,6 +24,8 @@ typedef struct fplt_paper_settings {
     unsigned threads; /* 0: one a core */
     fplt_watch watch; /* or NULL */
     void *context;
+    fplt_ranks
+        *ranks; /* borrowed: processes over which whole runs are spread; NULL: this one alone */
 } fplt_paper_settings;
 
 /* All tables, seed 0, 20 data sets, 100 runs, 25 points. */
