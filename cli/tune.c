@@ -81,8 +81,9 @@ static fplt_status search_all(const fplt_settings *settings, fplt_tune_settings 
 static fplt_status tune_with_data(const cli_call *cli, fplt_tune_settings *tune, double *parameter,
                                   fplt_tuning *tuning, fplt_error *error)
 {
+    const fplt_job_source source = {.whole = 1};
     fplt_job *job;
-    fplt_status status = fplt_job_create(cli->settings, 0, &job, error);
+    fplt_status status = fplt_job_create_from(cli->settings, 0, &source, &job, error);
     if (status)
         return status;
     const fplt_job_view *view = fplt_job_see(job);
@@ -206,12 +207,16 @@ static fplt_status run(cli_call *cli, fplt_error *error)
 {
     fplt_tune_settings tune = fplt_tune_defaults();
     fplt_tuning tuning = {.candidate = NULL};
+    tune.ranks = cli->ranks;
     double parameter[FPLT_MOST_PARAMETERS];
     fplt_status status = has_data(cli->settings)
                              ? tune_with_data(cli, &tune, parameter, &tuning, error)
                              : tune_without(cli, &tune, parameter, &tuning, error);
-    if (status)
+    status = fplt_ranks_agree(cli->ranks, status, error);
+    if (status || !cli_leads(cli)) {
+        fplt_tuning_clear(&tuning);
         return status;
+    }
     cli->running = 1;
     status = fplt_settings_switch(cli->settings, "json") ? print_json(&tuning, error)
                                                          : print(cli, &tuning, error);
@@ -238,6 +243,7 @@ const cli_command cli_tune[] = {
                  "fedplt tune --public --lmin 0.5 --lmax 0.75 --agents 100",
      .most = 1,
      .config = 1,
+     .spreads = 1,
      .declare = declare,
      .run = run},
     {.name = NULL},

@@ -293,7 +293,7 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
     }
     if (!status)
         status = build(engine, error);
-    if ((status = fplt__ranks_agree(settings->ranks, status, error))) {
+    if ((status = fplt_ranks_agree(settings->ranks, status, error))) {
         fplt_engine_destroy(engine);
         return status;
     }

@@ -57,7 +57,7 @@ fplt_status fplt__ranks_first(const fplt_ranks *ranks, fplt_status status, fplt_
     return told.status;
 }
 
-fplt_status fplt__ranks_agree(fplt_ranks *ranks, fplt_status status, fplt_error *error)
+fplt_status fplt_ranks_agree(fplt_ranks *ranks, fplt_status status, fplt_error *error)
 {
     if (!ranks || ranks->ended)
         return status;

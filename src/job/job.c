@@ -655,7 +655,7 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
     const fplt_setting *const about_data[] = {fplt__job_data_table, fplt_read_table,
                                               fplt_generate_table};
     fplt_status status = FPLT_OK;
-    if (is(settings, "engine", "mpi") && !source->ranks)
+    if (is(settings, "engine", "mpi") && !source->ranks && !source->whole)
         return fplt_error_set(
             error, FPLT_UNSUPPORTED,
             "%s: engine is mpi, but this process runs without MPI: start `mpirun -n 4 "
@@ -693,7 +693,7 @@ static fplt_status take_common(fplt_ranks *ranks, fplt_dataset *training, const 
 {
     struct common *each;
     fplt_status status = fplt__alloc_into(&each, ranks->count, sizeof *each, "a job", error);
-    if ((status = fplt__ranks_agree(ranks, status, error))) {
+    if ((status = fplt_ranks_agree(ranks, status, error))) {
         fplt__free(each);
         return status;
     }
@@ -774,7 +774,7 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
         return FPLT_OK;
     fplt_status status =
         build_data(settings, run, source, &job->training, &job->held_out, &job->transform, error);
-    if ((status = fplt__ranks_agree(source->ranks, status, error)))
+    if ((status = fplt_ranks_agree(source->ranks, status, error)))
         return status;
     view->training = job->training;
     view->held_out = job->held_out;
