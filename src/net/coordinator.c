@@ -609,7 +609,8 @@ static void tend_door(fplt__coordinator *c)
     }
 }
 
-/* Says once a minute who keeps the others waiting. */
+/* Says once a minute who keeps the others waiting, at first after some seconds, in a round at once: its
+ * deadline has passed. */
 static void tend_waiting(fplt__coordinator *c)
 {
     double now = fplt__now();
@@ -617,10 +618,16 @@ static void tend_waiting(fplt__coordinator *c)
     if (now - c->waiting_checked < 1)
         return;
     c->waiting_checked = now;
+    fplt__lead_view view = fplt__lead_see(c->lead);
+    uint64_t at = view.round * FPLT__STATES + view.state;
     fplt__coordinator_waiting(c, sentence, sizeof sentence);
-    if (!*sentence) {
+    if (!*sentence || at != c->waiting_at) {
+        c->waiting_at = at;
+        c->waiting_since = now;
         c->waiting_said = 0;
-    } else if (!c->waiting_said || now - c->waiting_said >= 60) {
+    }
+    if (*sentence && now - c->waiting_since >= (view.state == FPLT__ROUND ? 0 : 5) &&
+        (!c->waiting_said || now - c->waiting_said >= 60)) {
         c->waiting_said = now;
         fplt__coordinator_say(c, -1, "waiting", "%s", sentence);
     }

@@ -31,7 +31,9 @@ typedef struct fplt__coordinator {
     fplt__server *server, *door, *page; /* door: open while there are invitations */
     fplt__door doorkeeper;
     int control; /* the socket of `federation status`, or -1 */
-    double door_checked, waiting_checked, waiting_said;
+    double door_checked;
+    double waiting_checked, waiting_since, waiting_said; /* for members; said 0: not yet */
+    uint64_t waiting_at;                                 /* the state and round of that */
     uint32_t run, members;
     char (*roster)[FPLT__NAME];
     uint8_t *revoked, *fetched; /* one a member: told the machine; has the last model */
