@@ -25,6 +25,7 @@ typedef struct fplt__coordinator {
     const fplt_settings *settings; /* borrowed */
     const fplt_federation_watch *watch;
     char folder[2048];
+    char listen[300]; /* where it listens */
     fplt__authority authority;
     fplt__lead_store *store;
     fplt__lead *lead;
