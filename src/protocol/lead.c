@@ -457,6 +457,8 @@ void fplt__lead_reload(fplt__lead *lead, const fplt__lead_settings *settings)
     lead->settings.deadline = settings->deadline;
     lead->settings.silence = settings->silence;
     lead->settings.hold = settings->hold;
+    if (lead->opened)
+        lead->deadline = lead->since + fplt__lead_patience(lead);
 }
 
 /* --- forming --- */
