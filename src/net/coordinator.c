@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@
 #include "net/pledge.h"
 #include "net/policy.h"
 
-enum { SPARE_CONNECTIONS = 64, LAST_SECONDS = 30 };
+enum { SPARE_CONNECTIONS = 64, SPARE_DESCRIPTORS = 128, LAST_SECONDS = 30 };
 
 const fplt_setting fplt_federation_lead_table[] = {
     {"federation", FPLT_TEXT, FPLT_REQUIRED, NULL, 0, 0, NULL, "its name, as `pki init` had it", 0,
@@ -502,8 +503,25 @@ static fplt_status open_server(fplt__coordinator *c, const fplt__authority *auth
     return status;
 }
 
+/* Every agent has a connection: the usual limit of 1024 is for programs that use select. */
+static void allow_descriptors(fplt__coordinator *c)
+{
+    struct rlimit limit;
+    rlim_t wanted = (rlim_t)c->members + SPARE_DESCRIPTORS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    if (setrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < wanted)
+        fplt__coordinator_say(c, -1, "limit",
+                              "this process may open %llu descriptors, and %u agents need %llu; "
+                              "raise `ulimit -n`",
+                              (unsigned long long)limit.rlim_cur, c->members,
+                              (unsigned long long)wanted);
+}
+
 static fplt_status open_servers(fplt__coordinator *c, fplt_error *error)
 {
+    allow_descriptors(c);
     fplt__service page = fplt__coordinator_page(c);
     const char *status_at = fplt_settings_text(c->settings, "status");
     fplt__server_settings shown = {.listen = status_at, .connections = 16, .window = 1};
