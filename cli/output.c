@@ -122,9 +122,20 @@ fplt_status cli_flush(fplt_error *error)
     return FPLT_OK;
 }
 
+static int hushed;
+
+void cli_hush(void)
+{
+    hushed = 1;
+    if (!freopen("/dev/null", "w", stdout))
+        fclose(stdout);
+}
+
 void cli_warn(const char *format, ...)
 {
     va_list arguments;
+    if (hushed)
+        return;
     fflush(stdout);
     fputs("fedplt: ", stderr);
     va_start(arguments, format);

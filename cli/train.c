@@ -143,10 +143,11 @@ static fplt_status prepare(cli_call *cli, struct training *training, fplt_error 
     training->out = fplt_settings_text(settings, "out");
     training->json = fplt_settings_switch(settings, "json");
     training->quiet = fplt_settings_switch(settings, "quiet");
+    const fplt_job_source source = {.ranks = cli->ranks};
     fplt_status status = protect(cli, training, error);
     if (!status)
-        status = fplt_trainer_create(settings, NULL, &training->trainer, error);
-    if (status)
+        status = fplt_trainer_create(settings, &source, &training->trainer, error);
+    if (status || !cli_leads(cli))
         return status;
     training->view = fplt_trainer_job(training->trainer);
     training->engine = fplt_trainer_engine(training->trainer);
@@ -208,15 +209,21 @@ static void add_vector(fplt_table *table, const double *x, size_t count)
         fplt_table_number(table, x[j], 17);
 }
 
-static fplt_status fill_agents(const struct training *training, fplt_table *table, int vector)
+struct listing {
+    const struct training *training;
+    fplt_table *table;
+    size_t vector;
+};
+
+static fplt_status list_agent(void *context, uint32_t agent, const double *kept)
 {
+    const struct listing *listing = context;
+    const struct training *training = listing->training;
     size_t n = fplt_objective_dimension(training->view->objective);
-    for (uint32_t i = 0; i < fplt_objective_agents(training->view->objective); i++) {
-        fplt_table_whole(table, i);
-        fplt_table_text(table, fplt_dataset_agent_name(training->view->training, i));
-        fplt_table_whole(table, (long long)fplt_engine_updates(training->engine, i));
-        add_vector(table, fplt_engine_kept(training->engine, i) + (size_t)vector * n, n);
-    }
+    fplt_table_whole(listing->table, agent);
+    fplt_table_text(listing->table, fplt_dataset_agent_name(training->view->training, agent));
+    fplt_table_whole(listing->table, (long long)fplt_engine_updates(training->engine, agent));
+    add_vector(listing->table, kept + listing->vector * n, n);
     return FPLT_OK;
 }
 
@@ -233,7 +240,7 @@ static fplt_status write_agents(cli_call *cli, struct training *training, fplt_e
     }
     const char **columns;
     char(*names)[24];
-    fplt_table *table = NULL;
+    struct listing listing = {training, NULL, (size_t)vector};
     fplt_status status =
         cli_alloc(&columns, n + 3, sizeof *columns + sizeof *names, "the columns", error);
     if (status)
@@ -246,11 +253,11 @@ static fplt_status write_agents(cli_call *cli, struct training *training, fplt_e
         snprintf(names[j], sizeof names[j], "x%zu", j + 1);
         columns[j + 3] = names[j];
     }
-    if (!(status = fplt_table_create(columns, n + 3, &table, error)) &&
-        !(status = fill_agents(training, table, vector)))
-        status = cli_save_table(training->into, "agents.csv", table, error);
+    if (!(status = fplt_table_create(columns, n + 3, &listing.table, error)) &&
+        !(status = fplt_engine_visit(training->engine, list_agent, &listing, error)))
+        status = cli_save_table(training->into, "agents.csv", listing.table, error);
     training->agents_written = !status;
-    fplt_table_destroy(table);
+    fplt_table_destroy(listing.table);
     free(columns);
     return status;
 }
@@ -352,7 +359,10 @@ static fplt_status run(cli_call *cli, fplt_error *error)
 {
     struct training training = {.trainer = NULL};
     fplt_status status = prepare(cli, &training, error);
-    if (!status) {
+    if (!status && !cli_leads(cli)) {
+        cli_ignore_signals();
+        status = fplt_trainer_run(training.trainer, NULL, NULL, NULL, error);
+    } else if (!status) {
         cli->running = 1;
         cli_catch_signals();
         prepare_meter(&training);
@@ -361,7 +371,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
         training.seconds = now() - begun;
         erase_progress(&training);
     }
-    if (!status)
+    if (!status && cli_leads(cli))
         status = conclude(cli, &training, error);
     if (training.made_folder && !training.keeps_folder)
         rmdir(training.out);
@@ -407,6 +417,7 @@ const cli_command cli_train[] = {
          "fedplt train --data hospitals.csv --schema hospitals.schema.yaml --privacy.epsilon 2",
      .most = 1,
      .config = 1,
+     .spreads = 1,
      .declare = declare,
      .run = run},
     {.name = NULL},

@@ -50,7 +50,8 @@ FPLT_API fplt_status fplt_trainer_create(const fplt_settings *settings,
                                          fplt_error *error);
 FPLT_API void fplt_trainer_destroy(fplt_trainer *trainer);
 
-/* To the end, or until the observer (or NULL) stops it; called again it goes on. Writes the
+/* To the end, or until the observer (or NULL) stops it; called again it goes on. In a process that does
+ * not lead (ranks.h) it answers the leader until that destroys its trainer. Writes the
  * checkpoints that the settings ask for. `result` may be NULL. */
 FPLT_API fplt_status fplt_trainer_run(fplt_trainer *trainer, fplt_observer observer, void *context,
                                       fplt_result *result, fplt_error *error);

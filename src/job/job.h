@@ -13,7 +13,18 @@ fplt_objective_settings fplt__job_cost(const fplt_settings *settings, const fplt
                                        fplt_task task);
 fplt_status fplt__job_training(const fplt_settings *settings, const fplt_job_source *source,
                                fplt_training *training, fplt_error *error);
+/* What a run takes from the settings as it stands there: seed, rounds, criteria, measuring, times. */
+void fplt__job_run(const fplt_settings *settings, fplt_run_settings *run);
+/* By its name; an unknown one is answered with those there are. */
+fplt_status fplt__job_algorithm(const char *name, const fplt_algorithm **algorithm,
+                                fplt_error *error);
 fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
                                             const fplt_job_source *source);
+
+/* Numbers whose squares overflow are legal in a file, where a transform may shorten them: so it is known only
+ * behind it that they are too large. Looks for the first such row and names its file and line, counted as if
+ * no field had a line break in it; where there is none, the error stays as it is. FPLT_BAD_DATA. */
+fplt_status fplt__job_blame_row(const fplt_settings *settings, const fplt_dataset *dataset,
+                                fplt_error *error);
 
 #endif

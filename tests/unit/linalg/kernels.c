@@ -58,7 +58,10 @@ static void vectors(void **state)
     }
 }
 
-/* A matrix in the layout that the kernel would choose, or sparse; and its rows beside it. */
+/* A matrix in the layout that the kernel would choose, or sparse, or that with the same number all along a
+ * row; and its rows beside it. */
+enum { DENSE, SPARSE, SAME, KINDS };
+
 struct sample {
     fplt__matrix matrix;
     double *rows;
@@ -81,13 +84,15 @@ static struct sample make(const fplt__kernel *kernel, size_t rows, size_t column
     a->value = fplt__alloc(rows * columns, sizeof(double));
     a->column = fplt__alloc(rows * columns, sizeof *a->column);
     a->start = fplt__alloc(rows + 1, sizeof *a->start);
+    a->same = fplt__alloc(rows, sizeof *a->same);
     fplt_stream stream = fplt_stream_make(12, 0, FPLT_FOR_TEST, rows, columns, 0);
     for (size_t r = 0; r < rows; r++) {
         a->start[r + 1] = a->start[r];
+        a->same[r] = fplt_stream_normal(&stream);
         for (size_t j = 0; j < columns; j++) {
             if (sparse && fplt_stream_below(&stream, 3))
                 continue;
-            double number = fplt_stream_normal(&stream);
+            double number = sparse == SAME ? a->same[r] : fplt_stream_normal(&stream);
             s.rows[r * columns + j] = number;
             if (sparse) {
                 a->value[a->start[r + 1]] = number;
@@ -97,6 +102,10 @@ static struct sample make(const fplt__kernel *kernel, size_t rows, size_t column
             }
         }
     }
+    if (sparse == SAME) {
+        fplt__free(a->value);
+        a->value = NULL;
+    }
     return s;
 }
 
@@ -105,6 +114,7 @@ static void discard(struct sample *s)
     fplt__free(s->rows);
     fplt__free(s->matrix.dense);
     fplt__free(s->matrix.value);
+    fplt__free(s->matrix.same);
     fplt__free(s->matrix.column);
     fplt__free(s->matrix.start);
 }
@@ -143,7 +153,7 @@ static void one_shape(const fplt__kernel *kernel, size_t rows, size_t columns, i
             fail_msg("%s, %zu x %zu, sparse %d: combined %zu is %g, not %g", kernel->name, rows,
                      columns, sparse, j, sum[j], (double)exact);
     }
-    for (size_t j = 0; j < columns && !sparse; j++) {
+    for (size_t j = 0; j < columns; j++) {
         fplt__matrix_column(&s.matrix, first, count, j, column);
         for (size_t r = 0; r < count; r++)
             assert_true(column[r] == s.rows[(first + r) * columns + j]);
@@ -163,12 +173,12 @@ static void matrices(void **state)
     {
         for (size_t columns = 1; columns <= 40; columns++)
             for (size_t rows = 1; rows <= 40; rows++)
-                for (int sparse = 0; sparse < 2; sparse++)
+                for (int sparse = 0; sparse < KINDS; sparse++)
                     one_shape(kernel, rows, columns, sparse);
         const size_t odd[] = {64, 65, 100, 127, 257, 519};
         for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
             for (size_t rows = 1; rows <= 70; rows += 3)
-                for (int sparse = 0; sparse < 2; sparse++)
+                for (int sparse = 0; sparse < KINDS; sparse++)
                     one_shape(kernel, rows, odd[i], sparse);
     }
 }
