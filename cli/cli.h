@@ -108,11 +108,15 @@ fplt_status cli_model_data(const cli_call *cli, const fplt_model *model, int lab
 
 /* Output. */
 void cli_print_text(cli_text *text); /* to standard output; empties it */
-fplt_status cli_print_table(const fplt_table *table, int json, fplt_error *error);
+fplt_status cli_print_table(const fplt_table *table, fplt_error *error);
 /* As CSV into folder/name. */
 fplt_status cli_save_table(const char *folder, const char *name, const fplt_table *table,
                            fplt_error *error);
+/* Every document of --json is one object with keys in snake_case; schema/COMMAND.schema.json says which. */
 fplt_status cli_print_json(json_t *json, fplt_error *error); /* takes the reference */
+json_t *cli_json_number(double value);                       /* null where it is not finite */
+json_t *cli_json_text(const char *text);                     /* null for NULL */
+json_t *cli_json_table(const fplt_table *table); /* an array of objects; NULL: no memory */
 /* A member of a JSON document that is text already (owned: fplt_free; NULL: no memory for it). */
 typedef struct cli_member {
     const char *name;

@@ -337,7 +337,7 @@ static fplt_status print(cli_call *cli, const fplt_comparison *comparison, int d
     if (!status) {
         printf("To criterion %.3g, %lld run%s%s\n\n", fplt_comparison_target(comparison), runs,
                runs == 1 ? "" : "s", runs == 1 ? "" : ": median (quartiles)");
-        status = cli_print_table(table, 0, error);
+        status = cli_print_table(table, error);
     }
     fplt_table_destroy(table);
     if (status)
@@ -349,11 +349,8 @@ static fplt_status print(cli_call *cli, const fplt_comparison *comparison, int d
 
 static json_t *spread_json(const fplt_spread *spread)
 {
-    const double numbers[] = {spread->low, spread->median, spread->high};
-    json_t *array = json_array();
-    for (size_t i = 0; i < 3; i++)
-        json_array_append_new(array, isfinite(numbers[i]) ? json_real(numbers[i]) : json_null());
-    return array;
+    return json_pack("[o, o, o]", cli_json_number(spread->low), cli_json_number(spread->median),
+                     cli_json_number(spread->high));
 }
 
 static json_t *method_json(const fplt_compared *method)
@@ -364,7 +361,7 @@ static json_t *method_json(const fplt_compared *method)
                          method->refusal);
     json_t *parameters = json_object();
     for (size_t i = 0; rows[i].name; i++)
-        json_object_set_new(parameters, rows[i].name, json_real(method->parameter[i]));
+        json_object_set_new(parameters, rows[i].name, cli_json_number(method->parameter[i]));
     json_object_set_new(parameters, "gamma",
                         method->step > 0 ? json_real(method->step) : json_string("auto"));
     return json_pack("{s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i}",
@@ -377,14 +374,28 @@ static json_t *method_json(const fplt_compared *method)
                      (int)method->points, "tuning_runs", (int)method->tuning_runs);
 }
 
-static fplt_status print_json(const fplt_comparison *comparison, double seconds, fplt_error *error)
+static json_t *files_json(const char *folder, int drawn)
+{
+    json_t *files = json_array();
+    static const char *const names[] = {"results.csv", "curves.csv",    "rounds.svg",
+                                        "rounds.png",  "gradients.svg", "gradients.png",
+                                        "vectors.svg", "vectors.png",   "time.svg",
+                                        "time.png"};
+    for (size_t i = 0; i < (drawn ? sizeof names / sizeof *names : 2); i++)
+        json_array_append_new(files, json_sprintf("%s/%s", folder, names[i]));
+    return files;
+}
+
+static fplt_status print_json(const char *folder, int drawn, const fplt_comparison *comparison,
+                              double seconds, fplt_error *error)
 {
     json_t *methods = json_array();
     for (size_t i = 0; i < fplt_comparison_count(comparison); i++)
         json_array_append_new(methods, method_json(fplt_comparison_get(comparison, i)));
-    return cli_print_json(json_pack("{s:f, s:[s,s,s], s:f, s:o}", "criterion",
-                                    fplt_comparison_target(comparison), "spread", "low quartile",
-                                    "median", "high quartile", "wall_seconds", seconds, "methods",
+    return cli_print_json(json_pack("{s:o, s:[s,s,s], s:f, s:o, s:o}", "criterion",
+                                    cli_json_number(fplt_comparison_target(comparison)), "spread",
+                                    "low quartile", "median", "high quartile", "wall_seconds",
+                                    seconds, "files", files_json(folder, drawn), "methods",
                                     methods),
                           error);
 }
@@ -397,7 +408,8 @@ static fplt_status conclude(cli_call *cli, const fplt_comparison *comparison, do
     if (status || fplt_settings_switch(cli->settings, "quiet"))
         return status;
     if (fplt_settings_switch(cli->settings, "json"))
-        return print_json(comparison, seconds, error);
+        return print_json(fplt_settings_text(cli->settings, "out"), drawn, comparison, seconds,
+                          error);
     return print(cli, comparison, drawn, seconds, error);
 }
 

@@ -40,7 +40,7 @@ static fplt_status print_sites(const struct evaluation *evaluation, fplt_error *
                                             &evaluation->made.all, &out, error);
     if (status)
         return status;
-    status = cli_print_table(out, 0, error);
+    status = cli_print_table(out, error);
     fplt_table_destroy(out);
     return status;
 }
@@ -65,7 +65,7 @@ static fplt_status print_confusion(const struct evaluation *evaluation, fplt_err
             fplt_table_whole(out, (long long)made->confusion[k * made->classes + j]);
     }
     puts("");
-    status = cli_print_table(out, 0, error);
+    status = cli_print_table(out, error);
     fplt_table_destroy(out);
     return status;
 }
@@ -87,7 +87,7 @@ static fplt_status print_classes(const struct evaluation *evaluation, fplt_error
         fplt_table_number(out, made->each[k].auc, 4);
     }
     puts("");
-    status = cli_print_table(out, 0, error);
+    status = cli_print_table(out, error);
     fplt_table_destroy(out);
     return status;
 }
@@ -112,7 +112,7 @@ static fplt_status print_calibration(const struct evaluation *evaluation, fplt_e
         fplt_table_number(out, bin->observed, 4);
     }
     puts("");
-    status = cli_print_table(out, 0, error);
+    status = cli_print_table(out, error);
     fplt_table_destroy(out);
     return status;
 }

@@ -135,7 +135,7 @@ static fplt_status print_cells(const fplt_paper_table *paper_table, fplt_error *
                 fplt_table_text(shown, texts[c]);
     }
     if (!status)
-        status = cli_print_table(shown, 0, error);
+        status = cli_print_table(shown, error);
     fplt_table_destroy(shown);
     return status;
 }
@@ -275,25 +275,20 @@ static fplt_status write_markdown(const cli_call *cli, const fplt_paper *paper,
 
 /* As JSON */
 
-static json_t *number_json(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *cell_json(const fplt_paper_cell *cell)
 {
     if (cell->refusal)
         return json_pack("{s:s, s:s, s:o, s:s}", "row", cell->row, "column", cell->column, "paper",
-                         number_json(cell->paper), "refusal", cell->refusal);
+                         cli_json_number(cell->paper), "refusal", cell->refusal);
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:b, s:i, s:s}",
-                     "row", cell->row, "column", cell->column, "paper", number_json(cell->paper),
-                     "ours", number_json(cell->ours), "every_gradient_charged",
-                     number_json(cell->charged), "median", number_json(cell->median), "least",
-                     number_json(cell->low), "largest", number_json(cell->high), "rounds",
-                     number_json(cell->rounds), "runs", (int)cell->runs, "failures",
-                     (int)cell->failures, "failed_data_sets", (int)cell->failed_sets, "tuned_each",
-                     cell->tuned_each, "search_points", (int)cell->points, "parameters",
-                     cell->parameters);
+                     "row", cell->row, "column", cell->column, "paper",
+                     cli_json_number(cell->paper), "ours", cli_json_number(cell->ours),
+                     "every_gradient_charged", cli_json_number(cell->charged), "median",
+                     cli_json_number(cell->median), "least", cli_json_number(cell->low), "largest",
+                     cli_json_number(cell->high), "rounds", cli_json_number(cell->rounds), "runs",
+                     (int)cell->runs, "failures", (int)cell->failures, "failed_data_sets",
+                     (int)cell->failed_sets, "tuned_each", cell->tuned_each, "search_points",
+                     (int)cell->points, "parameters", cell->parameters);
 }
 
 static fplt_status print_json(const fplt_paper *paper, const fplt_paper_settings *settings,

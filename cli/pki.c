@@ -135,7 +135,9 @@ static fplt_status list(cli_call *cli, fplt_error *error)
     if (status)
         return status;
     if (!(status = fplt_federation_members(folder_of(cli), add_member, table, error)))
-        status = cli_print_table(table, fplt_settings_switch(cli->settings, "json"), error);
+        status = fplt_settings_switch(cli->settings, "json")
+                     ? cli_print_json(json_pack("{s:o}", "members", cli_json_table(table)), error)
+                     : cli_print_table(table, error);
     fplt_table_destroy(table);
     return status;
 }

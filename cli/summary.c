@@ -14,7 +14,8 @@ static const fplt_setting table[] = {
     {"units", FPLT_CHOICE, 0, "file", 0, 0, "file|model",
      "coefficients of the columns as the file has them, or as the model sees them", 0, 0},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
-    {"csv", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print CSV, numbers with 17 digits", 0, 0},
+    {"csv", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print CSV, numbers with 17 digits", 0, 0,
+     .needs = "json=no"},
     FPLT_SETTINGS_END,
 };
 
@@ -49,16 +50,11 @@ static fplt_status look(cli_call *cli, fplt_model **model, fplt_error *error)
 
 static fplt_status print_json(const fplt_table *lines, const char *notes, fplt_error *error)
 {
-    char *text;
-    fplt_status status = fplt_table_render(lines, FPLT_TABLE_JSON, &text, error);
-    if (status)
-        return status;
-    json_t *coefficients = json_loads(text, 0, NULL), *sentences = json_array();
-    fplt_free(text);
+    json_t *sentences = json_array();
     for (const char *end; (end = strchr(notes, '\n')); notes = end + 1)
         json_array_append_new(sentences, json_stringn(notes, (size_t)(end - notes)));
-    return cli_print_json(json_pack("{s:o, s:o}", "coefficients", coefficients, "notes", sentences),
-                          error);
+    return cli_print_json(
+        json_pack("{s:o, s:o}", "coefficients", cli_json_table(lines), "notes", sentences), error);
 }
 
 static fplt_status print_csv(const fplt_table *lines, fplt_error *error)
@@ -87,7 +83,7 @@ static fplt_status print(cli_call *cli, const fplt_model *model, fplt_error *err
     } else if (fplt_settings_switch(cli->settings, "csv")) {
         status = print_csv(lines, error);
     } else {
-        status = cli_print_table(lines, 0, error);
+        status = cli_print_table(lines, error);
         if (*notes)
             printf("\n%s", notes);
     }

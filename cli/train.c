@@ -336,8 +336,7 @@ static fplt_status stop_here(cli_call *cli, struct training *training, fplt_erro
     }
     cli_warn("interrupted after round %llu; %s", round, told.text ? told.text : "");
     cli_text_clear(&told);
-    return training->json && round && !training->quiet ? train_print_json(training, error)
-                                                       : FPLT_OK;
+    return training->json && !training->quiet ? train_print_json(training, error) : FPLT_OK;
 }
 
 /* Nothing is kept but the document that says so. */

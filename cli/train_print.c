@@ -311,14 +311,21 @@ static json_t *files_json(const struct training *training)
 
 fplt_status train_print_json(const struct training *training, fplt_error *error)
 {
+    const fplt_result *result = &training->result;
     cli_member model = {"model", NULL};
     json_t *document =
-        json_pack("{s:s, s:s, s:I, s:f, s:o}", "outcome",
-                  fplt_outcome_name(training->result.outcome), "sentence",
-                  training->result.sentence, "rounds", (json_int_t)training->result.counters.rounds,
+        json_pack("{s:s, s:s, s:I, s:f, s:o}", "outcome", fplt_outcome_name(result->outcome),
+                  "sentence", result->sentence, "rounds", (json_int_t)result->counters.rounds,
                   "wall_seconds", training->seconds, "files",
                   training->model ? files_json(training) : json_array());
-    if (training->model)
-        fplt_model_text(training->model, &model.text, NULL);
-    return cli_print_json_with(document, &model, training->model != NULL, error);
+    if (!training->view->run.blind) {
+        json_object_set_new(document, "criterion", cli_json_number(result->end.criterion));
+        json_object_set_new(document, "target", cli_json_number(result->target));
+    }
+    if (!training->model) {
+        json_object_set_new(document, "model", json_null());
+        return cli_print_json(document, error);
+    }
+    fplt_model_text(training->model, &model.text, NULL);
+    return cli_print_json_with(document, &model, 1, error);
 }

@@ -139,14 +139,14 @@ static fplt_status make_rows(const fplt_tuning *tuning, size_t most, fplt_table 
 
 static json_t *candidate_json(const fplt_tune_candidate *c)
 {
-#define REAL(value) (isfinite(value) ? json_real(value) : json_null())
     return json_pack("{s:s, s:o, s:o, s:I, s:o, s:I, s:o, s:b, s:b, s:o, s:o}", "from", c->origin,
-                     "rho", REAL(c->rho), "gamma",
+                     "rho", cli_json_number(c->rho), "gamma",
                      c->step > 0 ? json_real(c->step) : json_string("auto"), "epochs",
-                     (json_int_t)c->epochs, "model_rate", REAL(c->rate), "rounds",
-                     (json_int_t)c->rounds, "criterion", REAL(c->criterion), "reached", c->reached,
-                     "diverged", c->left, "expected_rounds", REAL(c->expected_rounds),
-                     "expected_time", REAL(c->expected_time));
+                     (json_int_t)c->epochs, "model_rate", cli_json_number(c->rate), "rounds",
+                     (json_int_t)c->rounds, "criterion", cli_json_number(c->criterion), "reached",
+                     c->reached, "diverged", c->left, "expected_rounds",
+                     cli_json_number(c->expected_rounds), "expected_time",
+                     cli_json_number(c->expected_time));
 }
 
 static fplt_status print_json(const fplt_tuning *tuning, fplt_error *error)
@@ -154,14 +154,14 @@ static fplt_status print_json(const fplt_tuning *tuning, fplt_error *error)
     json_t *all = json_array();
     for (size_t i = 0; i < tuning->count; i++)
         json_array_append_new(all, candidate_json(&tuning->candidate[i]));
-    return cli_print_json(json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:f, s:s}", "format",
-                                    "fedplt-tuning 1", "choice",
-                                    candidate_json(&tuning->candidate[0]), "candidates", all,
-                                    "lmin", REAL(fplt_bend_lowest(&tuning->bend)), "lmax",
-                                    REAL(tuning->bend.everywhere.highest), "rounds_spent",
-                                    (json_int_t)tuning->rounds_spent, "time_spent",
-                                    tuning->time_spent, "reasoning", tuning->reasoning),
-                          error);
+    return cli_print_json(
+        json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:o, s:s}", "format", "fedplt-tuning 1", "choice",
+                  candidate_json(&tuning->candidate[0]), "candidates", all, "lmin",
+                  cli_json_number(fplt_bend_lowest(&tuning->bend)), "lmax",
+                  cli_json_number(tuning->bend.everywhere.highest), "rounds_spent",
+                  (json_int_t)tuning->rounds_spent, "time_spent",
+                  cli_json_number(tuning->time_spent), "reasoning", tuning->reasoning),
+        error);
 }
 
 static fplt_status print(const cli_call *cli, const fplt_tuning *tuning, fplt_error *error)
@@ -175,7 +175,7 @@ static fplt_status print(const cli_call *cli, const fplt_tuning *tuning, fplt_er
     cli_print_text(&text);
     fplt_status status = make_rows(tuning, most, &rows, error);
     if (!status)
-        status = cli_print_table(rows, 0, error);
+        status = cli_print_table(rows, error);
     fplt_table_destroy(rows);
     if (status)
         return status;

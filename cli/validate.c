@@ -114,6 +114,26 @@ static fplt_status refit(fplt_settings *settings, const char *name, double value
     return status;
 }
 
+static fplt_status print_json(const cli_call *cli, const fplt_validation *made, fplt_error *error)
+{
+    json_t *points = json_array();
+    for (size_t v = 0; v < made->count; v++) {
+        const fplt_validate_point *point = &made->point[v];
+        json_array_append_new(points,
+                              json_pack("{s:f, s:o, s:o, s:o, s:b, s:b}", "value", point->value,
+                                        "loss", cli_json_number(point->loss), "std_error",
+                                        cli_json_number(point->error), "quality",
+                                        cli_json_number(point->quality), "least_loss",
+                                        v == made->best, "chosen", v == made->chosen));
+    }
+    return cli_print_json(json_pack("{s:s, s:s, s:s, s:I, s:f, s:o}", "search",
+                                    fplt_settings_text(cli->settings, "search"), "quality",
+                                    made->quality, "by", fplt_settings_text(cli->settings, "by"),
+                                    "folds", (json_int_t)made->folds, "chosen",
+                                    made->point[made->chosen].value, "points", points),
+                          error);
+}
+
 static fplt_status deliver(cli_call *cli, const fplt_validation *made, const fplt_dataset *dataset,
                            fplt_error *error)
 {
@@ -124,7 +144,7 @@ static fplt_status deliver(cli_call *cli, const fplt_validation *made, const fpl
     fplt_status status = make_table(made, name, &out, error);
     if (status)
         return status;
-    status = cli_print_table(out, json, error);
+    status = json ? print_json(cli, made, error) : cli_print_table(out, error);
     if (!json)
         printf("\n%s %.6g  (%u folds, %s)\n", name, made->point[made->chosen].value, made->folds,
                strcmp(fplt_settings_text(cli->settings, "by"), "rows") == 0 ? "rows of every site"

@@ -16,6 +16,7 @@ from fedplt._fedplt import ffi, lib
 GIVEN = ffi.addressof(lib, "fpltpy_given")
 OBSERVE = ffi.addressof(lib, "fpltpy_observe")
 WATCH = ffi.addressof(lib, "fpltpy_watch")
+STOP = ffi.addressof(lib, "fpltpy_stop")
 
 logger = logging.getLogger("fedplt")
 
@@ -175,29 +176,61 @@ def fpltpy_step(handle: Any, done: int, total: int) -> int:
     return 1 if watcher.callback((int(done), int(total))) else 0
 
 
-def beside(function: Callable[[], None], watcher: Watcher) -> None:
-    """Runs a long experiment in a thread of its own, so that this one notices Ctrl-C at once."""
-    outcome: list[BaseException] = []
+class Beside:
+    """A function in a thread of its own, waited for by an event: Thread.join takes a thread for dead once it was
+    interrupted (Python 3.11), and what the thread works on would be released too early."""
 
-    def work() -> None:
+    def __init__(self, function: Callable[[], None], name: str) -> None:
+        self.failure: BaseException | None = None
+        self.done = threading.Event()
+        self._function = function
+        self._turn, self._begun, self._cancelled = threading.Lock(), False, False
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+
+    def _work(self) -> None:
+        with self._turn:
+            self._begun = not self._cancelled
         try:
-            function()
-        except BaseException as failure:  # handed to the caller below
-            outcome.append(failure)
+            if self._begun:
+                self._function()
+        except BaseException as failure:  # whoever waits raises it
+            self.failure = failure
+        finally:
+            self.done.set()
 
+    def start(self) -> None:
+        """Raises what interrupts it; then either the thread never begins, or `done` will be set."""
+        try:
+            self._thread.start()
+        except BaseException:
+            with self._turn:
+                self._cancelled = not self._begun
+            if self._cancelled:
+                self.done.set()
+            raise
+
+
+def beside(function: Callable[[], None], watcher: Watcher) -> None:
+    """Runs a long experiment in a thread of its own, so that this one notices Ctrl-C at once. Returns when
+    the thread has ended, whatever happens."""
     if threading.current_thread() is not threading.main_thread():
         function()
         return
-    worker = threading.Thread(target=work, name="fedplt", daemon=True)
-    worker.start()
-    while worker.is_alive():
+    worker = Beside(function, "fedplt")
+    try:
+        worker.start()
+    except BaseException as failure:
+        watcher.keep(failure)
+    while True:
         try:
-            worker.join(0.1)
+            while not worker.done.wait(0.1):
+                pass
+            break
         except BaseException as failure:  # Ctrl-C: the library is asked to stop, and waited for
             watcher.keep(failure)
     watcher.raise_failure()
-    if outcome:
-        raise outcome[0]
+    if worker.failure is not None:
+        raise worker.failure
 
 
 # ---- settings ----
@@ -318,7 +351,7 @@ def history(pointer: Any) -> np.ndarray[Any, Any]:
 
 class Trainer:
     """fplt_trainer: settings and data, or own costs, to a model. Engines before plans before jobs are
-    released by `close`, not by the collector."""
+    released by `close`, not by the collector; there is no __del__, where an interrupt would be lost."""
 
     def __init__(self, values: Mapping[str, tuple[str, str]], *, dataset: Any = None, costs: Any = None,
                  solver: Any = None, start: Any = None,
@@ -345,7 +378,7 @@ class Trainer:
             source.dataset = dataset.lend()
         made = ffi.new("fplt_trainer **")
         call(lib.fplt_trainer_create, self.settings.pointer, source, made, watcher=self.watcher)
-        self.pointer = made[0]
+        self.pointer = ffi.gc(made[0], lib.fplt_trainer_destroy)
         self.result = ffi.new("fplt_result *")
 
     def __enter__(self) -> Trainer:
@@ -355,12 +388,9 @@ class Trainer:
         self.close()
 
     def close(self) -> None:
-        pointer, self.pointer = self.pointer, ffi.NULL
-        lib.fplt_trainer_destroy(pointer)
-
-    def __del__(self) -> None:
-        if lib is not None and getattr(self, "pointer", None):
-            self.close()
+        if self.pointer:
+            ffi.release(self.pointer)
+            self.pointer = ffi.NULL
 
     def run(self) -> None:
         """To the end, or until somebody stops it; called again it goes on."""

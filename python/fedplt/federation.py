@@ -12,10 +12,9 @@ thread of its own.
 from __future__ import annotations
 
 import os
-import threading
 from typing import Any, Callable
 
-from fedplt._core import Settings, Watcher, call, given, take_text, text
+from fedplt._core import Beside, STOP, Settings, Watcher, call, given, take_text, text
 from fedplt._fedplt import ffi, lib
 
 def _path(path: Any) -> bytes:
@@ -96,11 +95,11 @@ class _Member(Watcher):
         self.on_event = on_event
         self.events: list[dict[str, Any]] = []
         self.outcome: dict[str, Any] | None = None
-        self._thread: threading.Thread | None = None
+        self._worker: Beside | None = None
         self._watch = ffi.new("fplt_federation_watch *")
         self._watch.context = self.struct
         self._watch.tell = lib.fpltpy_event
-        self._watch.stop = ffi.addressof(lib, "fpltpy_stop")
+        self._watch.stop = STOP
 
     def _declare(self, settings: Any, _: Any) -> None:
         raise NotImplementedError
@@ -114,17 +113,14 @@ class _Member(Watcher):
                         "model": text(outcome.model) or None}
         return self.outcome
 
-    def _work(self) -> None:
-        try:
-            self.run()
-        except BaseException as failure:  # raised by join
-            self.failure = failure
-
     def start(self) -> Any:
         """In a thread of its own."""
-        self._thread = threading.Thread(target=self._work, name="fedplt " + self._name, daemon=True)
-        self._thread.start()
+        self._worker = Beside(self._serve, "fedplt " + self._name)
+        self._worker.start()
         return self
+
+    def _serve(self) -> None:
+        self.run()
 
     def stop(self) -> None:
         """Asks it to end in order; a run goes on another time."""
@@ -132,11 +128,11 @@ class _Member(Watcher):
 
     def join(self, timeout: float | None = None) -> dict[str, Any] | None:
         """Waits for its end; what came of it, or None where it still runs."""
-        if self._thread is not None:
-            self._thread.join(timeout)
-            if self._thread.is_alive():
+        if self._worker is not None:
+            if not self._worker.done.wait(timeout):
                 return None
-        self.raise_failure()
+            if self._worker.failure is not None:
+                raise self._worker.failure
         return self.outcome
 
     @property

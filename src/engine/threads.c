@@ -9,15 +9,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hands.h"
+#include "base/machine.h"
 #include "base/memory.h"
 #include "engine/hub.h"
 #include "engine/member.h"
 #include "engine/pool.h"
 #include "engine/ranks.h"
 #include "objective/objective.h"
-#include "base/machine.h"
 
+struct threads;
+
+/* A worker shares what is large with those that have nothing to do: while it has the hands, its calls of
+ * the objective do. */
 struct worker {
+    fplt__hands hands;
+    struct threads *threads;
+    unsigned number;
     double *staged, *work, *up, *scratch; /* owned */
     fplt_sum *sum;
     double gradients;
@@ -40,8 +48,10 @@ struct threads {
     double *kept, *held, *state; /* owned; agent after agent */
     size_t state_size, numbers;  /* numbers: length of a worker's sum */
     fplt__pool *pool;
+    int shares;             /* some records are divided into parts */
     struct worker *workers; /* owned */
     /* the job at hand */
+    void (*task)(void *, unsigned);
     const fplt_round *round;
     const uint32_t *active;
     uint32_t position, active_own; /* where those of `active` that are here begin, and how many */
@@ -108,6 +118,30 @@ static fplt_agent view_of(struct threads *threads, unsigned number, uint32_t ide
 static void commit(struct threads *threads, const fplt_agent *agent)
 {
     memcpy(kept_of(threads, agent->identity), agent->staged, kept_size(threads) * sizeof(double));
+}
+
+struct sharing {
+    struct threads *threads;
+    fplt__part part;
+    void *context;
+    double *scratch; /* of the thread `number`, which asked */
+    unsigned number;
+};
+
+static void do_part(void *context, size_t index, unsigned who)
+{
+    const struct sharing *sharing = context;
+    sharing->part(sharing->context, index,
+                  who == sharing->number ? sharing->scratch
+                                         : sharing->threads->workers[who].scratch);
+}
+
+static void spread(fplt__hands *hands, size_t count, fplt__part part, void *context,
+                   double *scratch)
+{
+    const struct worker *worker = (const struct worker *)(const void *)hands;
+    struct sharing sharing = {worker->threads, part, context, scratch, worker->number};
+    fplt__pool_share(worker->threads->pool, worker->number, count, do_part, &sharing);
 }
 
 /* Of several failures the one of the first agent is reported, whatever the timing. */
@@ -232,6 +266,15 @@ static void total_task(void *context, unsigned number)
     }
 }
 
+/* The job at hand, with help for what is large. */
+static void take_part(void *context, unsigned number)
+{
+    struct threads *threads = context;
+    fplt__hands_lend(&threads->workers[number].hands);
+    threads->task(threads, number);
+    fplt__hands_lend(NULL);
+}
+
 /* Starts the job on all workers and adds up their sums. */
 static fplt_status run(struct threads *threads, void (*task)(void *, unsigned), fplt_sum *sum,
                        size_t count, fplt_error *error)
@@ -241,7 +284,8 @@ static fplt_status run(struct threads *threads, void (*task)(void *, unsigned), 
     unsigned workers = fplt__pool_threads(threads->pool);
     for (unsigned i = 0; i < workers; i++)
         fplt_sum_clear(threads->workers[i].sum);
-    fplt__pool_run(threads->pool, task, threads);
+    threads->task = task;
+    fplt__pool_run(threads->pool, threads->shares ? take_part : task, threads);
     if (atomic_load(&threads->failed)) {
         if (error)
             *error = threads->failure;
@@ -433,10 +477,14 @@ static fplt_status copy_of(void *to, const void *from, size_t count, size_t size
     return status;
 }
 
-static fplt_status create_worker(struct threads *threads, struct worker *worker, size_t scratch,
+static fplt_status create_worker(struct threads *threads, unsigned number, size_t scratch,
                                  fplt_error *error)
 {
     size_t n = threads->plan.dimension;
+    struct worker *worker = &threads->workers[number];
+    worker->hands.spread = spread;
+    worker->threads = threads;
+    worker->number = number;
     fplt_status status;
     if ((status = copy_of(&worker->staged, NULL, threads->shape.kept * n, sizeof(double), error)) ||
         (status = copy_of(&worker->work, NULL, threads->shape.work * n, sizeof(double), error)) ||
@@ -509,10 +557,12 @@ static fplt_status create_agents(struct threads *threads, const struct fplt__fle
     return copy_of(&threads->state, NULL, agents * threads->state_size, sizeof(double), error);
 }
 
-static unsigned workers_for(const fplt_ranks *ranks, unsigned asked, uint32_t agents)
+/* No more than there is something to do for; a source of noise is there for every thread asked for. */
+static unsigned workers_for(const fplt_ranks *ranks, unsigned asked, uint32_t agents, size_t parts)
 {
     unsigned workers = fplt__ranks_threads(ranks, asked);
-    return workers < agents ? workers : agents ? agents : 1;
+    size_t most = agents ? agents * parts : 1;
+    return workers > most ? (unsigned)most : workers;
 }
 
 fplt_status fplt__threads_create(const struct fplt__fleet_plan *plan, fplt__fleet **out,
@@ -542,16 +592,18 @@ fplt_status fplt__threads_create(const struct fplt__fleet_plan *plan, fplt__flee
     for (uint32_t i = 0; i < plan->plan->agents; i++)
         threads->lowest = fmin(threads->lowest, plan->curvatures[i].lowest);
     threads->numbers = fplt__fleet_longest(&threads->plan);
-    size_t scratch = 0;
+    size_t scratch = 0, parts = fplt__objective_parts(plan->objective);
+    threads->shares = parts > 1;
     status = create_agents(threads, plan, &scratch, error);
     if (!status)
-        status = fplt__pool_create(workers_for(settings->ranks, settings->threads, threads->own),
-                                   &threads->pool, error);
+        status =
+            fplt__pool_create(workers_for(settings->ranks, settings->threads, threads->own, parts),
+                              &threads->pool, error);
     if (!status)
         status = fplt__alloc_into(&threads->workers, fplt__pool_threads(threads->pool),
                                   sizeof *threads->workers, "the threads", error);
     for (unsigned i = 0; !status && i < fplt__pool_threads(threads->pool); i++)
-        status = create_worker(threads, &threads->workers[i], scratch, error);
+        status = create_worker(threads, i, scratch, error);
     if (status) {
         destroy(&threads->base);
         return status;

@@ -45,6 +45,11 @@ static inline void store_some(double *x, lanes a, size_t count)
     _mm256_maskstore_pd(x, first_lanes(count), a);
 }
 
+static inline lanes load_apart(const double *const *from, size_t at)
+{
+    return _mm256_set_pd(from[3][at], from[2][at], from[1][at], from[0][at]);
+}
+
 static inline lanes splat(double x)
 {
     return _mm256_set1_pd(x);

@@ -47,6 +47,12 @@ static inline void store_some(double *x, lanes a, size_t count)
     _mm512_mask_storeu_pd(x, first_lanes(count), a);
 }
 
+static inline lanes load_apart(const double *const *from, size_t at)
+{
+    return _mm512_set_pd(from[7][at], from[6][at], from[5][at], from[4][at], from[3][at],
+                         from[2][at], from[1][at], from[0][at]);
+}
+
 static inline lanes splat(double x)
 {
     return _mm512_set1_pd(x);

@@ -24,6 +24,8 @@ typedef struct fplt__matrix {
     uint32_t *column;
     double *value; /* NULL: the numbers of a row are all the same, and kept once, in ... */
     double *same;  /* one a row */
+    /* NULL, or: row r is row pick[r] of what is stored, `rows` of them; not with panels */
+    const uint32_t *pick;
 } fplt__matrix;
 
 static inline size_t fplt__padded(size_t count)

@@ -131,6 +131,11 @@ static size_t below(const double *x, size_t count, size_t *ties)
     return less;
 }
 
+static const double *row_at(const fplt__matrix *a, size_t row)
+{
+    return a->dense + (a->pick ? a->pick[row] : row) * a->stride;
+}
+
 static void margins(const fplt__matrix *a, size_t first, size_t count, const double *x, double *out)
 {
     size_t r = 0;
@@ -139,8 +144,7 @@ static void margins(const fplt__matrix *a, size_t first, size_t count, const dou
         return;
     }
     for (; r < count; r++)
-        out[r] = a->layout == FPLT_ROWS ? dot(a->dense + (first + r) * a->stride, x, a->columns)
-                                        : fplt__matrix_row_dot(a, first + r, x);
+        out[r] = dot(row_at(a, first + r), x, a->columns);
     for (; r < fplt__padded(count); r++)
         out[r] = 0;
 }
@@ -153,7 +157,7 @@ static void combine(const fplt__matrix *a, size_t first, size_t count, const dou
         return;
     }
     for (size_t r = 0; r < count; r++)
-        fplt__matrix_row_axpy(a, first + r, weights[r], y);
+        axpy(weights[r], row_at(a, first + r), y, a->columns);
 }
 
 const fplt__kernel fplt__kernel_reference = {

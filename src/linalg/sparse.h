@@ -140,13 +140,21 @@ FPLT_APART void fplt__value_combine(const fplt__matrix *a, size_t first, size_t 
 static inline void fplt__sparse_margins(const fplt__matrix *a, size_t first, size_t count,
                                         const double *x, double *margins)
 {
-    (a->value ? fplt__value_margins : fplt__same_margins)(a, first, count, x, margins);
+    if (!a->pick)
+        (a->value ? fplt__value_margins : fplt__same_margins)(a, first, count, x, margins);
+    for (size_t r = 0; a->pick && r < count; r++)
+        (a->value ? fplt__value_margins : fplt__same_margins)(a, a->pick[first + r], 1, x,
+                                                              margins + r);
 }
 
 static inline void fplt__sparse_combine(const fplt__matrix *a, size_t first, size_t count,
                                         const double *weights, double *y)
 {
-    (a->value ? fplt__value_combine : fplt__same_combine)(a, first, count, weights, y);
+    if (!a->pick)
+        (a->value ? fplt__value_combine : fplt__same_combine)(a, first, count, weights, y);
+    for (size_t r = 0; a->pick && r < count; r++)
+        (a->value ? fplt__value_combine : fplt__same_combine)(a, a->pick[first + r], 1, weights + r,
+                                                              y);
 }
 
 #endif

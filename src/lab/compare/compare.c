@@ -197,6 +197,8 @@ static fplt_status make_case(const fplt_comparison *comparison, const struct sta
                            prox, error);
     *one = (fplt__case){.objective = view->objective,
                         .impatient = 1,
+                        .stop = comparison->wanted.stop,
+                        .context = comparison->wanted.context,
                         .curvatures = stage->curvatures,
                         .partial = view->participation,
                         .prox = *prox,
@@ -376,7 +378,8 @@ static fplt_status tuning_stage_task(void *context, size_t index, fplt_error *er
 
 static fplt_status tune_all(fplt_comparison *comparison, fplt_error *error)
 {
-    const fplt__crew quiet = {.threads = comparison->crew.threads};
+    const fplt__crew quiet = {comparison->crew.threads, NULL, comparison->crew.context,
+                              comparison->crew.stop};
     size_t count = admitted_count(comparison);
     fplt_status status = FPLT_OK;
     if (!comparison->wanted.tune)
@@ -633,8 +636,8 @@ fplt_status fplt_comparison_create(const fplt_compare_settings *settings, fplt_c
     if (status)
         return status;
     comparison->wanted = *settings;
-    comparison->crew =
-        (fplt__crew){settings->threads, settings->watch, settings->context, settings->ranks};
+    comparison->crew = (fplt__crew){settings->threads, settings->watch, settings->context,
+                                    settings->stop, settings->ranks};
     if ((status = build(comparison, error))) {
         fplt_comparison_destroy(comparison);
         return status;

@@ -179,7 +179,9 @@ static fplt__case case_of(const fplt__bench *bench, const fplt__entry *entry,
                         .curvatures = scene->curvatures,
                         .partial = entry->partial,
                         .seed = bench->settings.seed + set,
-                        .run = run};
+                        .run = run,
+                        .stop = bench->settings.stop,
+                        .context = bench->settings.context};
 }
 
 static fplt_status tune(const fplt__bench *bench, fplt__entry *entry, const fplt__scene *scene,
@@ -434,9 +436,9 @@ static fplt_status plan_phase(struct plan *plan, int waiting, fplt_error *error)
 fplt_status fplt__bench_run(fplt__bench *bench, fplt_error *error)
 {
     const fplt_paper_settings *settings = &bench->settings;
-    const fplt__crew crew = {settings->threads, settings->watch, settings->context,
+    const fplt__crew crew = {settings->threads, settings->watch, settings->context, settings->stop,
                              settings->ranks};
-    const fplt__crew quiet = {.threads = settings->threads};
+    const fplt__crew quiet = {settings->threads, NULL, settings->context, settings->stop};
     struct plan plan = {.bench = bench};
     size_t scenes = FPLT__PROBLEMS * (size_t)settings->seeds, count[2] = {0, 0};
     fplt_status status =

@@ -57,11 +57,23 @@ static void finish(struct shift *shift, size_t index, fplt_status status, const 
     pthread_mutex_unlock(&shift->mutex);
 }
 
+static void stop(struct shift *shift)
+{
+    pthread_mutex_lock(&shift->mutex);
+    shift->stopped = 1;
+    atomic_store(&shift->ended, 1);
+    pthread_mutex_unlock(&shift->mutex);
+}
+
 static void work(void *context, unsigned number)
 {
     struct shift *shift = context;
     (void)number;
     while (!atomic_load(&shift->ended)) {
+        if (shift->crew->stop && shift->crew->stop(shift->crew->context)) {
+            stop(shift);
+            return;
+        }
         size_t index = atomic_fetch_add(&shift->next, 1);
         if (index >= shift->count)
             return;
