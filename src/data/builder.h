@@ -99,6 +99,7 @@ typedef struct fplt__builder {
     fplt__lookup ignored, features_only; /* CSV: columns by name */
 
     const fplt_schema *schema;   /* of the settings, or NULL */
+    const fplt__portion *part;   /* with a schema: whose rows are kept; NULL: everyone's */
     int neutral;                 /* the row being read becomes the schema's neutral row */
     double *extra[FPLT__EXTRAS]; /* one a row, or NULL */
     size_t extra_capacity[FPLT__EXTRAS];

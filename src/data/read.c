@@ -224,6 +224,28 @@ static fplt_status visit_path(const char *path, fplt__builder *builder, const fp
     return status;
 }
 
+/* Where rows name their site every file is read. */
+static int names_sites(const fplt_read_settings *settings)
+{
+    return fplt__schema_column(settings->schema, FPLT__SITE) &&
+           !(settings->site && strcmp(settings->site, "none") == 0);
+}
+
+/* Whether file number `index` is an agent of another part. */
+static int is_elsewhere(const fplt__builder *builder, size_t index)
+{
+    return builder->part && !names_sites(builder->settings) &&
+           !fplt__portion_has(builder->part, (uint32_t)index);
+}
+
+/* Its agent has a name all the same. */
+static fplt_status skip_path(const char *path, fplt__builder *builder, fplt_error *error)
+{
+    const fplt__source source = {.name = path};
+    uint32_t agent;
+    return fplt__builder_file_agent(builder, &source, &agent, error);
+}
+
 static fplt_status read_paths(const char *const *paths, size_t count, fplt__builder *builder,
                               fplt_dataset **dataset, fplt_error *error)
 {
@@ -235,7 +257,9 @@ static fplt_status read_paths(const char *const *paths, size_t count, fplt__buil
         for (size_t i = 0; i < count && !status; i++)
             status = visit_path(paths[i], builder, &format, 1, &input, error);
     for (size_t i = 0; i < count && !status; i++)
-        status = visit_path(paths[i], builder, &format, 0, &input, error);
+        status = is_elsewhere(builder, i)
+                     ? skip_path(paths[i], builder, error)
+                     : visit_path(paths[i], builder, &format, 0, &input, error);
     fplt__source_release(&input);
     if (!status)
         fplt__left_out_log(&builder->left_out, paths[0]);
@@ -264,9 +288,9 @@ static fplt_status check_paths(const char *const *paths, size_t count,
     return status;
 }
 
-fplt_status fplt_dataset_read(const char *const *paths, size_t count,
-                              const fplt_read_settings *settings, fplt_dataset **dataset,
-                              fplt_error *error)
+static fplt_status read_some(const char *const *paths, size_t count,
+                             const fplt_read_settings *settings, const fplt__portion *part,
+                             fplt_dataset **dataset, fplt_error *error)
 {
     fplt__builder builder;
     *dataset = NULL;
@@ -275,10 +299,44 @@ fplt_status fplt_dataset_read(const char *const *paths, size_t count,
         return status;
     locale_t locale = fplt__locale_enter();
     status = fplt__builder_init(&builder, settings, count, error);
+    builder.part = part;
     if (!status)
         status = read_paths(paths, count, &builder, dataset, error);
     fplt__builder_clear(&builder);
     fplt__locale_leave(locale);
+    return status;
+}
+
+fplt_status fplt_dataset_read(const char *const *paths, size_t count,
+                              const fplt_read_settings *settings, fplt_dataset **dataset,
+                              fplt_error *error)
+{
+    return read_some(paths, count, settings, NULL, dataset, error);
+}
+
+fplt_status fplt__dataset_read_part(const char *const *paths, size_t count,
+                                    const fplt_read_settings *settings, unsigned number,
+                                    unsigned parts, fplt_dataset **dataset, fplt_error *error)
+{
+    const fplt__declared *site = fplt__schema_column(settings->schema, FPLT__SITE);
+    size_t agents = names_sites(settings) ? site->levels.names.count : count;
+    fplt__portion part = fplt__portion_make((uint32_t)agents, number, parts);
+    fplt_status status = read_some(paths, count, settings, &part, dataset, error);
+    if (status)
+        return status;
+    status =
+        fplt__alloc_into(&(*dataset)->census, agents, sizeof *(*dataset)->census, "agents", error);
+    for (uint32_t i = part.first; !status && i < part.end; i++) {
+        fplt__census *census = (*dataset)->census;
+        (*dataset)->census = NULL; /* of the rows that are here */
+        fplt__census own = {fplt__dataset_count(*dataset, i), fplt__dataset_weight(*dataset, i)};
+        (*dataset)->census = census;
+        census[i] = own;
+    }
+    if (status) {
+        fplt_dataset_destroy(*dataset);
+        *dataset = NULL;
+    }
     return status;
 }
 

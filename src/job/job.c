@@ -391,6 +391,41 @@ fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
     return wanted;
 }
 
+/* Whether a process can take the rows of its own agents without those of others: they are drawn, or a
+ * schema says what they are, and nothing is divided, held out or weighed by looking at all. */
+static int is_apart(const fplt_settings *settings, const fplt_job_source *source)
+{
+    return source->ranks && !source->dataset && !wished(settings, "partition") &&
+           !(wished(settings, "data") &&
+             (!wished(settings, "schema") || wished(settings, "agents"))) &&
+           !(fplt_settings_real(settings, "holdout") > 0) &&
+           !is(settings, "class-weight", "balanced");
+}
+
+/* Moments go from process to process. */
+static fplt_status relay_ready(void *context, fplt_status status, fplt_error *error)
+{
+    return fplt_ranks_agree(context, status, error);
+}
+
+static void relay_take(void *context, void *bytes, size_t size)
+{
+    const fplt_ranks *ranks = context;
+    if (ranks->number)
+        ranks->receive(ranks->context, ranks->number - 1, bytes, size);
+}
+
+static void relay_pass(void *context, void *bytes, size_t size)
+{
+    const fplt_ranks *ranks = context;
+    if (ranks->count == 1)
+        return;
+    ranks->send(ranks->context, (ranks->number + 1) % ranks->count, bytes, size);
+    if (!ranks->number)
+        ranks->receive(ranks->context, ranks->count - 1, bytes, size);
+    ranks->share(ranks->context, bytes, size);
+}
+
 /* Found on the training rows, done to both. */
 static fplt_status transform_both(const fplt_settings *settings, const fplt_job_source *source,
                                   fplt_dataset *training, fplt_dataset *held_out,
@@ -399,20 +434,15 @@ static fplt_status transform_both(const fplt_settings *settings, const fplt_job_
     fplt_transform_settings wanted = fplt__job_transform(settings, source);
     if (!source->by_schema)
         fplt_job_filling(settings, &wanted);
-    fplt_status status = fplt_transform_fit(training, &wanted, transform, error);
+    const fplt__relay relay = {relay_ready, relay_take, relay_pass, source->ranks};
+    fplt_status status =
+        fplt__transform_fit(training, &wanted, is_apart(settings, source) ? &relay : NULL,
+                            transform, error);
     if (!status)
         status = fplt_transform_apply(transform, training, error);
     if (!status && held_out)
         status = fplt_transform_apply(transform, held_out, error);
     return status;
-}
-
-/* Whether rows can be drawn without looking at those of other agents. */
-static int is_apart(const fplt_settings *settings, const fplt_job_source *source)
-{
-    return !source->dataset && !wished(settings, "data") && !wished(settings, "partition") &&
-           !(fplt_settings_real(settings, "holdout") > 0) && !source->by_schema &&
-           !is(settings, "class-weight", "balanced") && is(settings, "standardise", "no");
 }
 
 /* The rows of the own agents stay. Held-out rows are the leader's. */
@@ -447,6 +477,26 @@ static fplt_status generate_own(const fplt_settings *settings, uint32_t run,
     return fplt__dataset_generate_part(&generator, first, end, dataset, error);
 }
 
+static fplt_status read_own(const fplt_settings *settings, const fplt_job_source *source,
+                            fplt_dataset **dataset, fplt_error *error)
+{
+    fplt_read_settings read = fplt_job_read(settings);
+    fplt_schema *schema = NULL;
+    char **items = NULL;
+    size_t count;
+    fplt_status status = split(fplt_settings_text(settings, "data"), &items, &count, error);
+    if (!status)
+        status = load_schema(settings, count ? items[0] : "", &schema, error);
+    read.schema = schema;
+    if (!status)
+        status =
+            fplt__dataset_read_part((const char *const *)items, count, &read, source->ranks->number,
+                                    source->ranks->count, dataset, error);
+    fplt__free(items);
+    fplt_schema_destroy(schema);
+    return status;
+}
+
 static fplt_status build_data(const fplt_settings *settings, uint32_t run,
                               const fplt_job_source *source, fplt_dataset **training,
                               fplt_dataset **held_out, fplt_transform *transform, fplt_error *error)
@@ -455,8 +505,9 @@ static fplt_status build_data(const fplt_settings *settings, uint32_t run,
     *held_out = NULL;
     *transform = (fplt_transform){0, NULL, NULL, 0};
     fplt_status status = FPLT_OK;
-    if (source->ranks && is_apart(settings, source))
-        status = generate_own(settings, run, source, training, error);
+    if (is_apart(settings, source))
+        status = wished(settings, "data") ? read_own(settings, source, training, error)
+                                          : generate_own(settings, run, source, training, error);
     else if (!*training)
         status = fplt_job_dataset(settings, run, NULL, 0, NULL, training, error);
     else if (!source->part)
@@ -702,6 +753,8 @@ static fplt_status take_common(fplt_ranks *ranks, fplt_dataset *training, const 
     while (!fplt__kernel_get(own->kernel)->available())
         own->kernel++;
     fplt__ranks_gather_each(ranks, each, sizeof *each);
+    if (training->census)
+        fplt__ranks_gather(ranks, training->agents, training->census, sizeof *training->census);
     struct common all = each[0];
     for (unsigned i = 1; i < ranks->count; i++) {
         all.largest_label = fmax(all.largest_label, each[i].largest_label);
