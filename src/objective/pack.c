@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "data/dataset.h"
 
 static fplt__layout layout_of(const fplt_objective *o, const fplt_rows *rows)
 {
@@ -238,5 +239,5 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
         first_value += layout == FPLT_SPARSE ? shard->matrix.start[rows.count]
                                              : fplt__padded(rows.count) * shard->matrix.stride;
     }
-    return FPLT_OK;
+    return fplt__dataset_unchanged(dataset, error);
 }
