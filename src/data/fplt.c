@@ -651,11 +651,13 @@ static fplt_status fill(const struct opening *o, fplt_dataset *made, fplt_error 
         return status;
     memcpy(made->first, section_of(o, FIRST), (made->agents + (size_t)1) * sizeof *made->first);
     int labelled = !says_none(o->settings->label);
+    int with_ids =
+        o->settings->id || !for_model(o->settings); /* a model has them where it wants them */
     uint32_t classes = fplt_task_classifies(made->task) ? h->outputs : 0;
     if ((status = take_names(o, FEATURE_NAMES, made->features, &made->feature_names, error)) ||
         (status = take_names(o, AGENT_NAMES, made->agents, &made->agent_names, error)) ||
         (status = take_names(o, CLASS_NAMES, classes, &made->class_names, error)) ||
-        (status = take_names(o, IDS, made->rows, &made->ids, error)) ||
+        (with_ids && (status = take_names(o, IDS, made->rows, &made->ids, error))) ||
         (status = take_schema(o, made, error)))
         return status;
     if (says_none(o->settings->site) && (status = one_agent(o, made, error)))
