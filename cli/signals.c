@@ -68,6 +68,12 @@ void cli_explain_lost_files(void)
     sigaction(SIGBUS, &action, NULL);
 }
 
+void cli_ignore_signals(void)
+{
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+}
+
 int cli_interrupted(void)
 {
     return asked;

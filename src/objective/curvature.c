@@ -28,7 +28,8 @@ static void gram(const fplt_objective *o, const fplt__shard *shard, double *b, d
         if (a->layout == FPLT_SPARSE) {
             for (size_t e = a->start[r]; e < a->start[r + 1]; e++)
                 for (size_t d = a->start[r]; d <= e; d++)
-                    b[a->column[e] * n + a->column[d]] += weight * a->value[e] * a->value[d];
+                    b[a->column[e] * n + a->column[d]] +=
+                        weight * fplt__matrix_entry(a, r, e) * fplt__matrix_entry(a, r, d);
             continue;
         }
         for (size_t j = 0; j < n; j++)

@@ -22,27 +22,31 @@ static void everywhere(check run)
 {
     uint64_t seed = 0;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        for (unsigned variant = 0; variant < 3 * 2 * 2 * 2 * 2; variant++) {
+        for (unsigned variant = 0; variant < 3 * 3 * 2 * 2 * 2; variant++) {
             problem p = {
                 .task = pairs[i].task,
-                .features = variant / 24 ? 30 : 5,
+                .features = variant / 36 ? 30 : 5,
                 .rows = 61,
-                .sparse = variant / 3 % 2,
+                .sparse = variant / 3 % 3 != 0,
                 .agents = 2,
                 .classes = 4,
+                .same = variant / 3 % 3 == 2, /* sparse rows of ones: kept without their numbers */
             };
             fplt_objective_settings settings = fplt_objective_defaults();
             settings.loss = pairs[i].loss;
             settings.regulariser = regularisers[variant % 3];
-            settings.intercept = variant / 6 % 2;
-            settings.weigh_rows = variant / 12 % 2;
+            settings.intercept = variant / 9 % 2;
+            settings.weigh_rows = variant / 18 % 2;
             settings.weight = 0.3;
             fplt_objective *o = problem_objective(&p, ++seed, &settings);
             double *scratch = new_scratch(o);
             char what[200];
             snprintf(what, sizeof what, "%s, %s, %s, intercept %d, %zu features", settings.loss,
-                     settings.regulariser, p.sparse ? "sparse" : "dense", settings.intercept,
-                     p.features);
+                     settings.regulariser,
+                     p.same != 0 ? "ones"
+                     : p.sparse  ? "sparse"
+                                 : "dense",
+                     settings.intercept, p.features);
             run(o, 0, seed, scratch, what);
             run(o, 1, seed + 1000, scratch, what);
             free(scratch);
