@@ -172,6 +172,8 @@ fplt_read_settings fplt_job_read(const fplt_settings *settings)
     read.categories = fplt_settings_text(settings, "categories");
     read.drop_first_level = fplt_settings_switch(settings, "drop-first-level");
     read.task = fplt_settings_text(settings, "task");
+    if (fplt_settings_find(settings, "threads"))
+        read.threads = (unsigned)fplt_settings_integer(settings, "threads");
     return read;
 }
 
@@ -300,6 +302,7 @@ static fplt_status read_files(const fplt_settings *settings, const char *const *
     fplt_schema *schema = NULL;
     char **items = NULL;
     fplt_status status = FPLT_OK;
+    own.unchecked = !paths; /* the numbers of a job's own data are looked at when they are packed */
     if (!paths) {
         if ((status = split(fplt_settings_text(settings, "data"), &items, &count, error)))
             return status;
