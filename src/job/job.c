@@ -920,22 +920,24 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
     return FPLT_OK;
 }
 
-/* A measurement takes about two gradients of every agent, however few were active. Where all are, it is
- * taken after every round: a round too many costs more. */
-static void space_measurements(fplt_job *job)
+/* A measurement takes about two gradients of every agent, however few were active: so many rounds apart
+ * that it is a fifth of the work. After every round where agents only evaluate, for there a round too many
+ * costs more, and on generated data with all active, whose tables count single rounds. */
+static void space_measurements(fplt_job *job, int own_data)
 {
     fplt_run_settings *run = &job->view.run;
     double agents = fplt_objective_agents(job->view.objective), cohort = 0;
+    int full = fplt_participation_is_full(run->participation);
     for (uint32_t i = 0; i < agents; i++)
         cohort += fplt_participation_rate(run->participation, i);
     double round = fmax(cohort, 1) * (run->training.epochs ? run->training.epochs : 1);
-    if (!fplt_participation_is_full(run->participation))
+    if (!full || (own_data && !(run->algorithm->allows & FPLT_TRAINS_NOTHING)))
         run->evaluate_every = (uint32_t)fmax(1, ceil(8 * agents / round - 1e-6));
 }
 
 /* What is auto becomes a number; agents that train in their own way share the number of epochs. */
 static fplt_status resolve(fplt_job *job, const fplt_settings *settings, int public_only,
-                           fplt_error *error)
+                           int own_data, fplt_error *error)
 {
     fplt_run_settings *run = &job->view.run;
     if (public_only) {
@@ -954,7 +956,7 @@ static fplt_status resolve(fplt_job *job, const fplt_settings *settings, int pub
             job->each[i].epochs = job->automatic.epochs;
     job->view.automatic = &job->automatic;
     if (fplt_settings_is_auto(settings, "eval-every"))
-        space_measurements(job);
+        space_measurements(job, own_data);
     return FPLT_OK;
 }
 
@@ -965,7 +967,9 @@ static fplt_status build(fplt_job *job, const fplt_settings *settings, uint32_t 
     if ((status = build_costs(job, settings, run, source, error)) ||
         (status = build_training(job, settings, source, error)) ||
         (status = build_run(job, settings, run, error)) ||
-        (status = resolve(job, settings, source->public_only, error)) || !source->start)
+        (status = resolve(job, settings, source->public_only,
+                          source->dataset || wished(settings, "data"), error)) ||
+        !source->start)
         return status;
     return fplt_job_start(job, source->start, fplt_objective_dimension(job->view.objective),
                           "start", error);

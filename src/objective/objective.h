@@ -96,6 +96,10 @@ fplt_status fplt__objective_measure(const fplt_objective *objective, uint32_t ag
 /* Into how many parts the records of an agent are divided at most: one where there is nothing to share. */
 size_t fplt__objective_parts(const fplt_objective *objective);
 
+/* Brings what is first needed of an agent's records near: `soon` where they are, later them. For those who
+ * visit many small agents in no order. */
+void fplt__objective_approach(const fplt_objective *objective, uint32_t agent, int soon);
+
 /* The kernel of the objective: for solvers, so that all arithmetic of a run is of one kind. */
 const fplt__kernel *fplt__objective_arithmetic(const fplt_objective *objective);
 
