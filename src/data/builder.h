@@ -206,4 +206,8 @@ fplt_status fplt__dataset_read_memory(const char *name, const void *bytes, size_
                                       const fplt_read_settings *settings, fplt_dataset **dataset,
                                       fplt_error *error);
 
+/* Tells who watches how much of a source has been read; for every some thousand rows. */
+enum { FPLT__ROWS_TOLD = 4096 };
+void fplt__read_tell(const fplt__source *source, const char *at);
+
 #endif

@@ -760,6 +760,8 @@ static fplt_status read_csv(const fplt__source *source, fplt__builder *builder, 
     size_t before = builder->rows, dropped = builder->left_out.count;
     fplt_status status = prepare(&reader, source, builder, &agent, error);
     while (!status) {
+        if (builder->rows % FPLT__ROWS_TOLD == 0)
+            fplt__read_tell(source, reader.at);
         if (quick_row(&reader, builder, &agent, &status, error))
             continue;
         status = next_row(&reader, error);
@@ -770,6 +772,7 @@ static fplt_status read_csv(const fplt__source *source, fplt__builder *builder, 
         else if (!status)
             status = fplt__builder_leave_out(builder, site_of(&reader, builder, agent), error);
     }
+    fplt__read_tell(source, source->text + source->size);
     if (!status && builder->rows == before)
         status = fplt__bad_data(error, source->name, reader.row_line,
                                 builder->left_out.count > dropped

@@ -217,7 +217,8 @@ static fplt_status read_libsvm(const fplt__source *source, fplt__builder *builde
     if (source->size >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
         at += 3;
     while (!status && at < end) {
-        line.number++;
+        if (line.number++ % FPLT__ROWS_TOLD == 0)
+            fplt__read_tell(source, at);
         const char *stop = quick_line(&line, at, end, builder, agent, &status, error);
         if (stop) {
             if (!status && builder->rows == before + 1)
@@ -236,6 +237,7 @@ static fplt_status read_libsvm(const fplt__source *source, fplt__builder *builde
         status = read_line(&line, builder, agent, error);
         at = stop < end ? stop + 1 : end;
     }
+    fplt__read_tell(source, end);
     if (!status && builder->rows == before)
         status = fplt__bad_data(error, source->name, 0,
                                 source->size ? "there are no rows" : "the file is empty");
