@@ -111,6 +111,14 @@ static fplt_status check_free(const cli_call *cli, const char *path, fplt_error 
                           "%s: this file is there already; --force replaces it", path);
 }
 
+static void print_size(const char *path, const fplt_dataset *dataset)
+{
+    size_t rows = fplt_dataset_rows(dataset), features = fplt_dataset_features(dataset);
+    uint32_t agents = fplt_dataset_agents(dataset);
+    printf("%s: %zu row%s, %zu feature%s, %u agent%s\n", path, rows, cli_plural(rows), features,
+           cli_plural(features), agents, cli_plural(agents));
+}
+
 static fplt_status generate(cli_call *cli, fplt_error *error)
 {
     fplt_dataset *dataset;
@@ -122,9 +130,7 @@ static fplt_status generate(cli_call *cli, fplt_error *error)
         return status;
     status = write(cli, dataset, cli->arguments[0], error);
     if (!status)
-        printf("%s: %zu rows, %zu features, %u agents\n", cli->arguments[0],
-               fplt_dataset_rows(dataset), fplt_dataset_features(dataset),
-               fplt_dataset_agents(dataset));
+        print_size(cli->arguments[0], dataset);
     fplt_dataset_destroy(dataset);
     return status;
 }
@@ -162,9 +168,7 @@ static fplt_status convert(cli_call *cli, fplt_error *error)
         return status;
     status = write(cli, dataset, cli->arguments[inputs], error);
     if (!status)
-        printf("%s: %zu rows, %zu features, %u agents\n", cli->arguments[inputs],
-               fplt_dataset_rows(dataset), fplt_dataset_features(dataset),
-               fplt_dataset_agents(dataset));
+        print_size(cli->arguments[inputs], dataset);
     fplt_dataset_destroy(dataset);
     return status;
 }
@@ -329,8 +333,9 @@ static fplt_status print_description(const fplt_dataset *dataset, const fplt_tab
                                      const fplt_table *features, fplt_error *error)
 {
     fplt_description d = fplt_dataset_describe(dataset);
-    printf("%zu rows, %zu features, %u agents (%zu to %zu rows)\n", d.rows, d.features, d.agents,
-           d.fewest_rows, d.most_rows);
+    printf("%zu row%s, %zu feature%s, %u agent%s (%zu to %zu rows)\n", d.rows, cli_plural(d.rows),
+           d.features, cli_plural(d.features), d.agents, cli_plural(d.agents), d.fewest_rows,
+           d.most_rows);
     printf("task %s, labels %g to %g, %s (%.3g %% of the numbers are not 0)\n",
            fplt_task_name(d.task), d.lowest_label, d.highest_label, d.sparse ? "sparse" : "dense",
            100 * (double)d.nonzeros / ((double)d.rows * (double)d.features));
@@ -391,7 +396,7 @@ const cli_command cli_data[] = {
      .about =
          "Reads data as `fedplt train` would and says what is in it. Several files are one agent "
          "each.",
-     .examples = "fedplt data inspect hospitals.csv --label b\n"
+     .examples = "fedplt data inspect hospitals.csv\n"
                  "fedplt data inspect a9a --partition skewed --agents 100 --json",
      .least = 1,
      .most = 1000000,
@@ -419,7 +424,7 @@ const cli_command cli_data[] = {
          "predict, data inspect and data convert. A promise of privacy needs one: with it nothing "
          "that shapes a model is read from the records. Bounds in the draft come from the data; "
          "replace them by what is known without the data before private training.",
-     .examples = "fedplt data schema hospitals.csv --label b > hospitals.schema.yaml\n"
+     .examples = "fedplt data schema hospitals.csv > hospitals.schema.yaml\n"
                  "fedplt train --data hospitals.csv --schema hospitals.schema.yaml "
                  "--privacy.epsilon 2",
      .least = 1,

@@ -25,6 +25,8 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
     fplt_status status = fplt_settings_add(settings, "tuning", cli_curvature_table, error);
     if (!status)
         status = fplt_job_declare(settings, FPLT_JOB_ALL, cli_peek(cli, "algorithm"), error);
+    if (!status)
+        status = cli_prefer(cli, settings, error);
     return status ? status : fplt_settings_add(settings, "tuning", table, error);
 }
 
@@ -164,6 +166,20 @@ static fplt_status print_json(const fplt_tuning *tuning, fplt_error *error)
         error);
 }
 
+/* The same job, trained with what was found. */
+static void write_next(const cli_call *cli, const fplt_tune_candidate *best, cli_text *out)
+{
+    static const char *const own[] = {"lmin", "lmax", "by",    "tune-rounds", "public",    "show",
+                                      "json", "rho",  "gamma", "epochs",      "algorithm", NULL};
+    cli_text_add(out, "\nnext\n  ");
+    cli_again(cli, "train", own + (has_bounds(cli->settings) ? 0 : 2), out);
+    cli_text_format(out, " --algorithm %s --rho %.6g",
+                    fplt_settings_text(cli->settings, "algorithm"), best->rho);
+    if (best->step > 0)
+        cli_text_format(out, " --gamma %.6g", best->step);
+    cli_text_format(out, " --epochs %u\n", best->epochs);
+}
+
 static fplt_status print(const cli_call *cli, const fplt_tuning *tuning, fplt_error *error)
 {
     const fplt_tune_candidate *best = &tuning->candidate[0];
@@ -182,11 +198,8 @@ static fplt_status print(const cli_call *cli, const fplt_tuning *tuning, fplt_er
     if (tuning->first_criterion > 0)
         printf("\ncriterion at the start %.4g, to reach %.4g\n", tuning->first_criterion,
                tuning->target);
-    if (best->step > 0)
-        printf("\nnext\n  fedplt train --rho %.6g --gamma %.6g --epochs %u ...\n", best->rho,
-               best->step, best->epochs);
-    else
-        printf("\nnext\n  fedplt train --rho %.6g --epochs %u ...\n", best->rho, best->epochs);
+    write_next(cli, best, &text);
+    cli_print_text(&text);
     return FPLT_OK;
 }
 
@@ -226,7 +239,7 @@ const cli_command cli_tune[] = {
          "hold for any data.",
      .examples = "fedplt tune\n"
                  "fedplt tune --lmin 0.5 --lmax 5 --t-communication 100\n"
-                 "fedplt tune --data hospitals.csv --label b --eps 0.01 --by experiment\n"
+                 "fedplt tune --data hospitals.csv --eps 0.01 --by experiment\n"
                  "fedplt tune --public --lmin 0.5 --lmax 0.75 --agents 100",
      .most = 1,
      .config = 1,

@@ -39,6 +39,12 @@ typedef struct fplt__kernel {
      * to the padded count and must be finite there. */
     void (*combine)(const fplt__matrix *a, size_t first, size_t count, const double *weights,
                     double *y);
+    /* Both for several vectors at once: x and y hold `outputs` of them, one behind the other, and the numbers
+     * of the rows for each are `stride` apart, at least the padded count. */
+    void (*all_margins)(const fplt__matrix *a, size_t first, size_t count, size_t outputs,
+                        const double *x, double *margins, size_t stride);
+    void (*all_combine)(const fplt__matrix *a, size_t first, size_t count, size_t outputs,
+                        const double *weights, size_t stride, double *y);
     /* Rows of panels side by side as panels of their own, the last filled up with zeros: `to` has room
      * for the padded count. NULL where the kernel has no panels. */
     void (*collect)(const fplt__matrix *a, const uint32_t *rows, size_t count, double *to);

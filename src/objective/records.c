@@ -117,9 +117,7 @@ static fplt__block block_at(const fplt_objective *o, const fplt__shard *shard,
 static void all_products(const fplt_objective *o, const fplt__matrix *a, size_t first,
                          const fplt__block *block, const double *weights, double *margins)
 {
-    for (size_t k = 0; k < o->outputs; k++)
-        o->kernel->margins(a, first, block->count, weights + k * o->columns,
-                           margins + k * block->stride);
+    o->kernel->all_margins(a, first, block->count, o->outputs, weights, margins, block->stride);
 }
 
 /* Margins, the known part of them included. */
@@ -174,9 +172,7 @@ static void slopes_and_losses(const fplt_objective *o, const fplt__block *block,
 static void all_combined(const fplt_objective *o, const fplt__matrix *a, size_t first,
                          const fplt__block *block, const double *slopes, double *sums)
 {
-    for (size_t k = 0; k < o->outputs; k++)
-        o->kernel->combine(a, first, block->count, slopes + k * block->stride,
-                           sums + k * o->columns);
+    o->kernel->all_combine(a, first, block->count, o->outputs, slopes, block->stride, sums);
 }
 
 /* No branch, so that the loop becomes vectors; comparisons are written so that a NaN stays one. */

@@ -247,7 +247,7 @@ static fplt_status check(const fplt_model *model, const fplt_summary_settings *s
                               model->info.loss);
     if (!settings->robust && !model->kind->likelihood)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "the loss %s is no likelihood: ask for robust errors",
+                              "the loss %s is no likelihood: only robust errors hold (robust: yes)",
                               model->info.loss);
     return FPLT_OK;
 }
