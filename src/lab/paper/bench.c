@@ -438,7 +438,7 @@ fplt_status fplt__bench_run(fplt__bench *bench, fplt_error *error)
     const fplt_paper_settings *settings = &bench->settings;
     const fplt__crew crew = {settings->threads, settings->watch, settings->context, settings->stop,
                              settings->ranks};
-    const fplt__crew quiet = {settings->threads, NULL, settings->context, settings->stop};
+    const fplt__crew quiet = {settings->threads, NULL, settings->context, settings->stop, NULL};
     struct plan plan = {.bench = bench};
     size_t scenes = FPLT__PROBLEMS * (size_t)settings->seeds, count[2] = {0, 0};
     fplt_status status =
