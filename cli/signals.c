@@ -52,6 +52,12 @@ void cli_end_on_signals(const char *folder)
     sigaction(SIGALRM, &action, NULL);
 }
 
+void cli_ignore_signals(void)
+{
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+}
+
 int cli_interrupted(void)
 {
     return asked;

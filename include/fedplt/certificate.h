@@ -49,6 +49,14 @@ FPLT_API fplt_status fplt_certificate_make(const fplt_promise_view *view,
                                            const fplt_certificate_run *run, const fplt_key *key,
                                            char **text, fplt_error *error);
 
+/* The same for a run that was planned without a job (fplt_promise_plan) and carried out elsewhere, with a new
+ * id and not signed: `rounds` were charged, one number an agent, and `model` (its text, see
+ * fplt_model_text) came of it. FPLT_BAD_DATA where that is no model of the plan's dimension,
+ * FPLT_BAD_VALUE where more rounds were charged than the plan paid for. */
+FPLT_API fplt_status fplt_certificate_make_for(const fplt_promise_view *view,
+                                               const uint64_t *rounds, const char *model,
+                                               size_t length, char **text, fplt_error *error);
+
 /* One thing that was looked at, and whether it is as it must be. */
 typedef void (*fplt_certificate_finding)(void *context, int holds, const char *sentence);
 

@@ -16,6 +16,7 @@
 
 #include "fedplt/algorithm.h"
 #include "fedplt/data.h"
+#include "fedplt/ranks.h"
 #include "fedplt/settings.h"
 #include "fedplt/status.h"
 
@@ -41,6 +42,11 @@ typedef struct fplt_compare_settings {
     const fplt_objective *objective; /* the caller's own costs; called from all threads */
     const fplt_solver *solver;       /* for every method that allows it */
     void *solver_context;
+    /* Asked with `context` after every round of every run, from all threads at once: non-zero ends the
+     * experiment, not only between two steps as the watch does. NULL: never. */
+    int (*stop)(void *context);
+    fplt_ranks
+        *ranks; /* borrowed: processes over which whole runs are spread; NULL: this one alone */
 } fplt_compare_settings;
 
 /* All algorithms, one run, no tuning, 25 points. */
@@ -75,7 +81,7 @@ typedef struct fplt_compared {
 
 typedef struct fplt_comparison fplt_comparison;
 
-/* FPLT_FAILED when the watch asked to stop. */
+/* FPLT_FAILED when the watch, or `stop`, asked to stop. */
 FPLT_API fplt_status fplt_comparison_create(const fplt_compare_settings *settings,
                                             fplt_comparison **comparison, fplt_error *error);
 FPLT_API void fplt_comparison_destroy(fplt_comparison *comparison);

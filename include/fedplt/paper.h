@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fedplt/ranks.h"
 #include "fedplt/status.h"
 
 #ifdef __cplusplus
@@ -23,6 +24,11 @@ typedef struct fplt_paper_settings {
     unsigned threads; /* 0: one a core */
     fplt_watch watch; /* or NULL */
     void *context;
+    /* Asked with `context` after every round of every run, from all threads at once: non-zero ends the
+     * experiment, not only between two steps as the watch does. NULL: never. */
+    int (*stop)(void *context);
+    fplt_ranks
+        *ranks; /* borrowed: processes over which whole runs are spread; NULL: this one alone */
 } fplt_paper_settings;
 
 /* All tables, seed 0, 20 data sets, 100 runs, 25 points. */
@@ -61,7 +67,7 @@ typedef struct fplt_paper_table {
 
 typedef struct fplt_paper fplt_paper;
 
-/* FPLT_FAILED when the watch asked to stop. */
+/* FPLT_FAILED when the watch, or `stop`, asked to stop. */
 FPLT_API fplt_status fplt_paper_create(const fplt_paper_settings *settings, fplt_paper **paper,
                                        fplt_error *error);
 FPLT_API void fplt_paper_destroy(fplt_paper *paper);

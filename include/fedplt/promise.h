@@ -9,7 +9,12 @@
  *     if (fplt_promise_wanted(settings))
  *         fplt_promise_create(settings, job, &plan, ...);  plans, and changes the job's run
  *     fplt_engine_create(view->objective, &view->run, ...);
- *     fplt_certificate_make(plan, engine, ...); */
+ *     fplt_certificate_make(plan, run, ...);
+ *
+ * A run that somebody else carries out, over a transport of one's own, is planned without a job:
+ *
+ *     fplt_promise_plan(settings, &roster, &plan, ...);    who takes part, with how many records
+ *     fplt_certificate_make_for(plan, rounds, model, ...); what it promised once it has ended */
 #ifndef FEDPLT_PROMISE_H
 #define FEDPLT_PROMISE_H
 
@@ -77,6 +82,29 @@ typedef struct fplt_promise_view {
  * with the reason, where nothing can be promised. */
 FPLT_API fplt_status fplt_promise_create(const fplt_settings *settings, fplt_job *job,
                                          fplt_promise **plan, fplt_error *error);
+/* Who takes part in a run, and what their rows look like: public numbers only, all borrowed. Begin with
+ * a zeroed struct: it may grow at its end. */
+typedef struct fplt_roster {
+    uint32_t agents;
+    const uint64_t *records;   /* one an agent */
+    const char *const *names;  /* one an agent, each NULL where it has none; NULL: nobody has one */
+    const fplt_schema *schema; /* by which all read their rows; NULL: that of the settings, or else
+                                  the three below, and privacy.rows or radius bounds the norm */
+    fplt_task task;
+    size_t features;
+    uint32_t classes; /* 0 in regression */
+    /* rounds that an agent may compute once more: so many, and a share of all, then at least 1 */
+    uint64_t spare;
+    double spare_share;
+    /* agents may miss rounds: at least so many are in each; 0: as participation says */
+    uint32_t quorum;
+} fplt_roster;
+
+/* What fplt_promise_create decides, without data and without a job: the same settings, parts read and
+ * divide left out, give the same plan. It has no source of noise. Settings, and names of the roster,
+ * are borrowed. FPLT_BAD_VALUE where no promise is asked for, or the roster is none. */
+FPLT_API fplt_status fplt_promise_plan(const fplt_settings *settings, const fplt_roster *roster,
+                                       fplt_promise **plan, fplt_error *error);
 FPLT_API void fplt_promise_destroy(fplt_promise *plan);
 FPLT_API const fplt_promise_view *fplt_promise_see(const fplt_promise *plan);
 

@@ -16,6 +16,7 @@ from fedplt._fedplt import ffi, lib
 GIVEN = ffi.addressof(lib, "fpltpy_given")
 OBSERVE = ffi.addressof(lib, "fpltpy_observe")
 WATCH = ffi.addressof(lib, "fpltpy_watch")
+STOP = ffi.addressof(lib, "fpltpy_stop")
 
 logger = logging.getLogger("fedplt")
 
@@ -84,6 +85,13 @@ def call(function: Callable[..., int], *arguments: Any, watcher: Watcher | None 
         raise error_of(status, error)
 
 
+def encoded(word: str) -> bytes:
+    """A text for the library, whose texts end at the first NUL."""
+    if "\0" in word:
+        raise BadValue(f"{word!r} has a NUL in it, which ends a text")
+    return word.encode("utf-8", "surrogateescape")
+
+
 def take_text(pointer: Any) -> str:
     """A text that the library made, released."""
     try:
@@ -103,13 +111,13 @@ _LEVELS = {lib.FPLT_LOG_DEBUG: logging.DEBUG, lib.FPLT_LOG_INFO: logging.INFO,
            lib.FPLT_LOG_WARNING: logging.WARNING, lib.FPLT_LOG_ERROR: logging.ERROR}
 
 
-def _interrupted(exception: Any, value: Any, traceback: Any) -> None:
+def interrupted(exception: Any, value: Any, traceback: Any) -> None:
     """An exception in a callback that belongs to nobody: Ctrl-C goes back to the main thread."""
     if exception is not None and issubclass(exception, KeyboardInterrupt):
         _thread.interrupt_main()
 
 
-@ffi.def_extern(onerror=_interrupted)  # type: ignore[misc]
+@ffi.def_extern(onerror=interrupted)  # type: ignore[misc]
 def fpltpy_log(level: int, sentence: Any, context: Any) -> None:
     logger.log(_LEVELS.get(level, logging.INFO), "%s", text(sentence))
 
@@ -154,7 +162,7 @@ def failed(exception: Any, value: Any, traceback: Any) -> None:
     """For `onerror`: Ctrl-C can strike before a callback's first line."""
     owner = owner_of(traceback)
     if owner is None:
-        _interrupted(exception, value, traceback)
+        interrupted(exception, value, traceback)
     else:
         owner.keep(value.with_traceback(traceback))
 
@@ -175,29 +183,61 @@ def fpltpy_step(handle: Any, done: int, total: int) -> int:
     return 1 if watcher.callback((int(done), int(total))) else 0
 
 
-def beside(function: Callable[[], None], watcher: Watcher) -> None:
-    """Runs a long experiment in a thread of its own, so that this one notices Ctrl-C at once."""
-    outcome: list[BaseException] = []
+class Beside:
+    """A function in a thread of its own, waited for by an event: Thread.join takes a thread for dead once it was
+    interrupted (Python 3.11), and what the thread works on would be released too early."""
 
-    def work() -> None:
+    def __init__(self, function: Callable[[], None], name: str) -> None:
+        self.failure: BaseException | None = None
+        self.done = threading.Event()
+        self._function = function
+        self._turn, self._begun, self._cancelled = threading.Lock(), False, False
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+
+    def _work(self) -> None:
+        with self._turn:
+            self._begun = not self._cancelled
         try:
-            function()
-        except BaseException as failure:  # handed to the caller below
-            outcome.append(failure)
+            if self._begun:
+                self._function()
+        except BaseException as failure:  # whoever waits raises it
+            self.failure = failure
+        finally:
+            self.done.set()
 
+    def start(self) -> None:
+        """Raises what interrupts it; then either the thread never begins, or `done` will be set."""
+        try:
+            self._thread.start()
+        except BaseException:
+            with self._turn:
+                self._cancelled = not self._begun
+            if self._cancelled:
+                self.done.set()
+            raise
+
+
+def beside(function: Callable[[], None], watcher: Watcher) -> None:
+    """Runs a long experiment in a thread of its own, so that this one notices Ctrl-C at once. Returns when
+    the thread has ended, whatever happens."""
     if threading.current_thread() is not threading.main_thread():
         function()
         return
-    worker = threading.Thread(target=work, name="fedplt", daemon=True)
-    worker.start()
-    while worker.is_alive():
+    worker = Beside(function, "fedplt")
+    try:
+        worker.start()
+    except BaseException as failure:
+        watcher.keep(failure)
+    while True:
         try:
-            worker.join(0.1)
+            while not worker.done.wait(0.1):
+                pass
+            break
         except BaseException as failure:  # Ctrl-C: the library is asked to stop, and waited for
             watcher.keep(failure)
     watcher.raise_failure()
-    if outcome:
-        raise outcome[0]
+    if worker.failure is not None:
+        raise worker.failure
 
 
 # ---- settings ----
@@ -249,10 +289,10 @@ class Settings:
         self.ahead = ffi.new("char *[]", [*pairs, ffi.NULL])
         declare(self, values)
         for name, (value, origin) in values.items():
-            call(lib.fplt_settings_set, self.pointer, name.encode(), value.encode(), origin.encode())
+            call(lib.fplt_settings_set, self.pointer, encoded(name), encoded(value), encoded(origin))
 
     def _keep(self, word: str) -> Any:
-        self.kept.append(ffi.new("char[]", word.encode()))
+        self.kept.append(ffi.new("char[]", encoded(word)))
         return self.kept[-1]
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -318,7 +358,7 @@ def history(pointer: Any) -> np.ndarray[Any, Any]:
 
 class Trainer:
     """fplt_trainer: settings and data, or own costs, to a model. Engines before plans before jobs are
-    released by `close`, not by the collector."""
+    released by `close`, not by the collector; there is no __del__, where an interrupt would be lost."""
 
     def __init__(self, values: Mapping[str, tuple[str, str]], *, dataset: Any = None, costs: Any = None,
                  solver: Any = None, start: Any = None,
@@ -345,7 +385,7 @@ class Trainer:
             source.dataset = dataset.lend()
         made = ffi.new("fplt_trainer **")
         call(lib.fplt_trainer_create, self.settings.pointer, source, made, watcher=self.watcher)
-        self.pointer = made[0]
+        self.pointer = ffi.gc(made[0], lib.fplt_trainer_destroy)
         self.result = ffi.new("fplt_result *")
 
     def __enter__(self) -> Trainer:
@@ -355,12 +395,9 @@ class Trainer:
         self.close()
 
     def close(self) -> None:
-        pointer, self.pointer = self.pointer, ffi.NULL
-        lib.fplt_trainer_destroy(pointer)
-
-    def __del__(self) -> None:
-        if lib is not None and getattr(self, "pointer", None):
-            self.close()
+        if self.pointer:
+            ffi.release(self.pointer)
+            self.pointer = ffi.NULL
 
     def run(self) -> None:
         """To the end, or until somebody stops it; called again it goes on."""
@@ -435,6 +472,6 @@ def strings(words: Sequence[str] | None) -> tuple[Any, list[Any]]:
     """An array of texts for the library, and what keeps it alive."""
     if words is None:
         return ffi.NULL, []
-    kept = [ffi.new("char[]", word.encode()) for word in words]
+    kept = [ffi.new("char[]", encoded(word)) for word in words]
     array = ffi.new("char *[]", kept)
     return array, [*kept, array]

@@ -7,8 +7,8 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from fedplt import _core
-from fedplt._core import (BadValue, Diverged, Settings, Trainer, WATCH, Watcher, beside, call, given, text)
-from fedplt._data import Dataset
+from fedplt._core import (BadValue, Diverged, STOP, Settings, Trainer, WATCH, Watcher, beside, call, given, text)
+from fedplt._data import Dataset, number_of
 from fedplt._fedplt import ffi, lib
 from fedplt._frames import axes, frame, latex, pandas_or_refuse
 from fedplt.costs import Costs, as_solver
@@ -21,8 +21,8 @@ def _dataset(X: Any, y: Any, sites: Any, loss: Any, settings: dict[str, Any]) ->
         return None
     if isinstance(X, Dataset):
         return X
-    if isinstance(sites, (int, np.integer)):
-        settings.setdefault("agents", int(sites))
+    if number_of(sites) is not None:
+        settings.setdefault("agents", number_of(sites))
         settings.setdefault("partition", "shuffled")
         sites = None
     labels = np.asarray(y)
@@ -197,7 +197,7 @@ def compare(algorithms: Sequence[str] | None = None, *, runs: int = 20, tune: bo
     wanted.points = points if points is not None else wanted.points
     in_python = costs is not None or own is not None
     wanted.threads = threads if threads is not None else 1 if in_python else 0
-    wanted.watch, wanted.context = WATCH, watcher.struct
+    wanted.watch, wanted.stop, wanted.context = WATCH, STOP, watcher.struct
     for part in (costs, own):
         if part is not None:
             part.watcher = watcher
@@ -425,7 +425,7 @@ def paper(tables: Sequence[str] | None = None, *, seed: int = 0, seeds: int = 20
             raise BadValue(f"there is no table {unknown[0]!r}; there are {', '.join(known)}")
         wanted.tables = sum(1 << known.index(name) for name in set(tables))
     watcher = Watcher(callback)
-    wanted.watch, wanted.context = WATCH, watcher.struct
+    wanted.watch, wanted.stop, wanted.context = WATCH, STOP, watcher.struct
     made = ffi.new("fplt_paper **")
     try:
         beside(lambda: call(lib.fplt_paper_create, wanted, made, watcher=watcher), watcher)

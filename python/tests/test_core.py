@@ -69,16 +69,53 @@ def training(rounds=100000):
                           "threads": 1, "eval_every": 0}), dataset=dataset)
 
 
+def fits():
+    """Many short trainings one after another: an interrupt meets every stage of one."""
+    random = np.random.default_rng(0)
+    X, sites = random.normal(size=(400, 5)), random.integers(0, 4, 400)
+    y = X[:, 0] + random.normal(size=400)
+    while True:
+        model = fedplt.FedPLTRegressor(callback=lambda now: None).fit(X, y, sites)
+        model.predict(X)
+        model.choices_
+
+
+def one_long_fit():
+    with training(10**9) as trainer:
+        trainer.run()
+
+
+class Square:
+    def value(self, x):
+        return float(x @ x)
+
+    def gradient(self, x):
+        return 2 * x
+
+
+def own_costs():
+    fedplt.minimise([Square(), Square()], 3, rounds=10**9, tolerance=0, algorithm="fed-plt", rho=1, gamma=0.1)
+
+
+def own_solver():
+    fedplt.minimise([Square(), Square()], 3, rounds=10**9, tolerance=0, solver=lambda problem: problem.start)
+
+
+def comparison():
+    fedplt.compare(["fed-plt", "fedlin"], runs=10**5, agents=3, features=3, rows=20)
+
+
 def test_every_interrupt_is_a_keyboard_interrupt():
-    """SIGINT at 300 random moments, each noticed within 0.2 s."""
+    """SIGINT at random moments, each noticed within 0.2 s. All 300:
+    FEDPLT_INTERRUPTS=300 tests/whole/python build build/fedplt -k every_interrupt"""
+    count = int(os.environ.get("FEDPLT_INTERRUPTS", 30))
     random = np.random.default_rng(7)
-    delays = random.uniform(0, 0.03, 300)
-    trainer = training(10**9)
-    slowest = 0.0
-    for delay in delays:
+    jobs = [fits, one_long_fit, own_costs, own_solver, comparison]
+    waits = []
+    for number in range(count):
         sent = []
 
-        def send(after=delay):
+        def send(after=random.uniform(0, 0.05)):
             time.sleep(after)
             sent.append(time.monotonic())
             os.kill(os.getpid(), signal.SIGINT)
@@ -86,13 +123,14 @@ def test_every_interrupt_is_a_keyboard_interrupt():
         sender = threading.Thread(target=send)
         try:
             sender.start()
-            trainer.run()
+            jobs[number % len(jobs)]()
             assert False, "the run ended by itself"
         except KeyboardInterrupt:
-            slowest = max(slowest, time.monotonic() - sent[0])
+            waits.append(time.monotonic() - sent[0])
         sender.join()
-    trainer.close()
-    assert slowest < 0.2
+    assert len(waits) == count
+    # on a machine of its own all are noticed in time; one that others use may sleep now and then
+    assert np.sum(np.array(waits) > 0.2) <= count // 100, sorted(waits)[-5:]
 
 
 def test_nothing_is_left_behind():

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -127,10 +128,50 @@ def test_the_papers_tables():
         fedplt.paper(["XX"])
 
 
-def test_experiments_stop_at_ctrl_c():
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+def interrupted(function, delay):
+    """Seconds from SIGINT to KeyboardInterrupt."""
+    sent = []
+
+    def send():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(delay, send)
+    timer.start()
     with pytest.raises(KeyboardInterrupt):
-        fedplt.compare(runs=100000)
+        function()
+    timer.join()
+    return time.monotonic() - sent[0]
+
+
+def test_experiments_stop_at_ctrl_c():
+    """Between runs, in the middle of one that would take minutes, in Python's own costs, and in the paper's
+    tables."""
+    X = np.random.default_rng(0).normal(size=(100000, 30))
+    y = np.where(X[:, 0] > 0.1, 1, 0)
+    own = fedplt.Costs([Slow()], 2)
+    endless = {"rounds": 10**9, "tolerance": 1e-300, "epochs": 20}
+    for name, function in {
+            "many": lambda: fedplt.compare(runs=100000),
+            "long": lambda: fedplt.compare(["fed-plt"], runs=2, X=X, y=y, sites=4, **endless),
+            "tuned": lambda: fedplt.compare(["fed-plt"], runs=1, tune=True, X=X, y=y, sites=4, **endless),
+            "own": lambda: fedplt.compare(["fed-plt"], runs=1, costs=own, rounds=10**9, tolerance=1e-300),
+            "paper": lambda: fedplt.paper(seeds=100, runs=1000),
+            "tune": lambda: fedplt.tune(X, y, 4, by="experiment", rounds=10**6, tolerance=1e-300),
+    }.items():
+        assert interrupted(function, 0.4) < 5, name  # a timely end is 0.2 s; the rest is for busy machines
+
+
+class Slow:
+    """Never the same twice, so that nothing converges."""
+
+    curvature = (1.0, 2.0)
+    calls = 0
+
+    def value_and_gradient(self, x):
+        time.sleep(0.01)
+        self.calls += 1
+        return float(x @ x), 2 * x - self.calls % 3
 
 
 def test_training_by_settings(program, tmp_path):

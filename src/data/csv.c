@@ -189,8 +189,11 @@ static fplt_status no_column(const struct reader *reader, const char *what, cons
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
                                  fplt__show(fplt__lookup_word(&reader->names, i)).text);
     return fplt__bad_data(error, reader->source->name, reader->row_line,
-                          "there is no %s column '%.80s'; the columns are %s%s", what, wanted, list,
-                          i < reader->names.count ? ", ..." : "");
+                          "there is no %s column '%.80s'; the columns are %s%s%s", what, wanted,
+                          list, i < reader->names.count ? ", ..." : "",
+                          reader->names.count == 1 && strpbrk(list, ";\t,")
+                              ? " (separator auto looks for the sign between them)"
+                              : "");
 }
 
 static const char *role_name(int role)
@@ -577,16 +580,18 @@ static fplt_status read_site(const struct reader *reader, fplt__builder *builder
         if (!status && *agent < before)
             status = fplt__bad_data(error, reader->source->name, reader->row_line,
                                     "the site '%s' is in an earlier file: with several files, each "
-                                    "is one agent",
+                                    "is one agent (site: none does not look at the column)",
                                     fplt__show(site).text);
         return status;
     }
     fplt__span known = fplt__lookup_word(&builder->agents, *agent);
     if (known.length == site.length && memcmp(known.text, site.text, site.length) == 0)
         return FPLT_OK;
-    return fplt__bad_data(error, reader->source->name, reader->row_line,
-                          "the site '%s' after '%s': with several files, each is one agent",
-                          fplt__show(site).text, fplt__show(known).text);
+    return fplt__bad_data(
+        error, reader->source->name, reader->row_line,
+        "the site '%s' after '%s': with several files, each is one agent (site: none "
+        "does not look at the column)",
+        fplt__show(site).text, fplt__show(known).text);
 }
 
 static fplt_status read_weight(const struct reader *reader, fplt__builder *builder, fplt__span text,

@@ -165,6 +165,7 @@ void fplt_dataset_destroy(fplt_dataset *dataset)
     fplt__free(dataset->group);
     fplt__names_clear(&dataset->ids);
     fplt__free(dataset->left_out);
+    fplt__free(dataset->census);
     fplt_schema_destroy(dataset->schema);
     fplt__names_clear(&dataset->feature_names);
     fplt__names_clear(&dataset->agent_names);

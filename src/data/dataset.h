@@ -15,6 +15,12 @@ typedef struct fplt__names {
     const char **item; /* owned */
 } fplt__names;
 
+/* What an agent has, where its rows may be in another process. */
+typedef struct fplt__census {
+    size_t rows;
+    double weight; /* of them all: their number where they have none */
+} fplt__census;
+
 struct fplt_dataset {
     fplt_task task;
     uint32_t agents, outputs;
@@ -35,6 +41,10 @@ struct fplt_dataset {
     fplt__names feature_names, agent_names;
     fplt__names class_names; /* in order of the class values */
     fplt_schema *schema;     /* kept, or NULL */
+    /* Where the rows of some agents are in other processes: of every agent, and the largest label there. An
+     * agent that is not here has no rows in the arrays above. NULL: all are here. */
+    fplt__census *census;
+    double largest_label;
     /* What is borrowed is never written to. */
     int lent_values;         /* dense or value is the caller's */
     int lent_rest;           /* start, column, label, weight and offset are */
@@ -65,6 +75,20 @@ fplt_status fplt__dataset_select(const fplt_dataset *source, const size_t *order
  * its own. */
 fplt_status fplt__dataset_lend(const fplt_dataset *source, fplt_dataset **dataset,
                                fplt_error *error);
+
+/* New data set with all agents of `source` (which has all rows), and the rows of agents first .. end - 1
+ * alone. */
+fplt_status fplt__dataset_keep(const fplt_dataset *source, uint32_t first, uint32_t end,
+                               fplt_dataset **kept, fplt_error *error);
+/* The rows of an agent, of all agents, an agent's weight and the largest label (0 where all are less),
+ * here or elsewhere. */
+size_t fplt__dataset_count(const fplt_dataset *dataset, uint32_t agent);
+size_t fplt__dataset_all_rows(const fplt_dataset *dataset);
+double fplt__dataset_weight(const fplt_dataset *dataset, uint32_t agent);
+double fplt__dataset_largest_label(const fplt_dataset *dataset);
+/* Synthetic data of which the rows of agents first .. end - 1 alone are drawn. */
+fplt_status fplt__dataset_generate_part(const fplt_generate_settings *settings, uint32_t first,
+                                        uint32_t end, fplt_dataset **dataset, fplt_error *error);
 
 /* The numbers of the rows become the data set's own, where they are borrowed. */
 fplt_status fplt__dataset_own_values(fplt_dataset *dataset, fplt_error *error);

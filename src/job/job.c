@@ -8,9 +8,12 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "data/dataset.h"
+#include "engine/ranks.h"
 #include "fedplt/schema.h"
 #include "job/job.h"
 #include "job/tables.h"
+#include "linalg/kernel.h"
 
 struct fplt_job {
     fplt_job_view view;
@@ -62,6 +65,13 @@ static const char *algorithm_name(size_t index, const char **help)
     return algorithm ? algorithm->name : NULL;
 }
 
+fplt_status fplt__job_algorithm(const char *name, const fplt_algorithm **algorithm,
+                                fplt_error *error)
+{
+    *algorithm = fplt_algorithm_find(name);
+    return *algorithm ? FPLT_OK : fplt_unknown_name("algorithm", name, algorithm_name, error);
+}
+
 static const char *solver_name(size_t index, const char **help)
 {
     const fplt_solver *solver = fplt_solver_list(index);
@@ -94,18 +104,19 @@ static fplt_status declare_own(fplt_settings *settings, const fplt_algorithm *al
 fplt_status fplt_job_declare(fplt_settings *settings, unsigned parts, const char *name,
                              fplt_error *error)
 {
-    const fplt_algorithm *algorithm = fplt_algorithm_find(name ? name : "fed-plt");
+    const fplt_algorithm *algorithm = NULL;
     int automatic = name && strcmp(name, "auto") == 0;
+    fplt_status status;
     fplt__job_tables_fill();
-    if (parts & FPLT_JOB_ALGORITHM && !algorithm && !automatic)
-        return fplt_unknown_name("algorithm", name, algorithm_name, error);
+    if (parts & FPLT_JOB_ALGORITHM && !automatic &&
+        (status = fplt__job_algorithm(name ? name : "fed-plt", &algorithm, error)))
+        return status;
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         const struct section *section = &sections[i];
         if (!(section->part & parts) || (!section->table && automatic))
             continue;
-        fplt_status status =
-            section->table ? fplt_settings_add(settings, section->group, section->table, error)
-                           : declare_own(settings, algorithm, error);
+        status = section->table ? fplt_settings_add(settings, section->group, section->table, error)
+                                : declare_own(settings, algorithm, error);
         if (status)
             return status;
     }
@@ -174,8 +185,7 @@ static fplt_task generator_task(const fplt_settings *settings)
     return FPLT_TASK_BINARY;
 }
 
-static fplt_status generate(const fplt_settings *settings, uint32_t run, fplt_dataset **dataset,
-                            fplt_error *error)
+static fplt_generate_settings read_generator(const fplt_settings *settings, uint32_t run)
 {
     fplt_generate_settings generator = fplt_generate_defaults();
     generator.name = fplt_settings_text(settings, "generator");
@@ -193,6 +203,13 @@ static fplt_status generate(const fplt_settings *settings, uint32_t run, fplt_da
     generator.seed = (uint64_t)fplt_settings_integer(settings, "seed");
     generator.run = run;
     generator.task = generator_task(settings);
+    return generator;
+}
+
+static fplt_status generate(const fplt_settings *settings, uint32_t run, fplt_dataset **dataset,
+                            fplt_error *error)
+{
+    fplt_generate_settings generator = read_generator(settings, run);
     return fplt_dataset_generate(&generator, dataset, error);
 }
 
@@ -390,6 +407,46 @@ static fplt_status transform_both(const fplt_settings *settings, const fplt_job_
     return status;
 }
 
+/* Whether rows can be drawn without looking at those of other agents. */
+static int is_apart(const fplt_settings *settings, const fplt_job_source *source)
+{
+    return !source->dataset && !wished(settings, "data") && !wished(settings, "partition") &&
+           !(fplt_settings_real(settings, "holdout") > 0) && !source->by_schema &&
+           !is(settings, "class-weight", "balanced") && is(settings, "standardise", "no");
+}
+
+/* The rows of the own agents stay. Held-out rows are the leader's. */
+static fplt_status keep_own(const fplt_job_source *source, fplt_dataset **training,
+                            fplt_dataset **held_out, fplt_error *error)
+{
+    uint32_t first, end;
+    fplt_dataset *kept;
+    if (!source->ranks || source->ranks->count == 1 || (*training)->census)
+        return FPLT_OK;
+    fplt__ranks_block(source->ranks, fplt_dataset_agents(*training), source->ranks->number, &first,
+                      &end);
+    fplt_status status = fplt__dataset_keep(*training, first, end, &kept, error);
+    if (status)
+        return status;
+    fplt_dataset_destroy(*training);
+    *training = kept;
+    if (source->ranks->number) {
+        fplt_dataset_destroy(*held_out);
+        *held_out = NULL;
+    }
+    return FPLT_OK;
+}
+
+static fplt_status generate_own(const fplt_settings *settings, uint32_t run,
+                                const fplt_job_source *source, fplt_dataset **dataset,
+                                fplt_error *error)
+{
+    fplt_generate_settings generator = read_generator(settings, run);
+    uint32_t first, end;
+    fplt__ranks_block(source->ranks, generator.agents, source->ranks->number, &first, &end);
+    return fplt__dataset_generate_part(&generator, first, end, dataset, error);
+}
+
 static fplt_status build_data(const fplt_settings *settings, uint32_t run,
                               const fplt_job_source *source, fplt_dataset **training,
                               fplt_dataset **held_out, fplt_transform *transform, fplt_error *error)
@@ -398,7 +455,9 @@ static fplt_status build_data(const fplt_settings *settings, uint32_t run,
     *held_out = NULL;
     *transform = (fplt_transform){0, NULL, NULL, 0};
     fplt_status status = FPLT_OK;
-    if (!*training)
+    if (source->ranks && is_apart(settings, source))
+        status = generate_own(settings, run, source, training, error);
+    else if (!*training)
         status = fplt_job_dataset(settings, run, NULL, 0, NULL, training, error);
     else if (!source->part)
         status = divide(settings, training, error);
@@ -408,6 +467,8 @@ static fplt_status build_data(const fplt_settings *settings, uint32_t run,
         status = transform_both(settings, source, *training, *held_out, transform, error);
     if (!status && is(settings, "class-weight", "balanced"))
         status = fplt_dataset_balance(*training, error);
+    if (!status)
+        status = keep_own(source, training, held_out, error);
     if (status) {
         fplt_dataset_destroy(*training);
         fplt_dataset_destroy(*held_out);
@@ -594,6 +655,13 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
     const fplt_setting *const about_data[] = {fplt__job_data_table, fplt_read_table,
                                               fplt_generate_table};
     fplt_status status = FPLT_OK;
+    if (is(settings, "engine", "mpi") && !source->ranks && !source->whole)
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "%s: engine is mpi, but this process runs without MPI: start `mpirun -n 4 "
+            "fedplt train ... --engine mpi`, with a fedplt whose `fedplt version` tells "
+            "of MPI",
+            fplt_settings_origin(settings, "engine"));
     if (source->objective && source->dataset)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "a data set and own costs are both given; leave one of them out");
@@ -613,6 +681,89 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
     return status;
 }
 
+/* What depends on the rows or the machine of every process: the largest label, and the fastest kernel that
+ * all have. */
+struct common {
+    double largest_label;
+    size_t kernel;
+};
+
+static fplt_status take_common(fplt_ranks *ranks, fplt_dataset *training, const char **kernel,
+                               fplt_error *error)
+{
+    struct common *each;
+    fplt_status status = fplt__alloc_into(&each, ranks->count, sizeof *each, "a job", error);
+    if ((status = fplt_ranks_agree(ranks, status, error))) {
+        fplt__free(each);
+        return status;
+    }
+    struct common *own = &each[ranks->number];
+    own->largest_label = fplt__dataset_largest_label(training);
+    while (!fplt__kernel_get(own->kernel)->available())
+        own->kernel++;
+    fplt__ranks_gather_each(ranks, each, sizeof *each);
+    struct common all = each[0];
+    for (unsigned i = 1; i < ranks->count; i++) {
+        all.largest_label = fmax(all.largest_label, each[i].largest_label);
+        all.kernel = each[i].kernel > all.kernel ? each[i].kernel : all.kernel;
+    }
+    training->largest_label = all.largest_label;
+    if (!*kernel)
+        *kernel = fplt__kernel_get(all.kernel)->name;
+    fplt__free(each);
+    return FPLT_OK;
+}
+
+static int is_huge(const fplt_rows *rows, size_t row)
+{
+    size_t first = rows->dense ? row * rows->features : rows->start[row];
+    size_t end = rows->dense ? first + rows->features : rows->start[row + 1];
+    const double *value = rows->dense ? rows->dense : rows->value;
+    double square = 0;
+    for (size_t k = first; k < end; k++)
+        square += value[k] * value[k];
+    return !isfinite(square);
+}
+
+/* The file that an agent's rows come from: the one there is, or one an agent. */
+static int file_of(const fplt_settings *settings, const fplt_dataset *dataset, uint32_t agent,
+                   char *file, size_t size)
+{
+    const char *list = fplt_settings_text(settings, "data");
+    uint32_t files = 0;
+    for (const char *rest = list; rest && *rest; files++)
+        rest = fplt_list_next(rest, file, size);
+    if (files > 1 && files != fplt_dataset_agents(dataset))
+        return 0;
+    for (uint32_t i = 0; files > 1 && i <= agent; i++)
+        list = fplt_list_next(list, file, size);
+    return files > 0;
+}
+
+/* Numbers whose squares overflow are legal in a file, where a transform may shorten them: so it is known
+ * only here that they are too large, and their place is looked for. Lines are counted as if no field had
+ * a line break in it. */
+static fplt_status blame_row(const fplt_settings *settings, const fplt_dataset *dataset,
+                             fplt_error *error)
+{
+    size_t at = 0;
+    char file[4096];
+    for (uint32_t i = 0; i < fplt_dataset_agents(dataset); i++) {
+        fplt_rows rows = fplt_dataset_shard(dataset, i);
+        for (size_t r = 0; r < rows.count; r++, at++) {
+            size_t number = fplt_dataset_row_number(dataset, at);
+            if (number && is_huge(&rows, r) && file_of(settings, dataset, i, file, sizeof file))
+                return fplt_error_set(error, FPLT_BAD_DATA,
+                                      "%s:%zu: row %zu has a number that is too large to be "
+                                      "squared: give its column in larger units",
+                                      file,
+                                      number + (fplt_dataset_feature_name(dataset, 0) != NULL),
+                                      number);
+        }
+    }
+    return FPLT_BAD_DATA;
+}
+
 static fplt_status build_objective(fplt_job *job, const fplt_settings *settings, uint32_t run,
                                    const fplt_job_source *source, fplt_error *error)
 {
@@ -623,7 +774,7 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
         return FPLT_OK;
     fplt_status status =
         build_data(settings, run, source, &job->training, &job->held_out, &job->transform, error);
-    if (status)
+    if ((status = fplt_ranks_agree(source->ranks, status, error)))
         return status;
     view->training = job->training;
     view->held_out = job->held_out;
@@ -634,9 +785,12 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
                               "%s: label is none, but the loss %s learns from labels: name their "
                               "column",
                               fplt_settings_origin(settings, "label"), view->cost.loss);
+    if (source->ranks &&
+        (status = take_common(source->ranks, job->training, &view->cost.kernel, error)))
+        return status;
     status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
-    return status;
+    return status == FPLT_BAD_DATA ? blame_row(settings, job->training, error) : status;
 }
 
 static fplt_status build_costs(fplt_job *job, const fplt_settings *settings, uint32_t run,
@@ -713,12 +867,24 @@ static fplt_status read_method(fplt_job *job, const fplt_settings *settings, fpl
         choose_method(job, settings);
         return FPLT_OK;
     }
-    run->algorithm = fplt_algorithm_find(fplt_settings_text(settings, "algorithm"));
-    if (!run->algorithm)
-        return fplt_unknown_name("algorithm", fplt_settings_text(settings, "algorithm"),
-                                 algorithm_name, error);
-    fplt_algorithm_read(run->algorithm, settings, job->parameter);
-    return FPLT_OK;
+    fplt_status status =
+        fplt__job_algorithm(fplt_settings_text(settings, "algorithm"), &run->algorithm, error);
+    if (!status)
+        fplt_algorithm_read(run->algorithm, settings, job->parameter);
+    return status;
+}
+
+void fplt__job_run(const fplt_settings *settings, fplt_run_settings *run)
+{
+    run->seed = (uint64_t)fplt_settings_integer(settings, "seed");
+    run->rounds = (uint64_t)fplt_settings_integer(settings, "rounds");
+    run->tolerance = fplt_settings_real(settings, "tolerance");
+    run->relative = fplt_settings_switch(settings, "relative");
+    run->change = fplt_settings_real(settings, "change");
+    if (!fplt_settings_is_auto(settings, "eval-every"))
+        run->evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
+    run->gradient_time = fplt_settings_real(settings, "t-gradient");
+    run->communication_time = fplt_settings_real(settings, "t-communication");
 }
 
 static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint32_t number,
@@ -741,18 +907,10 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
         if (is(settings, "start", starts[i].word))
             run->start = starts[i].start;
     run->start_scale = fplt_settings_real(settings, "start-scale");
-    run->seed = (uint64_t)fplt_settings_integer(settings, "seed");
     run->run = number;
     run->threads = (unsigned)fplt_settings_integer(settings, "threads");
-    run->rounds = (uint64_t)fplt_settings_integer(settings, "rounds");
-    run->tolerance = fplt_settings_real(settings, "tolerance");
-    run->relative = fplt_settings_switch(settings, "relative");
     run->at_model = is(settings, "criterion-at", "model");
-    run->change = fplt_settings_real(settings, "change");
-    if (!fplt_settings_is_auto(settings, "eval-every"))
-        run->evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
-    run->gradient_time = fplt_settings_real(settings, "t-gradient");
-    run->communication_time = fplt_settings_real(settings, "t-communication");
+    fplt__job_run(settings, run);
     return FPLT_OK;
 }
 
@@ -825,6 +983,7 @@ fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_t run,
     }
     job->view.settings = settings;
     job->view.run = fplt_run_defaults();
+    job->view.run.ranks = source->ranks;
     if ((status = build(job, settings, run, source, error))) {
         fplt_job_destroy(job);
         return status;

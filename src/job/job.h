@@ -13,6 +13,11 @@ fplt_objective_settings fplt__job_cost(const fplt_settings *settings, const fplt
                                        fplt_task task);
 fplt_status fplt__job_training(const fplt_settings *settings, const fplt_job_source *source,
                                fplt_training *training, fplt_error *error);
+/* What a run takes from the settings as it stands there: seed, rounds, criteria, measuring, times. */
+void fplt__job_run(const fplt_settings *settings, fplt_run_settings *run);
+/* By its name; an unknown one is answered with those there are. */
+fplt_status fplt__job_algorithm(const char *name, const fplt_algorithm **algorithm,
+                                fplt_error *error);
 fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
                                             const fplt_job_source *source);
 

@@ -161,6 +161,11 @@ const fplt_setting fplt__job_run_table[] = {
      "that measuring takes a fifth of the time",
      0, 0},
     {"threads", FPLT_INTEGER, 0, "0", 0, 4096, NULL, "threads; 0: one a core", 0, 0},
+    {"engine", FPLT_CHOICE, 0, "threads", 0, 0, "threads|mpi",
+     "where agents live: threads of one process, or the processes that mpirun or srun started, "
+     "each with "
+     "threads",
+     0, 0},
     {"start", FPLT_CHOICE, 0, "zero", 0, 0, "zero|model|random|prior",
      "starting point; prior: N(0, 2 tau^2/lmin) as the paper's Prop. 4 has it", 0, 0},
     {"start-scale", FPLT_REAL, FPLT_ABOVE, "1", 0, HUGE_VAL, NULL, "start random: its deviation", 0,

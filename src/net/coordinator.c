@@ -609,6 +609,23 @@ static void tend_door(fplt__coordinator *c)
     }
 }
 
+/* Says once a minute who keeps the others waiting. */
+static void tend_waiting(fplt__coordinator *c)
+{
+    double now = fplt__now();
+    char sentence[FPLT__SENTENCE];
+    if (now - c->waiting_checked < 1)
+        return;
+    c->waiting_checked = now;
+    fplt__coordinator_waiting(c, sentence, sizeof sentence);
+    if (!*sentence) {
+        c->waiting_said = 0;
+    } else if (!c->waiting_said || now - c->waiting_said >= 60) {
+        c->waiting_said = now;
+        fplt__coordinator_say(c, -1, "waiting", "%s", sentence);
+    }
+}
+
 static int all_served(const fplt__coordinator *c)
 {
     int waits = fplt__now() - c->finished_at < LAST_SECONDS;
@@ -676,6 +693,7 @@ static void run_loop(fplt__coordinator *c)
         }
         tend_door(c);
         tend_receipts(c);
+        tend_waiting(c);
         if (c->watch->reload && c->watch->reload(c->watch->context))
             reload(c);
     }

@@ -31,7 +31,7 @@ typedef struct fplt__coordinator {
     fplt__server *server, *door, *page; /* door: open while there are invitations */
     fplt__door doorkeeper;
     int control; /* the socket of `federation status`, or -1 */
-    double door_checked;
+    double door_checked, waiting_checked, waiting_said;
     uint32_t run, members;
     char (*roster)[FPLT__NAME];
     uint8_t *revoked, *fetched; /* one a member: told the machine; has the last model */
@@ -96,6 +96,8 @@ fplt_status fplt__coordinator_compare(const fplt__coordinator *coordinator,
                                       const fplt__proposal *stored, fplt_error *error);
 
 /* status.c */
+/* Who is waited for, and since when: empty while nobody is late. */
+void fplt__coordinator_waiting(const fplt__coordinator *coordinator, char *sentence, size_t size);
 char *fplt__coordinator_status(const fplt__coordinator *coordinator);  /* JSON; free */
 char *fplt__coordinator_metrics(const fplt__coordinator *coordinator); /* free */
 fplt__service fplt__coordinator_page(fplt__coordinator *coordinator);

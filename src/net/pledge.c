@@ -54,7 +54,7 @@ fplt_status fplt__pledge_needs_schema(fplt_error *error)
 /* Agents that are in every round; 0: a round waits for all. */
 static uint32_t least_present(const fplt__terms *terms, const fplt__proposal *proposal)
 {
-    if (!(terms->run.algorithm->allows & FPLT_ALLOWS_PARTIAL))
+    if (!(terms->job.run.algorithm->allows & FPLT_ALLOWS_PARTIAL))
         return 0;
     return proposal->quorum ? proposal->quorum : 1;
 }
@@ -72,32 +72,25 @@ fplt_status fplt__pledge_make(const fplt__terms *terms, const fplt__proposal *pr
         return status;
     for (uint32_t i = 0; i < proposal->members; i++)
         names[i] = proposal->roster[i];
-    fplt__promise_problem problem = {.agents = proposal->members,
-                                     .records = records,
-                                     .names = names,
-                                     .dimension = terms->dimension,
-                                     .cost = terms->cost,
-                                     .radius = terms->source.radius,
-                                     .algorithm = terms->run.algorithm,
-                                     .training = terms->run.training,
-                                     .rounds = terms->run.rounds,
-                                     .participation = terms->participation,
-                                     .prox = terms->prox,
-                                     .most = fplt_schema_most(terms->schema),
-                                     .quorum = least_present(terms, proposal)};
+    fplt_roster roster = {.agents = proposal->members,
+                          .records = records,
+                          .names = names,
+                          .schema = terms->schema,
+                          .quorum = least_present(terms, proposal)};
     if (fplt_settings_is_auto(terms->settings, "privacy.spare"))
-        problem.spare_share = SPARE_SHARE;
+        roster.spare_share = SPARE_SHARE;
     else
-        problem.spare = (uint64_t)fplt_settings_integer(terms->settings, "privacy.spare");
-    status = fplt__promise_plan(terms->settings, &problem, promise, error);
+        roster.spare = (uint64_t)fplt_settings_integer(terms->settings, "privacy.spare");
+    status = fplt__promise_outlined(terms->settings, &terms->source, &terms->job, &roster, promise,
+                                    error);
     fplt__free(names);
     return status;
 }
 
 void fplt__pledge_apply(const fplt_promise_view *view, fplt__terms *terms)
 {
-    fplt_run_settings *run = &terms->run;
-    memcpy(terms->parameter, view->parameter, sizeof terms->parameter);
+    fplt_run_settings *run = &terms->job.run;
+    memcpy(terms->job.parameter, view->parameter, sizeof terms->job.parameter);
     run->training.step = view->mechanism.step;
     run->training.epochs = view->epochs;
     run->rounds = view->rounds;

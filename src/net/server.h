@@ -16,7 +16,8 @@ enum {
     FPLT_HELD_SECONDS = 35,   /* that an answer waits for news; the protocol gives up after 25 */
     FPLT_HEADER_SECONDS = 10, /* handshake, headers */
     FPLT_SLOWEST = 10240,     /* bytes a second of a body */
-    FPLT_SMALL_BODY = 65536   /* needs no buffer of the window */
+    FPLT_SMALL_BODY = 65536,  /* needs no room in the window */
+    FPLT_RECEIVE_BUFFER = 256 * 1024 /* of the kernel for a connection */
 };
 
 typedef struct fplt__server fplt__server;
@@ -46,7 +47,7 @@ typedef struct fplt__server_settings {
     const char *certificate, *key; /* PEM, copied; NULL: in the clear */
     const char *authority;         /* who dials must have its certificate; NULL: anybody */
     unsigned connections;          /* at most */
-    unsigned window;               /* large bodies at once */
+    unsigned window;               /* large bodies at once, or as many bytes of smaller ones */
     double patience;               /* seconds for handshake and headers; 0: FPLT_HEADER_SECONDS */
 } fplt__server_settings;
 
@@ -84,8 +85,6 @@ void fplt__exchange_hold(fplt__exchange *exchange);
 void fplt__exchange_add_header(fplt__exchange *exchange, const char *name, const char *value);
 /* Releases the body, if the owner is done with it before it answers. */
 void fplt__exchange_drop_body(fplt__exchange *exchange);
-/* The body's buffer, which now is the caller's (fplt__free). */
-uint8_t *fplt__exchange_take_body(fplt__exchange *exchange);
 
 /* Bytes of an answer. */
 typedef struct fplt__piece {

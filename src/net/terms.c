@@ -77,9 +77,7 @@ static fplt_status check_terms(const fplt_settings *settings, fplt_error *error)
                               "classes over its sites so far; give the rows a weight");
     if (strcmp(start, "zero") != 0)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "train: start is %s, but a federation starts at zero, or at the last "
-                              "model when the run number is raised",
-                              start);
+                              "train: start is %s, but a federation starts at zero", start);
     if (strcmp(fplt_settings_text(settings, "class-weight"), "none") != 0)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "train: class-weight is %s, but a federation does not count the "
@@ -120,58 +118,6 @@ int fplt__terms_fits(const fplt_settings *settings)
 {
     const char *standardise = fplt_settings_text(settings, "standardise");
     return strcmp(standardise, "no") != 0 && strcmp(standardise, "schema") != 0;
-}
-
-static fplt_run_settings run_of(const fplt_settings *settings, double *parameter)
-{
-    fplt_run_settings run = fplt_run_defaults();
-    run.algorithm = fplt_algorithm_find(fplt_settings_text(settings, "algorithm"));
-    fplt_algorithm_read(run.algorithm, settings, parameter);
-    run.parameter = parameter;
-    run.seed = (uint64_t)fplt_settings_integer(settings, "seed");
-    run.rounds = (uint64_t)fplt_settings_integer(settings, "rounds");
-    run.tolerance = fplt_settings_real(settings, "tolerance");
-    run.relative = fplt_settings_switch(settings, "relative");
-    run.change = fplt_settings_real(settings, "change");
-    if (!fplt_settings_is_auto(settings, "eval-every"))
-        run.evaluate_every = (uint32_t)fplt_settings_integer(settings, "eval-every");
-    run.gradient_time = fplt_settings_real(settings, "t-gradient");
-    run.communication_time = fplt_settings_real(settings, "t-communication");
-    return run;
-}
-
-/* The shape of the problem without data: rows of zeros, a label of each class. */
-
-static fplt_status phantom(const fplt__form *form, const fplt_objective_settings *cost,
-                           fplt_objective **objective, fplt_error *error)
-{
-    size_t rows = form->outputs < 2 ? 1 : form->outputs;
-    size_t *start;
-    double *label;
-    fplt_dataset *dataset = NULL;
-    fplt_status status = fplt__alloc_into(&start, rows + 1, sizeof *start, "a plan", error);
-    if (status)
-        return status;
-    if (!(status = fplt__alloc_into(&label, rows, sizeof *label, "a plan", error))) {
-        for (size_t i = 0; i < rows; i++)
-            label[i] = form->task == FPLT_TASK_BINARY ? 2.0 * (double)i - 1 : (double)i;
-        static const uint32_t no_column = 0;
-        static const double no_value = 0;
-        fplt_rows shape = {.count = rows,
-                           .features = form->features,
-                           .start = start,
-                           .column = &no_column,
-                           .value = &no_value,
-                           .label = label};
-        status = fplt_dataset_from_rows(&shape, form->task, &rows, 1, &dataset, error);
-        fplt__free(label);
-    }
-    fplt__free(start);
-    if (status)
-        return status;
-    status = fplt_objective_create(cost, dataset, objective, error);
-    fplt_dataset_destroy(dataset);
-    return status;
 }
 
 /* Agreement */
@@ -326,9 +272,7 @@ static fplt_status allow(const fplt_run_settings *run, const fplt_participation 
 
 void fplt__terms_clear(fplt__terms *terms)
 {
-    fplt_participation_destroy(terms->participation);
-    fplt_prox_destroy(terms->prox);
-    fplt_objective_destroy(terms->objective);
+    fplt__outline_clear(&terms->job);
     fplt_schema_destroy(terms->schema);
     fplt_settings_destroy(terms->settings);
     memset(terms, 0, sizeof *terms);
@@ -343,13 +287,6 @@ fplt_status fplt__terms_schema(const fplt__proposal *proposal, fplt_schema **sch
                                                  "the proposal's schema", schema, error);
 }
 
-fplt__form fplt__schema_form(const fplt_schema *schema)
-{
-    fplt__form form = {.features = fplt_schema_features(schema)};
-    form.task = fplt__schema_task(schema, &form.outputs);
-    return form;
-}
-
 static fplt_status read_terms(const fplt__proposal *proposal, const fplt__form *form,
                               fplt__terms *terms, fplt_error *error)
 {
@@ -360,19 +297,8 @@ static fplt_status read_terms(const fplt__proposal *proposal, const fplt__form *
     terms->source.schema = terms->schema;
     if ((status = fplt_promise_prepare(terms->settings, &terms->source, error)))
         return status;
-    terms->cost = fplt__job_cost(terms->settings, &terms->source, form->task);
-    terms->form = *form;
-    if ((status = phantom(form, &terms->cost, &terms->objective, error)))
-        return status;
-    terms->dimension = fplt_objective_dimension(terms->objective);
-    terms->run = run_of(terms->settings, terms->parameter);
-    if ((status =
-             fplt__job_training(terms->settings, &terms->source, &terms->run.training, error)) ||
-        (status = fplt_job_participation(terms->settings, proposal->members, &terms->participation,
-                                         error)))
-        return status;
-    return fplt_job_composite(terms->settings, terms->dimension,
-                              fplt_objective_intercepts(terms->objective), &terms->prox, error);
+    return fplt__outline_make(terms->settings, &terms->source, form, proposal->members, &terms->job,
+                              error);
 }
 
 fplt_status fplt__terms_of(const fplt__proposal *proposal, const fplt__form *form,
@@ -381,7 +307,7 @@ fplt_status fplt__terms_of(const fplt__proposal *proposal, const fplt__form *for
     memset(terms, 0, sizeof *terms);
     fplt_status status = read_terms(proposal, form, terms, error);
     if (!status)
-        status = allow(&terms->run, terms->participation, terms->prox, error);
+        status = allow(&terms->job.run, terms->job.participation, terms->job.prox, error);
     if (status)
         fplt__terms_clear(terms);
     return status;
@@ -389,16 +315,17 @@ fplt_status fplt__terms_of(const fplt__proposal *proposal, const fplt__form *for
 
 static void fill_plan(const fplt__terms *terms, uint32_t members, fplt__agreement *agreement)
 {
-    const fplt_run_settings *run = &terms->run;
+    const fplt_run_settings *run = &terms->job.run;
     const char *kernel = fplt_settings_text(terms->settings, "kernel");
     agreement->plan = (fplt_plan){.algorithm = run->algorithm,
                                   .agents = members,
-                                  .dimension = terms->dimension,
+                                  .dimension = terms->job.dimension,
                                   .seed = run->seed};
     agreement->rounds = run->rounds;
     agreement->quorum = agreement->proposal.quorum;
     agreement->evaluate_every = run->evaluate_every;
-    fplt_shape shape = fplt_algorithm_shape(run->algorithm, terms->parameter, terms->dimension);
+    fplt_shape shape =
+        fplt_algorithm_shape(run->algorithm, terms->job.parameter, terms->job.dimension);
     agreement->criterion_at_mean = shape.local_model >= 0;
     agreement->score = fplt_settings_real(terms->settings, "holdout") > 0;
     agreement->tolerance = run->tolerance;
@@ -415,12 +342,12 @@ static fplt_status settle_by_facts(fplt__terms *terms, const fplt__gathered *gat
     fplt_auto choice = {.curvatures = NULL};
     fplt_bend bend = join_bends(gathered->bend, agreement->proposal.members);
     agreement->curvature = bend.everywhere;
-    fplt_status status = fplt_auto_choose(&bend, &terms->run, agreement->proposal.members,
-                                          terms->dimension, &choice, error);
+    fplt_status status = fplt_auto_choose(&bend, &terms->job.run, agreement->proposal.members,
+                                          terms->job.dimension, &choice, error);
     if (!status) {
-        fplt_auto_apply(&choice, &terms->run);
+        fplt_auto_apply(&choice, &terms->job.run);
         fill_plan(terms, agreement->proposal.members, agreement);
-        status = resolve(agreement, &terms->run, terms->participation, error);
+        status = resolve(agreement, &terms->job.run, terms->job.participation, error);
     }
     fplt_auto_clear(&choice);
     return status;
@@ -456,7 +383,7 @@ fplt_status fplt__terms_agree(const fplt__proposal *proposal, const fplt__gather
                      ? settle_by_promise(&terms, agreement, error)
                      : settle_by_facts(&terms, gathered, agreement, error);
     if (!status)
-        status = add_all_resolved(agreement, &gathered->form, &terms.run.training, error);
+        status = add_all_resolved(agreement, &gathered->form, &terms.job.run.training, error);
     fplt__terms_clear(&terms);
     if (status)
         fplt__agreement_clear(agreement);
@@ -493,12 +420,12 @@ fplt_status fplt__terms_lead(fplt__agreement *agreement, fplt__lead_plan *plan, 
     fplt_status status = fplt__agreement_form(agreement, &form, error);
     if (!status)
         status = fplt__terms_of(&agreement->proposal, &form, &terms, error);
-    if (!status && terms.dimension != agreement->plan.dimension)
+    if (!status && terms.job.dimension != agreement->plan.dimension)
         status = fplt_error_set(error, FPLT_BAD_DATA,
                                 "the plan's dimension is %zu, but its settings give %zu",
-                                agreement->plan.dimension, terms.dimension);
+                                agreement->plan.dimension, terms.job.dimension);
     if (!status)
-        status = fplt_hub_create(&agreement->plan, terms.prox, NULL, &plan->hub, error);
+        status = fplt_hub_create(&agreement->plan, terms.job.prox, NULL, &plan->hub, error);
     if (!status)
         status = fplt_hub_enrol_all(plan->hub, NULL, error);
     if (status) {
@@ -508,10 +435,10 @@ fplt_status fplt__terms_lead(fplt__agreement *agreement, fplt__lead_plan *plan, 
         fplt__free(agreement);
     } else {
         plan->agreement = agreement;
-        plan->participation = terms.participation;
-        plan->prox = terms.prox;
-        terms.participation = NULL;
-        terms.prox = NULL;
+        plan->participation = terms.job.participation;
+        plan->prox = terms.job.prox;
+        terms.job.participation = NULL;
+        terms.job.prox = NULL;
     }
     fplt__terms_clear(&terms);
     return status;
@@ -527,7 +454,7 @@ struct names {
 
 static fplt_status collect_names(const fplt__terms *terms, struct names *names, fplt_error *error)
 {
-    const fplt__form *form = &terms->form;
+    const fplt__form *form = &terms->job.form;
     const fplt_schema *schema = terms->schema;
     int named = schema && fplt_schema_feature(schema, 0, NULL, NULL, NULL, NULL);
     fplt_status status;
@@ -586,11 +513,11 @@ static fplt_status make_model(const fplt__terms *terms, const struct names *name
                               const fplt_inference *inference, fplt_model **model,
                               fplt_error *error)
 {
-    const fplt__form *form = &terms->form;
+    const fplt__form *form = &terms->job.form;
     fplt_model_info info = {.task = form->task,
-                            .loss = terms->cost.loss,
-                            .huber_delta = terms->cost.huber_delta,
-                            .intercept = terms->cost.intercept,
+                            .loss = terms->job.cost.loss,
+                            .huber_delta = terms->job.cost.huber_delta,
+                            .intercept = terms->job.cost.intercept,
                             .features = form->features,
                             .classes = fplt_task_classifies(form->task) ? form->outputs : 0,
                             .feature_names = names->features,
@@ -598,7 +525,7 @@ static fplt_status make_model(const fplt__terms *terms, const struct names *name
                             .schema = terms->schema,
                             .transform = transform,
                             .weights = x,
-                            .dimension = terms->dimension,
+                            .dimension = terms->job.dimension,
                             .program = "fedplt " FPLT_VERSION,
                             .training = record,
                             .inference = inference->information ? inference : NULL};
@@ -608,13 +535,14 @@ static fplt_status make_model(const fplt__terms *terms, const struct names *name
 static fplt_status infer(const fplt__terms *terms, const double *information,
                          fplt_inference *inference, fplt_error *error)
 {
-    size_t square = terms->dimension * terms->dimension;
+    size_t square = terms->job.dimension * terms->job.dimension;
     fplt_status status;
     if (!information)
         return FPLT_OK;
-    inference->penalised = !fplt_prox_is_zero(terms->prox) ||
-                           (terms->cost.weight > 0 && strcmp(terms->cost.regulariser, "none") != 0);
-    inference->by_rows = terms->cost.weigh_rows;
+    inference->penalised =
+        !fplt_prox_is_zero(terms->job.prox) ||
+        (terms->job.cost.weight > 0 && strcmp(terms->job.cost.regulariser, "none") != 0);
+    inference->by_rows = terms->job.cost.weigh_rows;
     inference->records = information[2 * square + 1];
     if ((status = fplt__alloc_into(&inference->information, square, sizeof(double),
                                    "the information", error)) ||
@@ -623,8 +551,8 @@ static fplt_status infer(const fplt__terms *terms, const double *information,
         return status;
     memcpy(inference->information, information, square * sizeof(double));
     memcpy(inference->scores, information + square, square * sizeof(double));
-    return fplt__inference_complete(terms->cost.loss, terms->dimension, information[2 * square],
-                                    inference, error);
+    return fplt__inference_complete(terms->job.cost.loss, terms->job.dimension,
+                                    information[2 * square], inference, error);
 }
 
 fplt_status fplt__terms_model(const fplt__agreement *agreement, const double *x, const char *record,

@@ -8,6 +8,7 @@
 #include "fedplt/model.h"
 #include "fedplt/promise.h"
 #include "fedplt/schema.h"
+#include "job/outline.h"
 #include "protocol/lead.h"
 #include "protocol/site.h"
 
@@ -22,13 +23,6 @@ enum fplt__facts_step {
 };
 enum { FPLT__FORM_SCALARS = 4, FPLT__BEND_SCALARS = 4 };
 
-/* What all data sets have in common. */
-typedef struct fplt__form {
-    fplt_task task;
-    size_t features;
-    uint32_t outputs;
-    int dense;
-} fplt__form;
 void fplt__form_scalars(const fplt__form *form, double scalars[FPLT__FORM_SCALARS]);
 fplt_status fplt__form_read(const double scalars[FPLT__FORM_SCALARS], fplt__form *form,
                             fplt_error *error);
@@ -43,22 +37,13 @@ fplt_status fplt__proposal_copy(const fplt__proposal *from, fplt__proposal *to, 
 /* The schema of a proposal, to be destroyed; NULL: none. */
 fplt_status fplt__terms_schema(const fplt__proposal *proposal, fplt_schema **schema,
                                fplt_error *error);
-/* The form of data that are read by it. */
-fplt__form fplt__schema_form(const fplt_schema *schema);
 
 /* What the settings say, as far as it is known without any data. */
 typedef struct fplt__terms {
     fplt_settings *settings;
     fplt_schema *schema;    /* NULL: none */
     fplt_job_source source; /* what a promise sets where the settings do not say */
-    fplt__form form;
-    fplt_objective_settings cost;
-    fplt_objective *objective; /* of a few rows of zeros */
-    fplt_prox *prox;
-    fplt_participation *participation;
-    double parameter[FPLT_MOST_PARAMETERS];
-    fplt_run_settings run;
-    size_t dimension;
+    fplt__outline job;
 } fplt__terms;
 
 fplt_status fplt__terms_of(const fplt__proposal *proposal, const fplt__form *form,

@@ -57,12 +57,10 @@ static fplt_status add_losses(const fplt_objective *o, uint32_t agent, const dou
     return status;
 }
 
-/* Of agents first, first + 1, ... */
-static fplt_status add_agents(const fplt_objective *o, uint32_t first, uint32_t end,
-                              const double *x, double *information, double *scores, double *losses,
-                              fplt_error *error)
+fplt_status fplt__objective_add_information(const fplt_objective *o, uint32_t first, uint32_t end,
+                                            const double *x, double *information, double *scores,
+                                            double *losses, fplt_error *error)
 {
-    size_t n = o->dimension;
     struct room room;
     fplt_status status = make_room(o, &room, error);
     if (status)
@@ -71,11 +69,6 @@ static fplt_status add_agents(const fplt_objective *o, uint32_t first, uint32_t 
         fplt__free(room.matrix);
         return fplt_error_set(error, FPLT_UNSUPPORTED, "a caller's own costs have no records");
     }
-    memset(information, 0, n * n * sizeof *information);
-    if (scores)
-        memset(scores, 0, n * n * sizeof *scores);
-    if (losses)
-        *losses = 0;
     for (uint32_t i = first; !status && i < end; i++)
         status = add_agent(o, i, x, o->unit, &room, information, scores);
     for (uint32_t i = first; !status && losses && i < end; i++)
@@ -85,18 +78,32 @@ static fplt_status add_agents(const fplt_objective *o, uint32_t first, uint32_t 
                   : FPLT_OK;
 }
 
+/* Of agents first, first + 1, ... */
+static fplt_status sum_agents(const fplt_objective *o, uint32_t first, uint32_t end,
+                              const double *x, double *information, double *scores, double *losses,
+                              fplt_error *error)
+{
+    size_t square = o->dimension * o->dimension;
+    memset(information, 0, square * sizeof *information);
+    if (scores)
+        memset(scores, 0, square * sizeof *scores);
+    if (losses)
+        *losses = 0;
+    return fplt__objective_add_information(o, first, end, x, information, scores, losses, error);
+}
+
 fplt_status fplt__objective_information(const fplt_objective *o, const double *x,
                                         double *information, double *scores, double *losses,
                                         fplt_error *error)
 {
-    return add_agents(o, 0, o->agents, x, information, scores, losses, error);
+    return sum_agents(o, 0, o->agents, x, information, scores, losses, error);
 }
 
 fplt_status fplt__agent_information(const fplt_objective *o, uint32_t agent, const double *x,
                                     double *information, double *scores, double *losses,
                                     double *records, fplt_error *error)
 {
-    fplt_status status = add_agents(o, agent, agent + 1, x, information,
+    fplt_status status = sum_agents(o, agent, agent + 1, x, information,
                                     o->loss && !o->loss->whole ? scores : NULL, losses, error);
     if (!status)
         *records = o->shard[agent].total;

@@ -45,6 +45,11 @@ size_t fplt__objective_most_records(const fplt_objective *objective)
     return objective->most_records;
 }
 
+size_t fplt__objective_parts(const fplt_objective *objective)
+{
+    return objective->parts > 1 ? objective->parts : 1;
+}
+
 size_t fplt_objective_intercepts(const fplt_objective *objective)
 {
     return objective->intercepts;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "data/dataset.h"
 
 static fplt__layout layout_of(const fplt_objective *o, const fplt_rows *rows)
 {
@@ -43,7 +44,7 @@ static fplt_status measure(const fplt_objective *o, const fplt_dataset *dataset,
     *sizes = (struct sizes){0};
     for (uint32_t i = 0; i < o->agents; i++) {
         fplt_rows rows = fplt_dataset_shard(dataset, i);
-        if (!rows.count)
+        if (!fplt__dataset_count(dataset, i))
             return fplt_error_set(error, FPLT_BAD_DATA,
                                   "agent %u has no rows: its cost is an average over none", i);
         fplt__layout layout = layout_of(o, &rows);
@@ -258,6 +259,9 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
                             o->offset ? o->offset + first_row : NULL};
         if ((status = pack_shard(o, i, &rows, shard, &to, error)))
             return status;
+        shard->records = fplt__dataset_count(dataset, i);
+        if (!rows.count)
+            shard->total = fplt__dataset_weight(dataset, i);
         size_t padded = fplt__padded(rows.count);
         size_t entries = sparse ? shard->matrix.start[rows.count] : 0;
         first_row += padded;

@@ -2,13 +2,16 @@
  * f_i(x) = w_i [ (1/q_i) sum_j loss(margins of record j) + weight r(x) ].
  *
  * Everything is one traversal: a chunk of records that fits the first-level cache, its margins, a
- * function of the margins, and back into a vector; the data is read from memory once. */
+ * function of the margins, and back into a vector; the data is read from memory once. A large shard is
+ * traversed in parts, which threads may share. */
 #include "objective/objective.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "base/hands.h"
 #include "base/memory.h"
+#include "data/dataset.h"
 #include "linalg/product.h"
 
 /* Room in the caller's scratch. The packed records have the intercept as last column; x has all
@@ -19,6 +22,7 @@ struct room {
     double *rows;                        /* chunk dense rows, of a minibatch */
     double *whole;                       /* 2 * chunk, of a whole loss */
     double *weights, *directions, *sums; /* outputs * columns, used where gathered */
+    double *partial;                     /* outputs * columns for every part but the first */
 };
 
 static int gathers(const fplt_objective *o)
@@ -37,7 +41,8 @@ static size_t batch_room(const fplt_objective *o)
 static size_t scratch_needed(const fplt_objective *o)
 {
     return 2 * (o->outputs + 1) * o->chunk + batch_room(o) +
-           (gathers(o) ? 3 * o->outputs * o->columns : 0) + (o->loss->whole ? 2 * o->chunk : 0);
+           (gathers(o) ? 3 * o->outputs * o->columns : 0) + (o->loss->whole ? 2 * o->chunk : 0) +
+           (o->parts - 1) * o->outputs * o->columns;
 }
 
 static struct room divide(const fplt_objective *o, double *scratch)
@@ -50,7 +55,8 @@ static struct room divide(const fplt_objective *o, double *scratch)
         .label = scratch + 2 * block,
         .norm = scratch + 2 * block + o->chunk,
         .rows = scratch + 2 * block + 2 * o->chunk,
-        .whole = o->loss->whole ? rest : NULL, /* which has one output, so nothing is gathered */
+        .whole = o->loss->whole ? rest : NULL, /* which has one output and one part */
+        .partial = rest + (gathers(o) ? 3 * vector : 0),
     };
     if (gathers(o)) {
         room.weights = rest;
@@ -210,9 +216,10 @@ static void finish_gradient(const fplt_objective *o, const fplt__shard *shard, s
         scatter_add(o, sums, gradient);
     }
     double factor = records ? shard->scale / (double)records : 0;
-    for (size_t j = 0; j < o->dimension; j++)
+    size_t regularised = o->dimension - o->intercepts;
+    o->regulariser->slope(factor, shard->scale * o->weight, x, regularised, gradient);
+    for (size_t j = regularised; j < o->dimension; j++)
         gradient[j] *= factor;
-    o->regulariser->slope(shard->scale * o->weight, x, o->dimension - o->intercepts, gradient);
 }
 
 /* Adds the gradients of the block's records; the slopes are lost. */
@@ -225,11 +232,80 @@ static void add_gradient(const fplt_objective *o, const fplt__shard *shard, size
     all_combined(o, &shard->matrix, first, block, slopes, sums);
 }
 
-static double *cleared_sums(const fplt_objective *o, const struct room *room, double *gradient)
+/* One traversal of an agent's records. */
+struct pass {
+    const fplt_objective *o;
+    const fplt__shard *shard;
+    const double *weights, *directions; /* as gathered */
+    int value, hits;
+    double *sums; /* of the first part, and in the end of all; NULL: not asked for */
+    double *partial;
+    double losses[FPLT_PARTS]; /* a part's, as are */
+    size_t right[FPLT_PARTS];
+    /* Adds the records of a block. */
+    void (*add)(struct pass *pass, size_t part, size_t first, const struct room *room,
+                double *sums);
+};
+
+static void traverse_part(void *context, size_t part, double *scratch)
 {
-    double *sums = gathers(o) ? room->sums : gradient;
-    memset(sums, 0, o->outputs * o->columns * sizeof *sums);
-    return sums;
+    struct pass *pass = context;
+    const fplt_objective *o = pass->o;
+    struct room room = divide(o, scratch);
+    size_t vector = o->outputs * o->columns, first = part * pass->shard->part;
+    size_t left = pass->shard->matrix.rows - first;
+    size_t end = first + (left < pass->shard->part ? left : pass->shard->part);
+    double *sums = pass->sums && part ? pass->partial + (part - 1) * vector : pass->sums;
+    if (sums)
+        memset(sums, 0, vector * sizeof *sums);
+    pass->losses[part] = 0;
+    pass->right[part] = 0;
+    for (; first < end; first += o->chunk)
+        pass->add(pass, part, first, &room, sums);
+}
+
+/* All parts, into the numbers of the first. */
+static void traverse(struct pass *pass, const struct room *room, double *scratch)
+{
+    size_t parts = fplt__shard_parts(pass->shard), vector = pass->o->outputs * pass->o->columns;
+    pass->partial = room->partial;
+    if (parts == 1) {
+        traverse_part(pass, 0, scratch);
+        return;
+    }
+    fplt__hands_spread(parts, traverse_part, pass, scratch);
+    for (size_t part = 1; part < parts; part++) {
+        pass->losses[0] += pass->losses[part];
+        pass->right[0] += pass->right[part];
+        for (size_t j = 0; pass->sums && j < vector; j++)
+            pass->sums[j] += pass->partial[(part - 1) * vector + j];
+    }
+}
+
+static void add_measures(struct pass *pass, size_t part, size_t first, const struct room *room,
+                         double *sums)
+{
+    const fplt_objective *o = pass->o;
+    fplt__block block = block_at(o, pass->shard, room, first);
+    all_margins(o, pass->shard, first, &block, pass->weights, room->margins);
+    if (pass->hits)
+        pass->right[part] += o->loss->hits(&block, room->margins);
+    if (pass->value && sums) {
+        slopes_and_losses(o, &block, room->margins, room->others);
+        pass->losses[part] += sum_losses(o, &block, room->others);
+    } else if (pass->value) {
+        o->loss->value(&block, room->margins);
+        pass->losses[part] += sum_losses(o, &block, room->margins);
+    } else if (sums) {
+        o->loss->slope(&block, room->margins);
+    }
+    if (sums)
+        add_gradient(o, pass->shard, first, &block, room->margins, sums);
+}
+
+static double *place_of_sums(const fplt_objective *o, const struct room *room, double *gradient)
+{
+    return gathers(o) ? room->sums : gradient;
 }
 
 /* Value, gradient and hits in one traversal; each may be NULL. */
@@ -239,39 +315,56 @@ static fplt_status measure(const fplt_objective *o, uint32_t agent, const double
     const fplt__shard *shard = &o->shard[agent];
     size_t records = shard->matrix.rows;
     struct room room = divide(o, scratch);
-    const double *weights = gather(o, x, room.weights);
-    double *sums = gradient ? cleared_sums(o, &room, gradient) : NULL, total = 0;
+    struct pass pass;
+    pass.o = o;
+    pass.shard = shard;
+    pass.weights = gather(o, x, room.weights);
+    pass.value = value != NULL;
+    pass.hits = hits != NULL;
+    pass.sums = gradient ? place_of_sums(o, &room, gradient) : NULL;
+    pass.add = add_measures;
+    traverse(&pass, &room, scratch);
     if (hits)
-        *hits = 0;
-    for (size_t first = 0; first < records; first += o->chunk) {
-        fplt__block block = block_at(o, shard, &room, first);
-        all_margins(o, shard, first, &block, weights, room.margins);
-        if (hits)
-            *hits += o->loss->hits(&block, room.margins);
-        if (value && gradient) {
-            slopes_and_losses(o, &block, room.margins, room.others);
-            total += sum_losses(o, &block, room.others);
-        } else if (value) {
-            o->loss->value(&block, room.margins);
-            total += sum_losses(o, &block, room.margins);
-        } else if (gradient) {
-            o->loss->slope(&block, room.margins);
-        }
-        if (gradient)
-            add_gradient(o, shard, first, &block, room.margins, sums);
-    }
+        *hits = pass.right[0];
     if (value)
         *value =
-            shard->scale * (total / (double)records +
+            shard->scale * (pass.losses[0] / (double)records +
                             o->weight * o->regulariser->value(x, o->dimension - o->intercepts));
     if (gradient)
-        finish_gradient(o, shard, records, x, sums, gradient);
+        finish_gradient(o, shard, records, x, pass.sums, gradient);
+    return FPLT_OK;
+}
+
+/* The same as `measure` for a single block of an objective that is plain: a federation may have a million of
+ * them. */
+static fplt_status plain_gradient(const fplt_objective *o, const fplt__shard *shard,
+                                  const double *x, double *gradient, double *margins)
+{
+    size_t records = shard->matrix.rows;
+    fplt__block block;
+    block.kernel = o->kernel;
+    block.parameter = o->parameter;
+    block.count = records;
+    block.outputs = 1;
+    block.stride = o->chunk;
+    block.label = shard->label;
+    block.weight = NULL;
+    block.room = NULL;
+    o->kernel->margins(&shard->matrix, 0, records, x, margins);
+    o->loss->slope(&block, margins);
+    for (size_t j = 0; j < o->dimension; j++)
+        gradient[j] = 0;
+    o->kernel->combine(&shard->matrix, 0, records, margins, gradient);
+    finish_gradient(o, shard, records, x, gradient, gradient);
     return FPLT_OK;
 }
 
 static fplt_status value_gradient(const fplt_objective *o, uint32_t agent, const double *x,
                                   double *value, double *gradient, double *scratch)
 {
+    const fplt__shard *shard = &o->shard[agent];
+    if (!value && o->plain && shard->matrix.rows <= o->chunk)
+        return plain_gradient(o, shard, x, gradient, scratch);
     return measure(o, agent, x, value, gradient, NULL, scratch);
 }
 
@@ -335,12 +428,27 @@ static fplt_status batch_gradient(const fplt_objective *o, uint32_t agent, const
         return FPLT_BAD_VALUE;
     struct room room = divide(o, scratch);
     const double *weights = gather(o, x, room.weights);
-    double *sums = cleared_sums(o, &room, gradient);
+    double *sums = place_of_sums(o, &room, gradient);
+    memset(sums, 0, o->outputs * o->columns * sizeof *sums);
     for (size_t first = 0; first < count; first += o->chunk)
         add_batch(o, shard, rows + first, count - first < o->chunk ? count - first : o->chunk,
                   weights, &room, sums);
     finish_gradient(o, shard, count, x, sums, gradient);
     return FPLT_OK;
+}
+
+static void add_products(struct pass *pass, size_t part, size_t first, const struct room *room,
+                         double *sums)
+{
+    const fplt_objective *o = pass->o;
+    fplt__block block = block_at(o, pass->shard, room, first);
+    (void)part;
+    all_margins(o, pass->shard, first, &block, pass->weights, room->margins);
+    all_products(o, &pass->shard->matrix, first, &block, pass->directions, room->others);
+    o->loss->curve(&block, room->margins);
+    o->loss->bend(&block, room->margins, room->others);
+    weigh_records(o, &block, room->others);
+    all_combined(o, &pass->shard->matrix, first, &block, room->others, sums);
 }
 
 static fplt_status hessian_times(const fplt_objective *o, uint32_t agent, const double *x,
@@ -349,21 +457,17 @@ static fplt_status hessian_times(const fplt_objective *o, uint32_t agent, const 
     const fplt__shard *shard = &o->shard[agent];
     size_t records = shard->matrix.rows;
     struct room room = divide(o, scratch);
-    const double *weights = gather(o, x, room.weights);
-    const double *directions = gather(o, v, room.directions);
-    double *sums = cleared_sums(o, &room, product);
-    for (size_t first = 0; first < records; first += o->chunk) {
-        fplt__block block = block_at(o, shard, &room, first);
-        all_margins(o, shard, first, &block, weights, room.margins);
-        all_products(o, &shard->matrix, first, &block, directions, room.others);
-        o->loss->curve(&block, room.margins);
-        o->loss->bend(&block, room.margins, room.others);
-        weigh_records(o, &block, room.others);
-        all_combined(o, &shard->matrix, first, &block, room.others, sums);
-    }
+    struct pass pass;
+    pass.o = o;
+    pass.shard = shard;
+    pass.weights = gather(o, x, room.weights);
+    pass.directions = gather(o, v, room.directions);
+    pass.sums = place_of_sums(o, &room, product);
+    pass.add = add_products;
+    traverse(&pass, &room, scratch);
     if (gathers(o)) {
         memset(product, 0, o->dimension * sizeof *product);
-        scatter_add(o, sums, product);
+        scatter_add(o, pass.sums, product);
     }
     for (size_t j = 0; j < o->dimension; j++)
         product[j] *= shard->scale / (double)records;
@@ -585,7 +689,7 @@ static fplt_status all_measures(const fplt_objective *o, uint32_t agent, const d
 
 static size_t records_of(const fplt_objective *o, uint32_t agent)
 {
-    return o->shard[agent].matrix.rows;
+    return o->shard[agent].records;
 }
 
 static int has_batches(const fplt_objective *o)
@@ -643,15 +747,6 @@ static fplt_status check_numbers(const fplt_objective_settings *settings, fplt_e
     return FPLT_OK;
 }
 
-static double largest_label(const fplt_dataset *dataset)
-{
-    fplt_rows all = fplt_dataset_all(dataset);
-    double most = 0;
-    for (size_t r = 0; r < all.count; r++)
-        most = fmax(most, all.label[r]);
-    return most;
-}
-
 /* What the loss has beside, and what follows from it. */
 static fplt_status choose_parameter(fplt_objective *o, const fplt_objective_settings *settings,
                                     const fplt_dataset *dataset, fplt_error *error)
@@ -662,7 +757,7 @@ static fplt_status choose_parameter(fplt_objective *o, const fplt_objective_sett
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "huber_delta is %g, but it must be finite and above 0", o->parameter);
     if (o->loss->counts && o->parameter == 0)
-        o->parameter = fmax(log(largest_label(dataset)), 0) + 1;
+        o->parameter = fmax(log(fplt__dataset_largest_label(dataset)), 0) + 1;
     if (o->loss->counts && !(fabs(o->parameter) <= 700))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "predictor_bound is %g, but it must be between -700 and 700",
@@ -695,8 +790,12 @@ static fplt_status check_task(const fplt__loss *loss, fplt_task task, fplt_error
     if (loss->tasks >> task & 1)
         return FPLT_OK;
     return fplt_error_set(error, FPLT_UNSUPPORTED,
-                          "the loss %s does not fit a data set for %s; it is %s", loss->name,
-                          names[task], loss->help);
+                          "the loss %s does not fit a data set for %s%s; it is %s", loss->name,
+                          names[task],
+                          fplt_task_classifies(task) && loss->tasks >> FPLT_TASK_REGRESSION & 1
+                              ? " (task regression takes labels as numbers)"
+                              : "",
+                          loss->help);
 }
 
 /* Records treated together: about 32 KiB of dense ones, so that they are still in the first-level cache
@@ -713,7 +812,7 @@ static size_t most_rows(const fplt_dataset *dataset)
 {
     size_t most = 1;
     for (uint32_t i = 0; i < fplt_dataset_agents(dataset); i++) {
-        size_t rows = fplt_dataset_shard(dataset, i).count;
+        size_t rows = fplt__dataset_count(dataset, i);
         most = rows > most ? rows : most;
     }
     return most;
@@ -744,10 +843,37 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
     o->sparse = !fplt_dataset_all(dataset).dense;
     o->chunk = o->loss->whole ? fplt__padded(most_rows(dataset))
                               : chunk_for(o->sparse, o->columns, o->outputs);
-    o->scratch = scratch_needed(o);
     o->quadratic = o->loss->least == o->most && !o->loss->whole &&
                    o->regulariser->least == o->regulariser->most;
     return FPLT_OK;
+}
+
+/* Rows of a part: so many numbers that starting a part costs nothing beside it, and enough beside the
+ * vector that every part has of its own. Of the shard alone, so that an agent in a process of its own
+ * has the same bits. */
+static size_t part_of(const fplt_objective *o, const fplt__shard *shard)
+{
+    enum { LEAST = 1 << 13, VECTORS = 32 };
+    const fplt__matrix *a = &shard->matrix;
+    size_t numbers =
+        a->layout == FPLT_SPARSE ? a->start[a->rows] - a->start[0] : a->rows * a->columns;
+    size_t vector = VECTORS * o->columns, least = vector > LEAST ? vector : LEAST;
+    size_t parts = o->loss->whole ? 1 : numbers / least;
+    parts = parts < 1 ? 1 : parts > FPLT_PARTS ? FPLT_PARTS : parts;
+    size_t rows = (a->rows + parts - 1) / parts;
+    return (rows + o->chunk - 1) / o->chunk * o->chunk;
+}
+
+static void divide_shards(fplt_objective *o)
+{
+    o->plain = o->outputs == 1 && !(o->clip > 0) && !o->row_weight && !o->offset && !o->loss->whole;
+    o->parts = 1;
+    for (uint32_t i = 0; i < o->agents; i++) {
+        o->shard[i].part = part_of(o, &o->shard[i]);
+        size_t parts = fplt__shard_parts(&o->shard[i]);
+        o->parts = parts > o->parts ? parts : o->parts;
+    }
+    o->scratch = scratch_needed(o);
 }
 
 static void weigh(fplt_objective *o, const fplt_objective_settings *settings)
@@ -778,6 +904,7 @@ fplt_status fplt_objective_create(const fplt_objective_settings *settings,
         return status;
     }
     weigh(o, settings);
+    divide_shards(o);
     *objective = o;
     return FPLT_OK;
 }

@@ -334,6 +334,53 @@ fplt_status fplt_certificate_make(const fplt_promise_view *view, const fplt_cert
     return *text ? FPLT_OK : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the certificate");
 }
 
+static fplt_status check_rounds(const fplt_promise_view *view, const uint64_t *rounds,
+                                fplt_error *error)
+{
+    for (uint32_t i = 0; i < view->agents; i++)
+        if (rounds[i] > view->mechanism.rounds)
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "agent %u was charged %llu rounds, but the plan pays for %llu", i,
+                                  (unsigned long long)rounds[i],
+                                  (unsigned long long)view->mechanism.rounds);
+    return FPLT_OK;
+}
+
+static fplt_status digest_text(const fplt_promise_view *view, const char *text, size_t length,
+                               unsigned char digest[FPLT_CERTIFICATE_DIGEST], fplt_error *error)
+{
+    json_error_t problem;
+    json_t *model = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
+    size_t weights = json_array_size(json_object_get(model, "weights"));
+    fplt_status status;
+    if (!json_is_object(model))
+        status = fplt_error_set(error, FPLT_BAD_DATA, "the model: line %d: %.120s", problem.line,
+                                problem.text);
+    else if (weights != view->mechanism.dimension)
+        status = fplt_error_set(error, FPLT_BAD_DATA,
+                                "the model has %zu weights, but the plan is for %llu", weights,
+                                (unsigned long long)view->mechanism.dimension);
+    else
+        status = fplt__model_digest(model, digest, error);
+    json_decref(model);
+    return status;
+}
+
+fplt_status fplt_certificate_make_for(const fplt_promise_view *view, const uint64_t *rounds,
+                                      const char *model, size_t length, char **text,
+                                      fplt_error *error)
+{
+    fplt_certificate_run run;
+    fplt_status status;
+    *text = NULL;
+    if ((status = check_rounds(view, rounds, error)) ||
+        (status = fplt_certificate_begin(&run, error)) ||
+        (status = digest_text(view, model, length, run.model, error)))
+        return status;
+    run.rounds = rounds;
+    return fplt_certificate_make(view, &run, NULL, text, error);
+}
+
 fplt_status fplt__model_digest(const json_t *model, unsigned char digest[FPLT_CERTIFICATE_DIGEST],
                                fplt_error *error)
 {

@@ -275,10 +275,9 @@ static fplt_status check_task(const fplt_schema *schema, fplt_error *error)
 
 /* Of numbers in memory the columns are declared by who made the array, and so is the task; a bound on
  * them is not. */
-static fplt_status check_memory(const fplt_settings *settings, const fplt_dataset *dataset,
-                                fplt_error *error)
+static fplt_status check_bound(const fplt_settings *settings, fplt_task task, fplt_error *error)
 {
-    if (fplt_dataset_task(dataset) == FPLT_TASK_SURVIVAL)
+    if (task == FPLT_TASK_SURVIVAL)
         return refuse_survival(error);
     if (fplt_settings_given(settings, "privacy.rows") || is_given(settings, "radius"))
         return FPLT_OK;
@@ -288,11 +287,25 @@ static fplt_status check_memory(const fplt_settings *settings, const fplt_datase
                           "shortened to, or read the data by a schema");
 }
 
+/* The items of a list as words of a command, as many as there is room for. */
+static void list_words(const char *list, char *text, size_t size)
+{
+    char item[4096], word[4096];
+    size_t used = 0;
+    *text = 0;
+    while (*list) {
+        list = fplt_list_next(list, item, sizeof item);
+        fplt_shell_word(item, word, sizeof word);
+        if (used + strlen(word) + 2 > size)
+            return;
+        used += (size_t)snprintf(text + used, size - used, " %s", word);
+    }
+}
+
 /* With given data everything that shapes the model is declared. */
 static fplt_status check_declared(const fplt_settings *settings, const fplt_schema *schema,
                                   const fplt_dataset *in_memory, fplt_error *error)
 {
-    char first[200];
     if (schema) {
         fplt_status status = fplt_schema_accepts_all(schema, error);
         if (!status)
@@ -300,16 +313,17 @@ static fplt_status check_declared(const fplt_settings *settings, const fplt_sche
         return status ? status : check_group(settings, fplt_schema_most(schema), error);
     }
     if (in_memory)
-        return check_memory(settings, in_memory, error);
+        return check_bound(settings, fplt_dataset_task(in_memory), error);
     const char *data = fplt_settings_text(settings, "data");
+    char words[400]; /* of a sentence of 1023 */
     if (!data)
         return FPLT_OK;
-    fplt_list_next(data, first, sizeof first);
+    list_words(data, words, sizeof words);
     return fplt_error_set(error, FPLT_UNSUPPORTED,
                           "%s: with privacy, columns, bounds and classes are declared and not read "
-                          "from the records; give schema (fedplt data schema %s drafts one), or "
-                          "bounds and labels where all columns are numbers",
-                          fplt_settings_origin(settings, "data"), first);
+                          "from the records; give schema (`fedplt data schema%s --out schema.yaml` "
+                          "drafts one), or bounds and labels where all columns are numbers",
+                          fplt_settings_origin(settings, "data"), words);
 }
 
 /* The bound on the norm of a row. */
@@ -457,6 +471,19 @@ fplt_noise_source fplt__secure_source(fplt_noise *noise)
 }
 
 /* ---- the plan ---- */
+
+/* What a plan is made from besides the settings: public numbers only, all borrowed. */
+struct problem {
+    const fplt_roster *roster;
+    size_t dimension;
+    fplt_objective_settings cost;
+    double radius; /* bound on the norm of a row */
+    const fplt_algorithm *algorithm;
+    fplt_training training;
+    uint64_t rounds;
+    const fplt_participation *participation;
+    const fplt_prox *prox;
+};
 
 struct fplt_promise {
     fplt_promise_view view;
@@ -669,12 +696,11 @@ fplt_status fplt__promise_bounds(fplt_promise_view *view, fplt_error *error)
     return FPLT_OK;
 }
 
-static fplt_status copy_agents(fplt_promise *plan, const fplt__promise_problem *problem,
-                               fplt_error *error)
+static fplt_status copy_agents(fplt_promise *plan, const struct problem *problem, fplt_error *error)
 {
     fplt_promise_view *view = &plan->view;
     fplt_status status;
-    view->agents = problem->agents;
+    view->agents = problem->roster->agents;
     if ((status = fplt__alloc_into(&plan->records, view->agents, sizeof *plan->records,
                                    "the private plan", error)) ||
         (status = fplt__alloc_into(&plan->tau, view->agents, sizeof *plan->tau, "the private plan",
@@ -684,13 +710,14 @@ static fplt_status copy_agents(fplt_promise *plan, const fplt__promise_problem *
         return status;
     view->records = plan->records;
     view->names = plan->names;
-    memcpy(plan->records, problem->records, view->agents * sizeof *plan->records);
-    memcpy(plan->names, problem->names, view->agents * sizeof *plan->names);
+    memcpy(plan->records, problem->roster->records, view->agents * sizeof *plan->records);
+    if (problem->roster->names)
+        memcpy(plan->names, problem->roster->names, view->agents * sizeof *plan->names);
     return FPLT_OK;
 }
 
 static fplt_status read_problem(fplt_promise *plan, const fplt_settings *settings,
-                                const fplt__promise_problem *problem, fplt_error *error)
+                                const struct problem *problem, fplt_error *error)
 {
     fplt_promise_view *view = &plan->view;
     fplt_status status = copy_agents(plan, problem, error);
@@ -700,17 +727,20 @@ static fplt_status read_problem(fplt_promise *plan, const fplt_settings *setting
                         ? fplt_settings_real(settings, "privacy.epsilon")
                         : NAN;
     view->delta = fplt_settings_real(settings, "privacy.delta");
-    view->by_person = problem->most > 0;
+    /* records of one person; 0: persons are not declared */
+    uint64_t most = problem->roster->schema ? fplt_schema_most(problem->roster->schema) : 0;
+    uint32_t quorum = problem->roster->quorum;
+    view->by_person = most > 0;
     view->group = (uint64_t)fplt_settings_integer(settings, "privacy.group");
-    if (view->group < problem->most)
-        view->group = problem->most;
+    if (view->group < most)
+        view->group = most;
     view->participation = fplt_participation_name(problem->participation);
-    view->full = fplt_participation_is_full(problem->participation) && !problem->quorum;
-    if (problem->quorum && fplt_participation_is_full(problem->participation))
+    view->full = fplt_participation_is_full(problem->participation) && !quorum;
+    if (quorum && fplt_participation_is_full(problem->participation))
         view->participation = "present";
     view->least_cohort = fplt_participation_least(problem->participation);
-    if (problem->quorum && problem->quorum < view->least_cohort)
-        view->least_cohort = problem->quorum;
+    if (quorum && quorum < view->least_cohort)
+        view->least_cohort = quorum;
     view->parameter = plan->parameter;
     view->secure = is(settings, "privacy.noise", "secure");
     view->diagnosed = fplt_settings_switch(settings, "privacy.diagnose");
@@ -736,10 +766,10 @@ static fplt_status read_problem(fplt_promise *plan, const fplt_settings *setting
     return fplt__promise_bounds(view, error);
 }
 
-static uint32_t expected_cohort(const fplt__promise_problem *problem)
+static uint32_t expected_cohort(const struct problem *problem)
 {
     double cohort = 0;
-    for (uint32_t i = 0; i < problem->agents; i++)
+    for (uint32_t i = 0; i < problem->roster->agents; i++)
         cohort += fplt_participation_rate(problem->participation, i);
     return cohort < 1 ? 1 : (uint32_t)lround(cohort);
 }
@@ -805,7 +835,7 @@ static void compare_noise(fplt_promise *plan)
 }
 
 static fplt_status start_mechanism(fplt_promise *plan, const fplt_settings *settings,
-                                   const fplt__promise_problem *problem, fplt_error *error)
+                                   const struct problem *problem, fplt_error *error)
 {
     fplt_promise_view *view = &plan->view;
     fplt_privacy_mechanism *mechanism = &view->mechanism;
@@ -966,14 +996,14 @@ static void search_all(struct search *search)
     }
 }
 
-static uint64_t spare_rounds(const fplt__promise_problem *problem, uint64_t rounds)
+static uint64_t spare_rounds(const struct problem *problem, uint64_t rounds)
 {
-    double share = problem->spare_share * (double)rounds;
-    return problem->spare + (share > 0 ? (uint64_t)fmax(1, ceil(share)) : 0);
+    double share = problem->roster->spare_share * (double)rounds;
+    return problem->roster->spare + (share > 0 ? (uint64_t)fmax(1, ceil(share)) : 0);
 }
 
 static fplt_status decide(fplt_promise *plan, const fplt_settings *settings,
-                          const fplt__promise_problem *problem, fplt_error *error)
+                          const struct problem *problem, fplt_error *error)
 {
     fplt_promise_view *view = &plan->view;
     double tau = fplt_settings_given(settings, "privacy.tau")
@@ -1076,8 +1106,8 @@ static void apply(fplt_promise *plan, fplt_job *job)
                       (view->planned_rounds ? FPLT_PLANNED_ROUNDS : 0);
 }
 
-fplt_status fplt__promise_plan(const fplt_settings *settings, const fplt__promise_problem *problem,
-                               fplt_promise **out, fplt_error *error)
+static fplt_status make_plan(const fplt_settings *settings, const struct problem *problem,
+                             fplt_promise **out, fplt_error *error)
 {
     fplt_promise *plan;
     *out = NULL;
@@ -1098,26 +1128,101 @@ static fplt_status plan_job(const fplt_settings *settings, const fplt_job_view *
                             uint64_t *records, const char **names, fplt_promise **out,
                             fplt_error *error)
 {
-    const fplt_schema *schema = fplt_dataset_schema(job->training);
     if (fplt_dataset_all(job->training).weight)
         return refuse_weights(error);
-    fplt__promise_problem problem = {.agents = fplt_objective_agents(job->objective),
-                                     .records = records,
-                                     .names = names,
-                                     .dimension = fplt_objective_dimension(job->objective),
-                                     .cost = job->cost,
-                                     .radius = job->transform->radius,
-                                     .algorithm = job->run.algorithm,
-                                     .training = job->run.training,
-                                     .rounds = job->run.rounds,
-                                     .participation = job->participation,
-                                     .prox = job->prox,
-                                     .most = schema ? fplt_schema_most(schema) : 0};
-    for (uint32_t i = 0; i < problem.agents; i++) {
+    fplt_roster roster = {.agents = fplt_objective_agents(job->objective),
+                          .records = records,
+                          .names = names,
+                          .schema = fplt_dataset_schema(job->training)};
+    struct problem problem = {.roster = &roster,
+                              .dimension = fplt_objective_dimension(job->objective),
+                              .cost = job->cost,
+                              .radius = job->transform->radius,
+                              .algorithm = job->run.algorithm,
+                              .training = job->run.training,
+                              .rounds = job->run.rounds,
+                              .participation = job->participation,
+                              .prox = job->prox};
+    for (uint32_t i = 0; i < roster.agents; i++) {
         records[i] = fplt_objective_records(job->objective, i);
         names[i] = fplt_dataset_agent_name(job->training, i);
     }
-    return fplt__promise_plan(settings, &problem, out, error);
+    return make_plan(settings, &problem, out, error);
+}
+
+fplt_status fplt__promise_outlined(const fplt_settings *settings, const fplt_job_source *source,
+                                   const fplt__outline *outline, const fplt_roster *roster,
+                                   fplt_promise **plan, fplt_error *error)
+{
+    struct problem problem = {.roster = roster,
+                              .dimension = outline->dimension,
+                              .cost = outline->cost,
+                              .radius = source->radius,
+                              .algorithm = outline->run.algorithm,
+                              .training = outline->run.training,
+                              .rounds = outline->run.rounds,
+                              .participation = outline->participation,
+                              .prox = outline->prox};
+    return make_plan(settings, &problem, plan, error);
+}
+
+static fplt_status check_roster(const fplt_settings *settings, const fplt_roster *roster,
+                                fplt_error *error)
+{
+    if (!fplt_promise_wanted(settings))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "no promise is asked for; give privacy.epsilon or privacy.tau");
+    if (!roster->agents)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "the roster is empty");
+    for (uint32_t i = 0; i < roster->agents; i++)
+        if (!roster->records[i])
+            return fplt_error_set(error, FPLT_BAD_VALUE, "agent %u has no records", i);
+    if (roster->schema)
+        return FPLT_OK;
+    if (!roster->features)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "the roster has rows of 0 features");
+    if (fplt_task_classifies(roster->task) &&
+        (roster->task == FPLT_TASK_BINARY ? roster->classes != 2 : roster->classes < 3))
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE, "the roster has %u classes, but %s", roster->classes,
+            roster->task == FPLT_TASK_BINARY ? "binary rows have 2" : "rows of classes 3 or more");
+    return check_bound(settings, roster->task, error);
+}
+
+static fplt_status plan_roster(const fplt_settings *settings, const fplt_roster *roster,
+                               fplt_promise **plan, fplt_error *error)
+{
+    fplt_job_source source = {.schema = roster->schema};
+    fplt__outline outline;
+    fplt_status status;
+    if ((status = check_roster(settings, roster, error)) ||
+        (status = fplt_promise_prepare(settings, &source, error)))
+        return status;
+    fplt__form form = {roster->task, roster->features,
+                       fplt_task_classifies(roster->task) ? roster->classes : 1, 0};
+    if (roster->schema)
+        form = fplt__schema_form(roster->schema);
+    if ((status = fplt__outline_make(settings, &source, &form, roster->agents, &outline, error)))
+        return status;
+    status = fplt__promise_outlined(settings, &source, &outline, roster, plan, error);
+    fplt__outline_clear(&outline);
+    return status;
+}
+
+fplt_status fplt_promise_plan(const fplt_settings *settings, const fplt_roster *roster,
+                              fplt_promise **plan, fplt_error *error)
+{
+    fplt_roster own = *roster;
+    fplt_schema *schema = NULL;
+    fplt_status status = roster->schema ? FPLT_OK : fplt_job_schema(settings, &schema, error);
+    *plan = NULL;
+    if (status)
+        return status;
+    if (schema)
+        own.schema = schema;
+    status = plan_roster(settings, &own, plan, error);
+    fplt_schema_destroy(schema);
+    return status;
 }
 
 fplt_status fplt_promise_create(const fplt_settings *settings, fplt_job *job, fplt_promise **out,

@@ -5,35 +5,16 @@
 #include "fedplt/certificate.h"
 #include "fedplt/noise.h"
 #include "fedplt/promise.h"
+#include "job/outline.h"
 
 /* The discrete Gaussian as a solver's noise source; `noise` is borrowed. */
 fplt_noise_source fplt__secure_source(fplt_noise *noise);
 
-/* What a plan is made from besides the settings: public numbers only, all borrowed. */
-typedef struct fplt__promise_problem {
-    uint32_t agents;
-    const uint64_t *records;  /* one an agent */
-    const char *const *names; /* one an agent, each NULL where it has none */
-    size_t dimension;
-    fplt_objective_settings cost;
-    double radius; /* bound on the norm of a row */
-    const fplt_algorithm *algorithm;
-    fplt_training training;
-    uint64_t rounds;
-    const fplt_participation *participation;
-    const fplt_prox *prox;
-    uint64_t most; /* records of one person; 0: persons are not declared */
-    /* rounds that may be computed once more: so many, and a share of all, then at least 1 */
-    uint64_t spare;
-    double spare_share;
-    /* agents may miss rounds: at least so many are in each; 0: as participation says */
-    uint32_t quorum;
-} fplt__promise_problem;
-
-/* The plan of a run that somebody else carries out: what fplt_promise_create decides, without a job. It
- * has no source of noise. */
-fplt_status fplt__promise_plan(const fplt_settings *settings, const fplt__promise_problem *problem,
-                               fplt_promise **plan, fplt_error *error);
+/* The plan of a roster where the outline is made already; `source` is what fplt_promise_prepare made of it,
+ * and has the bound of the rows. */
+fplt_status fplt__promise_outlined(const fplt_settings *settings, const fplt_job_source *source,
+                                   const fplt__outline *outline, const fplt_roster *roster,
+                                   fplt_promise **plan, fplt_error *error);
 
 /* Rate of Renyi divergence for one record that `rounds` rounds of an agent cost; a group of k costs
  * k^2 of it. */

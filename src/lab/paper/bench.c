@@ -179,7 +179,9 @@ static fplt__case case_of(const fplt__bench *bench, const fplt__entry *entry,
                         .curvatures = scene->curvatures,
                         .partial = entry->partial,
                         .seed = bench->settings.seed + set,
-                        .run = run};
+                        .run = run,
+                        .stop = bench->settings.stop,
+                        .context = bench->settings.context};
 }
 
 static fplt_status tune(const fplt__bench *bench, fplt__entry *entry, const fplt__scene *scene,
@@ -361,6 +363,30 @@ static fplt_status step_task(void *context, size_t index, fplt_error *error)
                      step->set, error);
 }
 
+static fplt_status entry_results(fplt__entry *entry, uint32_t set, fplt__parcel *parcel)
+{
+    fplt_status status;
+    if ((status = fplt__parcel_carry(parcel, &entry->tuned[set], sizeof *entry->tuned)) ||
+        (status = fplt__parcel_carry(parcel, &entry->judged[set], sizeof *entry->judged)) ||
+        (status = fplt__parcel_carry(parcel, &entry->error[set], sizeof *entry->error)) || set)
+        return status;
+    return fplt__parcel_carry(parcel, entry->parameters, sizeof entry->parameters);
+}
+
+static fplt_status step_results(void *context, size_t index, fplt__parcel *parcel)
+{
+    const struct plan *plan = context;
+    const struct step *step = &plan->steps[index];
+    const fplt__bench *bench = plan->bench;
+    fplt_status status = FPLT_OK;
+    if (step->entry)
+        return entry_results(step->entry, step->set, parcel);
+    for (size_t i = 0; !status && i < bench->count; i++)
+        if (bench->entries[i]->setup.problem == step->problem && !bench->entries[i]->refusal[0])
+            status = entry_results(bench->entries[i], step->set, parcel);
+    return status;
+}
+
 static fplt_status add_step(struct plan *plan, fplt__entry *entry, enum fplt__paper_problem problem,
                             uint32_t set, fplt_error *error)
 {
@@ -410,8 +436,9 @@ static fplt_status plan_phase(struct plan *plan, int waiting, fplt_error *error)
 fplt_status fplt__bench_run(fplt__bench *bench, fplt_error *error)
 {
     const fplt_paper_settings *settings = &bench->settings;
-    const fplt__crew crew = {settings->threads, settings->watch, settings->context};
-    const fplt__crew quiet = {.threads = settings->threads};
+    const fplt__crew crew = {settings->threads, settings->watch, settings->context, settings->stop,
+                             settings->ranks};
+    const fplt__crew quiet = {settings->threads, NULL, settings->context, settings->stop, NULL};
     struct plan plan = {.bench = bench};
     size_t scenes = FPLT__PROBLEMS * (size_t)settings->seeds, count[2] = {0, 0};
     fplt_status status =
@@ -424,8 +451,8 @@ fplt_status fplt__bench_run(fplt__bench *bench, fplt_error *error)
     }
     for (int phase = 0; !status && phase < 2; phase++)
         if (!(status = plan_phase(&plan, phase, error)))
-            status = fplt__crew_run(&crew, plan.count, step_task, &plan, phase ? count[0] : 0,
-                                    count[0] + count[1], error);
+            status = fplt__crew_spread(&crew, plan.count, step_task, step_results, &plan,
+                                       phase ? count[0] : 0, count[0] + count[1], error);
     fplt__free(plan.steps);
     return status;
 }

@@ -9,6 +9,7 @@
 static const double hopeless = 1e16;
 
 struct watching {
+    const fplt__case *one;
     fplt_engine *engine;
     const fplt_objective *objective;
     double *room; /* owned: mean model, gradient, their sum, scratch; NULL: the engine measures */
@@ -87,7 +88,12 @@ static int has_stalled(struct watching *watching)
 static int observe(void *context, const fplt_progress *progress)
 {
     struct watching *watching = context;
+    const fplt__case *one = watching->one;
     double criterion = progress->measure.criterion;
+    if (one->stop && one->stop(one->context)) {
+        watching->status = fplt_error_set(watching->error, FPLT_FAILED, "stopped on request");
+        return 1;
+    }
     if (watching->room && progress->round > 0)
         watching->status = measure(watching, &criterion);
     else if (!progress->measured)
@@ -167,7 +173,8 @@ fplt_status fplt__trial_run(const fplt__case *one, const fplt_run_settings *sett
     own.prox = one->prox;
     own.seed = one->seed;
     own.run = one->run;
-    struct watching watching = {.objective = one->objective,
+    struct watching watching = {.one = one,
+                                .objective = one->objective,
                                 .relative = settings->relative,
                                 .most = most,
                                 .most_time = most_time,

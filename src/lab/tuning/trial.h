@@ -14,6 +14,8 @@ typedef struct fplt__case {
     uint64_t seed;
     uint32_t run;
     int impatient; /* gives up a run that at twice its pace could not arrive in its rounds */
+    int (*stop)(void *context); /* asked after every round; non-zero is FPLT_FAILED; or NULL */
+    void *context;
 } fplt__case;
 
 /* How a run went, or the mean over several. */

@@ -115,34 +115,90 @@ static double mu_of(const fplt_promise_view *view, double sensitivity_share)
     return step * sqrt(kappa * (double)m->rounds);
 }
 
-/* Numbers that a coordinator has are enough, and spare rounds are paid for: the noise is that of a run
- * of all of them. */
+/* Everything that a plan decides, bit for bit. */
+static void assert_same_plan(const fplt_promise_view *one, const fplt_promise_view *other)
+{
+    assert_int_equal(one->rounds, other->rounds);
+    assert_int_equal(one->epochs, other->epochs);
+    assert_int_equal(one->mechanism.rounds, other->mechanism.rounds);
+    assert_int_equal(one->mechanism.dimension, other->mechanism.dimension);
+    assert_int_equal(one->worst, other->worst);
+    assert_true(one->mechanism.step == other->mechanism.step);
+    assert_true(one->mechanism.inverse_rho == other->mechanism.inverse_rho);
+    assert_true(one->curvature.lowest == other->curvature.lowest);
+    assert_true(one->curvature.highest == other->curvature.highest);
+    assert_true(one->promised == other->promised);
+    assert_ptr_equal(one->algorithm, other->algorithm);
+    assert_ptr_equal(one->solver, other->solver);
+    assert_string_equal(one->loss.name, other->loss.name);
+    assert_string_equal(one->participation, other->participation);
+    for (uint32_t i = 0; i < one->agents; i++)
+        assert_true(one->tau[i] == other->tau[i]);
+}
+
+/* The roster of a job's data. */
+static fplt_roster roster_of(const struct fixture *fixture, uint64_t records[4])
+{
+    const fplt_dataset *data = fplt_job_see(fixture->job)->training;
+    fplt_roster roster = {
+        .agents = fplt_dataset_agents(data),
+        .records = records,
+        .task = fplt_dataset_task(data),
+        .features = fplt_dataset_features(data),
+        .classes = fplt_task_classifies(fplt_dataset_task(data)) ? fplt_dataset_outputs(data) : 0};
+    assert_int_equal(roster.agents, 4);
+    for (uint32_t i = 0; i < roster.agents; i++)
+        records[i] = fplt_objective_records(fplt_job_see(fixture->job)->objective, i);
+    return roster;
+}
+
+static void a_roster_gives_the_plan_of_its_job(void **state)
+{
+    (void)state;
+    static const char *const cases[][4][2] = {
+        {{"eps", "0.1"}, {"unequal", "0.7"}, {"privacy.rows", "1"}, {"delta", NULL}},
+        {{"intercept", "yes"}, {"weights", "agents"}, {"radius", "2.5"}, {"epochs", "3"}},
+        {{"generator", "planted"}, {"task", "classes"}, {"classes", "4"}, {"privacy.rows", "2"}},
+        {{"generator", "quadratic"}, {"loss", "huber"}, {"privacy.rows", "1"}, {"rounds", "9"}},
+        {{"participation", "fixed"}, {"active", "2"}, {"privacy.rows", "1"}, {"unequal", "0.5"}},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        fplt_error error;
+        struct fixture fixture;
+        fplt_promise *plan;
+        uint64_t records[4];
+        fplt_settings *settings = settings_for(NULL);
+        set_small(settings);
+        set(settings, "privacy.epsilon", "2");
+        for (size_t i = 0; i < 4; i++)
+            if (cases[k][i][1])
+                set(settings, cases[k][i][0], cases[k][i][1]);
+        assert_ok(try_plan(settings, &fixture, &error), error);
+        fplt_roster roster = roster_of(&fixture, records);
+        assert_ok(fplt_promise_plan(settings, &roster, &plan, &error), error);
+        assert_same_plan(fplt_promise_see(plan), fixture.view);
+        assert_null(fplt_promise_see(plan)->names[3]);
+        fplt_promise_destroy(plan);
+        release(&fixture);
+    }
+}
+
+/* Spare rounds are paid for: the noise is that of a run of all of them. */
 static void public_numbers_are_enough(void **state)
 {
     (void)state;
     fplt_error error;
     fplt_promise *plan;
-    struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "21"}, {"epochs", "3"},
-                                  {"gamma", "0.5"}, {"rho", "1"}, {"weights", "agents"});
-    struct fixture longer = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "23"}, {"epochs", "3"},
-                                 {"gamma", "0.5"}, {"rho", "1"}, {"weights", "agents"});
-    const fplt_job_view *job = fplt_job_see(fixture.job);
-    const uint64_t each = fplt_objective_records(job->objective, 0);
-    const uint64_t records[] = {each, each, each, each};
+    uint64_t records[4];
     const char *const names[] = {"a", "b", "c", "d"};
-    fplt__promise_problem problem = {.agents = 4,
-                                     .records = records,
-                                     .names = names,
-                                     .dimension = 3,
-                                     .cost = job->cost,
-                                     .radius = 1,
-                                     .algorithm = job->run.algorithm,
-                                     .training = job->run.training,
-                                     .rounds = 21,
-                                     .participation = job->participation,
-                                     .prox = job->prox,
-                                     .spare_share = 0.05};
-    assert_ok(fplt__promise_plan(fixture.settings, &problem, &plan, &error), error);
+#define PUBLIC(rounds)                                                                          \
+    MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", rounds}, {"epochs", "3"}, {"gamma", "0.5"}, \
+         {"rho", "1"}, {"weights", "agents"}, {"privacy.rows", "1"})
+    struct fixture fixture = PUBLIC("21"), longer = PUBLIC("23");
+    fplt_roster roster = roster_of(&fixture, records);
+    roster.names = names;
+    roster.spare_share = 0.05;
+    assert_ok(fplt_promise_plan(fixture.settings, &roster, &plan, &error), error);
     const fplt_promise_view *view = fplt_promise_see(plan);
     assert_int_equal(view->rounds, 21);
     assert_int_equal(view->mechanism.rounds, 23);
@@ -154,6 +210,76 @@ static void public_numbers_are_enough(void **state)
     fplt_promise_destroy(plan);
     release(&fixture);
     release(&longer);
+}
+
+static void rosters_are_looked_at(void **state)
+{
+    (void)state;
+    static const uint64_t some[] = {5, 5}, none[] = {5, 0};
+    static const struct {
+        fplt_roster roster;
+        const char *rows, *says;
+    } cases[] = {
+        {{.records = some, .task = FPLT_TASK_REGRESSION, .features = 2}, "1", "roster is empty"},
+        {{.agents = 2, .records = none, .features = 2}, "1", "agent 1 has no records"},
+        {{.agents = 2, .records = some, .task = FPLT_TASK_REGRESSION}, "1", "0 features"},
+        {{.agents = 2, .records = some, .task = FPLT_TASK_BINARY, .features = 2, .classes = 3},
+         "1",
+         "3 classes, but binary rows have 2"},
+        {{.agents = 2, .records = some, .task = FPLT_TASK_BINARY, .features = 2, .classes = 2},
+         NULL,
+         "give privacy.rows"},
+        {{.agents = 2, .records = some, .task = FPLT_TASK_SURVIVAL, .features = 2},
+         "1",
+         "survival times"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        fplt_error error;
+        fplt_promise *plan;
+        fplt_settings *settings = settings_for(NULL);
+        set(settings, "privacy.epsilon", "2");
+        if (cases[k].rows)
+            set(settings, "privacy.rows", cases[k].rows);
+        assert_true(fplt_promise_plan(settings, &cases[k].roster, &plan, &error));
+        assert_contains(error.text, cases[k].says);
+        assert_null(plan);
+        fplt_settings_destroy(settings);
+    }
+}
+
+/* A run carried out elsewhere has a certificate that anyone can verify. */
+static void a_plan_is_certified_without_a_job(void **state)
+{
+    (void)state;
+    static const char model[] = "{\"weights\": [1, 2, 3], \"loss\": \"logistic\"}";
+    fplt_error error;
+    fplt_promise *plan;
+    fplt_certificate_summary summary;
+    uint64_t records[4], rounds[] = {20, 20, 20, 20}, many[] = {20, 21, 20, 20};
+    char *text;
+    struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "20"},
+                                  {"unequal", "0.5"}, {"privacy.rows", "1"});
+    fplt_roster roster = roster_of(&fixture, records);
+    assert_ok(fplt_promise_plan(fixture.settings, &roster, &plan, &error), error);
+    const fplt_promise_view *view = fplt_promise_see(plan);
+    assert_ok(fplt_certificate_make_for(view, rounds, model, strlen(model), &text, &error), error);
+    assert_ok(fplt_certificate_verify(text, strlen(text), "it", NULL, &summary, &error), error);
+    assert_true(summary.holds && summary.epsilon == view->promised);
+    char *place = strstr(text, "\"records\": ");
+    place[strlen("\"records\": ")] ^= 1;
+    assert_ok(fplt_certificate_verify(text, strlen(text), "it", NULL, &summary, &error), error);
+    assert_false(summary.holds);
+    fplt_free(text);
+    assert_int_equal(fplt_certificate_make_for(view, many, model, strlen(model), &text, &error),
+                     FPLT_BAD_VALUE);
+    assert_contains(error.text, "agent 1 was charged 21 rounds, but the plan pays for 20");
+    assert_int_equal(fplt_certificate_make_for(view, rounds, "{\"weights\": [1]}", 16, &text,
+                                               &error),
+                     FPLT_BAD_DATA);
+    assert_contains(error.text, "1 weights, but the plan is for 3");
+    assert_int_equal(fplt_certificate_make_for(view, rounds, "{", 1, &text, &error), FPLT_BAD_DATA);
+    fplt_promise_destroy(plan);
+    release(&fixture);
 }
 
 static void calibrated_noise_gives_epsilon_back(void **state)
@@ -799,7 +925,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_with_the_reason),
         cmocka_unit_test(section_without_promise_is_refused),
+        cmocka_unit_test(a_roster_gives_the_plan_of_its_job),
         cmocka_unit_test(public_numbers_are_enough),
+        cmocka_unit_test(rosters_are_looked_at),
+        cmocka_unit_test(a_plan_is_certified_without_a_job),
         cmocka_unit_test(calibrated_noise_gives_epsilon_back),
         cmocka_unit_test(weighted_rows_share_one_gap),
         cmocka_unit_test(parameters_are_public),

@@ -1,0 +1,98 @@
+#include "job/outline.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "data/schema.h"
+#include "job/job.h"
+
+fplt__form fplt__schema_form(const fplt_schema *schema)
+{
+    fplt__form form = {.features = fplt_schema_features(schema)};
+    form.task = fplt__schema_task(schema, &form.outputs);
+    return form;
+}
+
+void fplt__outline_clear(fplt__outline *outline)
+{
+    fplt_participation_destroy(outline->participation);
+    fplt_prox_destroy(outline->prox);
+    fplt_objective_destroy(outline->objective);
+    memset(outline, 0, sizeof *outline);
+}
+
+/* The shape of the problem without data: rows of zeros, a label of each class. */
+static fplt_status phantom(const fplt__form *form, const fplt_objective_settings *cost,
+                           fplt_objective **objective, fplt_error *error)
+{
+    size_t rows = form->outputs < 2 ? 1 : form->outputs;
+    size_t *start;
+    double *label;
+    fplt_dataset *dataset = NULL;
+    fplt_status status = fplt__alloc_into(&start, rows + 1, sizeof *start, "a plan", error);
+    if (status)
+        return status;
+    if (!(status = fplt__alloc_into(&label, rows, sizeof *label, "a plan", error))) {
+        for (size_t i = 0; i < rows; i++)
+            label[i] = form->task == FPLT_TASK_BINARY ? 2.0 * (double)i - 1 : (double)i;
+        static const uint32_t no_column = 0;
+        static const double no_value = 0;
+        fplt_rows shape = {.count = rows,
+                           .features = form->features,
+                           .start = start,
+                           .column = &no_column,
+                           .value = &no_value,
+                           .label = label};
+        status = fplt_dataset_from_rows(&shape, form->task, &rows, 1, &dataset, error);
+        fplt__free(label);
+    }
+    fplt__free(start);
+    if (status)
+        return status;
+    status = fplt_objective_create(cost, dataset, objective, error);
+    fplt_dataset_destroy(dataset);
+    return status;
+}
+
+static fplt_status read_run(const fplt_settings *settings, fplt__outline *outline,
+                            fplt_error *error)
+{
+    fplt_run_settings *run = &outline->run;
+    *run = fplt_run_defaults();
+    fplt_status status =
+        fplt__job_algorithm(fplt_settings_text(settings, "algorithm"), &run->algorithm, error);
+    if (status)
+        return status;
+    fplt_algorithm_read(run->algorithm, settings, outline->parameter);
+    run->parameter = outline->parameter;
+    fplt__job_run(settings, run);
+    return FPLT_OK;
+}
+
+static fplt_status make(const fplt_settings *settings, const fplt_job_source *source,
+                        uint32_t agents, fplt__outline *outline, fplt_error *error)
+{
+    fplt_status status;
+    outline->cost = fplt__job_cost(settings, source, outline->form.task);
+    if ((status = phantom(&outline->form, &outline->cost, &outline->objective, error)))
+        return status;
+    outline->dimension = fplt_objective_dimension(outline->objective);
+    if ((status = read_run(settings, outline, error)) ||
+        (status = fplt__job_training(settings, source, &outline->run.training, error)) ||
+        (status = fplt_job_participation(settings, agents, &outline->participation, error)))
+        return status;
+    return fplt_job_composite(settings, outline->dimension,
+                              fplt_objective_intercepts(outline->objective), &outline->prox, error);
+}
+
+fplt_status fplt__outline_make(const fplt_settings *settings, const fplt_job_source *source,
+                               const fplt__form *form, uint32_t agents, fplt__outline *outline,
+                               fplt_error *error)
+{
+    memset(outline, 0, sizeof *outline);
+    outline->form = *form;
+    fplt_status status = make(settings, source, agents, outline, error);
+    if (status)
+        fplt__outline_clear(outline);
+    return status;
+}

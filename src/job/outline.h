@@ -1,0 +1,39 @@
+/* A job without its data: what the settings say of any rows of one form. A plan is made from it by who
+ * sees no rows, as the coordinator of a federation. */
+#ifndef FPLT_JOB_OUTLINE_H
+#define FPLT_JOB_OUTLINE_H
+
+#include "fedplt/job.h"
+
+/* What all data sets of a run have in common. */
+typedef struct fplt__form {
+    fplt_task task;
+    size_t features;
+    uint32_t outputs; /* classes; 1 in regression */
+    int dense;
+} fplt__form;
+
+/* The form of data that are read by it. */
+fplt__form fplt__schema_form(const fplt_schema *schema);
+
+/* Texts are borrowed from the settings; `run.parameter` points into the struct, which must stay where
+ * it is. */
+typedef struct fplt__outline {
+    fplt__form form;
+    fplt_objective_settings cost;
+    fplt_objective *objective; /* of a few rows of zeros */
+    fplt_prox *prox;
+    fplt_participation *participation;
+    double parameter[FPLT_MOST_PARAMETERS];
+    fplt_run_settings run;
+    size_t dimension;
+} fplt__outline;
+
+/* The settings need the parts cost, composite, algorithm, training, participation and run; the source
+ * is what fplt_promise_prepare made of it. Cleared on failure. */
+fplt_status fplt__outline_make(const fplt_settings *settings, const fplt_job_source *source,
+                               const fplt__form *form, uint32_t agents, fplt__outline *outline,
+                               fplt_error *error);
+void fplt__outline_clear(fplt__outline *outline);
+
+#endif
