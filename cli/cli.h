@@ -79,6 +79,9 @@ const char *cli_peek(const cli_call *cli, const char *name);
 /* Adds the tables of a training: those of the algorithm that the call asks for. */
 fplt_status cli_declare_trainer(const cli_call *cli, fplt_settings *settings, fplt_error *error);
 
+/* Where data of one's own are given, the defaults that train has for them: behind the tables of a job. */
+fplt_status cli_prefer(const cli_call *cli, fplt_settings *settings, fplt_error *error);
+
 /* Reads flags and configuration. */
 fplt_status cli_parse(cli_call *cli, fplt_error *error);
 void cli_clear(cli_call *cli);
@@ -135,6 +138,11 @@ fplt_status cli_protect(const cli_call *cli, const char *path, fplt_error *error
 
 /* A word as a shell would need it. */
 void cli_quote(cli_text *out, const char *word);
+/* This call again, as a shell takes it: for another command where one is named, without the flags that are
+ * named (NULL: none; the array ends with NULL). */
+void cli_again(const cli_call *cli, const char *command, const char *const *without, cli_text *out);
+/* "" for one, "s" for more */
+const char *cli_plural(unsigned long long count);
 /* 1234567 -> "1.2 MB" */
 void cli_bytes(double bytes, char *text, size_t size);
 
@@ -153,6 +161,8 @@ const char *cli_ranks_version(void);
 
 /* Whether someone asked to stop (SIGINT, SIGTERM); a second time ends the program at once. */
 void cli_catch_signals(void);
+/* From here on a mapped file that is cut ends the program with a sentence. */
+void cli_explain_lost_files(void);
 /* The same for a command that keeps nothing when it is stopped: it ends within half a second, if need be in
  * the middle, and removes the folder if it is empty (NULL: none). */
 void cli_end_on_signals(const char *folder);

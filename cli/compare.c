@@ -419,7 +419,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     const fplt_algorithm *algorithms[MOST_ALGORITHMS];
     const char *list = fplt_settings_text(settings, "algorithms");
     const char *folder = fplt_settings_text(settings, "out");
-    int is_new;
+    int is_new = 0;
     fplt_compare_settings wanted = fplt_compare_defaults(settings);
     fplt_comparison *comparison;
     cli_progress progress;
@@ -434,11 +434,14 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     wanted.threads = (unsigned)fplt_settings_integer(settings, "threads");
     wanted.watch = cli_progress_watch;
     wanted.context = &progress;
-    if ((status = make_folder(folder, &is_new, error)))
+    wanted.ranks = cli->ranks;
+    status = cli_leads(cli) ? make_folder(folder, &is_new, error) : FPLT_OK;
+    if ((status = fplt_ranks_agree(cli->ranks, status, error)))
         return status;
     cli_end_on_signals(is_new ? folder : NULL);
     cli_progress_begin(&progress, fplt_settings_switch(settings, "quiet"));
-    status = fplt_comparison_create(&wanted, &comparison, error);
+    status =
+        fplt_ranks_agree(cli->ranks, fplt_comparison_create(&wanted, &comparison, error), error);
     double seconds = cli_progress_end(&progress);
     if (status) {
         if (is_new)
@@ -446,7 +449,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
         return cli_interrupted_status(cli, status);
     }
     cli->running = 1;
-    status = conclude(cli, comparison, seconds, error);
+    status = cli_leads(cli) ? conclude(cli, comparison, seconds, error) : FPLT_OK;
     fplt_comparison_destroy(comparison);
     return status;
 }
@@ -475,6 +478,7 @@ const cli_command cli_compare[] = {
      .least = 0,
      .most = 1,
      .config = 1,
+     .spreads = 1,
      .declare = declare,
      .run = run},
     {.name = NULL},

@@ -192,7 +192,7 @@ const cli_command cli_evaluate[] = {
          "counts, concordance Harrell's C over pairs of one site.",
      .examples = "fedplt evaluate fedplt-out/model.json hospitals.csv\n"
                  "fedplt evaluate fedplt-out/model.json hospitals.csv --details --threshold 0.3\n"
-                 "fedplt evaluate model.json test.csv --label b --json",
+                 "fedplt evaluate fedplt-out/model.json test.csv --json",
      .least = 2,
      .most = 1000000,
      .declare = declare,

@@ -146,16 +146,18 @@ void cli_warn(const char *format, ...)
 
 void cli_quote(cli_text *out, const char *word)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-+=./,:@%";
-    if (*word && word[strspn(word, plain)] == 0) {
-        cli_text_add(out, word);
-        return;
+    size_t size = 4 * strlen(word) + 3;
+    char *quoted = malloc(size);
+    if (quoted) {
+        fplt_shell_word(word, quoted, size);
+        cli_text_add(out, quoted);
     }
-    cli_text_add(out, "'");
-    for (; *word; word++)
-        cli_text_add(out, *word == '\'' ? "'\\''" : (char[]){*word, 0});
-    cli_text_add(out, "'");
+    free(quoted);
+}
+
+const char *cli_plural(unsigned long long count)
+{
+    return count == 1 ? "" : "s";
 }
 
 void cli_bytes(double bytes, char *text, size_t size)

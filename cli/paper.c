@@ -17,6 +17,8 @@ static const fplt_setting table[] = {
     {"points", FPLT_INTEGER, 0, "25", 1, 100000, NULL,
      "points of a search, the same for every method", 0, 0},
     {"threads", FPLT_INTEGER, 0, "0", 0, 4096, NULL, "threads; 0: one a core", 0, 0},
+    {"engine", FPLT_CHOICE, 0, "threads", 0, 0, "threads|mpi",
+     "mpi: runs are spread over the processes that mpirun or srun started", 0, 0},
     {"write", FPLT_TEXT, 0, NULL, 0, 0, NULL, "write the tables into a Markdown file", 0, 0},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document instead of the tables", 0,
      0},
@@ -340,16 +342,17 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     wanted.runs = (uint32_t)fplt_settings_integer(settings, "runs");
     wanted.points = (unsigned)fplt_settings_integer(settings, "points");
     wanted.threads = (unsigned)fplt_settings_integer(settings, "threads");
+    wanted.ranks = cli->ranks;
     wanted.watch = cli_progress_watch;
     wanted.context = &progress;
     cli->running = 1;
     cli_end_on_signals(NULL);
     cli_progress_begin(&progress, fplt_settings_switch(settings, "quiet"));
-    status = fplt_paper_create(&wanted, &paper, error);
+    status = fplt_ranks_agree(cli->ranks, fplt_paper_create(&wanted, &paper, error), error);
     double seconds = cli_progress_end(&progress);
     if (status)
         return cli_interrupted_status(cli, status);
-    status = conclude(cli, paper, &wanted, seconds, error);
+    status = cli_leads(cli) ? conclude(cli, paper, &wanted, seconds, error) : FPLT_OK;
     fplt_paper_destroy(paper);
     return status;
 }
@@ -370,6 +373,7 @@ const cli_command cli_paper[] = {
                  "fedplt paper --write docs/results.md",
      .least = 0,
      .most = FPLT_PAPER_TABLES,
+     .spreads = 1,
      .declare = declare,
      .run = run},
     {.name = NULL},

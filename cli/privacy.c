@@ -288,7 +288,8 @@ static fplt_status run_epsilon(cli_call *cli, fplt_error *error)
     if (!fplt_settings_given(settings, "tau"))
         return fplt_error_set(
             error, FPLT_BAD_VALUE,
-            "tau is not given: add --tau, or let fedplt privacy calibrate find it");
+            "tau is not given: add --tau (`fedplt privacy calibrate --epsilon 2` finds the one for "
+            "a promise)");
     for (size_t k = 0; !isnan(order = privacy_listed(settings, "orders", k)); k++) {
         if (k == MOST_ORDERS)
             return fplt_error_set(error, FPLT_BAD_VALUE,
@@ -471,7 +472,7 @@ const cli_command cli_privacy[] = {
      .about = "Trains with simulated noise for each epsilon, several times, once with the planned "
               "epochs and once with a single one, and shows the accuracy. An experiment on the "
               "training data: not private.",
-     .examples = "fedplt privacy tradeoff --data hospitals.csv --label b --weights rows\n"
+     .examples = "fedplt privacy tradeoff --data hospitals.csv --schema hospitals.schema.yaml\n"
                  "fedplt privacy tradeoff --epsilons 0.5,1,2,4,8 --repeats 20",
      .most = 1,
      .config = 1,

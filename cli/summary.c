@@ -1,6 +1,7 @@
 /* fedplt summary: coefficients with standard errors. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "fedplt/inference.h"
@@ -67,6 +68,46 @@ static fplt_status print_csv(const fplt_table *lines, fplt_error *error)
     return status;
 }
 
+/* The files a model was trained on, as its record has them; empty: they were none, or are not here. */
+static void files_of(const cli_call *cli, const fplt_model *model, cli_text *out)
+{
+    json_t *record = json_loads(fplt_model_see(model)->training, 0, NULL);
+    const char *list =
+        json_string_value(json_object_get(json_object_get(record, "problem"), "data"));
+    char file[4096];
+    for (size_t i = 1; i < cli->argument_count; i++) {
+        cli_text_add(out, " ");
+        cli_quote(out, cli->arguments[i]);
+    }
+    while (cli->argument_count < 2 && list && *list) {
+        list = fplt_list_next(list, file, sizeof file);
+        if (access(file, R_OK)) {
+            cli_text_clear(out);
+            break;
+        }
+        cli_text_add(out, " ");
+        cli_quote(out, file);
+    }
+    json_decref(record);
+}
+
+static void print_next(const cli_call *cli, const fplt_model *model)
+{
+    const fplt_inference *inference = fplt_model_see(model)->inference;
+    cli_text files = {NULL, 0, NULL}, out = {NULL, 0, NULL};
+    if (inference && inference->penalised)
+        files_of(cli, model, &files);
+    if (files.length) {
+        cli_text_add(&out, "\nnext\n  ");
+        cli_quote(&out, cli->all[0]);
+        cli_text_add(&out, " summary ");
+        cli_quote(&out, cli->arguments[0]);
+        cli_text_format(&out, "%s --refit\n", files.text);
+        cli_print_text(&out);
+    }
+    cli_text_clear(&files);
+}
+
 static fplt_status print(cli_call *cli, const fplt_model *model, fplt_error *error)
 {
     fplt_summary_settings settings = fplt_summary_defaults();
@@ -86,6 +127,7 @@ static fplt_status print(cli_call *cli, const fplt_model *model, fplt_error *err
         status = cli_print_table(lines, error);
         if (*notes)
             printf("\n%s", notes);
+        print_next(cli, model);
     }
     fplt_table_destroy(lines);
     fplt_free(notes);

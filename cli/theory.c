@@ -44,10 +44,11 @@ struct study {
 
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
-    (void)cli;
     fplt_status status = fplt_settings_add(settings, "theory", cli_curvature_table, error);
     if (!status)
         status = fplt_job_declare(settings, FPLT_JOB_ALL, "fed-plt", error);
+    if (!status)
+        status = cli_prefer(cli, settings, error);
     return status ? status : fplt_settings_add(settings, "theory", table, error);
 }
 
@@ -454,7 +455,7 @@ const cli_command cli_theory[] = {
      .examples =
          "fedplt theory --lmin 0.5 --lmax 5 --epochs 50\n"
          "fedplt theory --epochs 60 --participation bernoulli --active-share 0.5 --runs 20\n"
-         "fedplt theory --data hospitals.csv --label b --solver accelerated --json",
+         "fedplt theory --data hospitals.csv --solver accelerated --json",
      .most = 1,
      .config = 1,
      .declare = declare,

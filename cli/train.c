@@ -186,9 +186,10 @@ static fplt_status draw_history(cli_call *cli, struct training *training, fplt_e
         return FPLT_OK;
     for (size_t i = 0; i < 2; i++) {
         char path[4096], title[256];
+        uint32_t agents = fplt_objective_agents(training->view->objective);
         snprintf(path, sizeof path, "%s/convergence.%s", training->into, kinds[i]);
-        snprintf(title, sizeof title, "%s, %s, %u agents", run->algorithm->title,
-                 run->training.solver->name, fplt_objective_agents(training->view->objective));
+        snprintf(title, sizeof title, "%s, %s, %u agent%s", run->algorithm->title,
+                 run->training.solver->name, agents, cli_plural(agents));
         fplt_status status =
             fplt_history_plot(training->history, title, label, target, path, error);
         if (status == FPLT_IO || status == FPLT_NO_MEMORY)
@@ -300,23 +301,6 @@ static fplt_status write_all(cli_call *cli, struct training *training, fplt_erro
     return fplt_folder_commit(folder, error);
 }
 
-/* The command that goes on where this one stopped. */
-static void write_again(const cli_call *cli, const char *checkpoint, cli_text *again)
-{
-    for (char **word = cli->all; *word; word++) {
-        if (strcmp(*word, "--resume") == 0 && word[1]) {
-            word++;
-            continue;
-        }
-        if (strncmp(*word, "--resume=", 9) == 0)
-            continue;
-        cli_quote(again, *word);
-        cli_text_add(again, " ");
-    }
-    cli_text_add(again, "--resume ");
-    cli_quote(again, checkpoint);
-}
-
 /* What was learned so far is kept, without pictures: whoever interrupts does not want to wait. */
 static fplt_status stop_here(cli_call *cli, struct training *training, fplt_error *error)
 {
@@ -332,7 +316,9 @@ static fplt_status stop_here(cli_call *cli, struct training *training, fplt_erro
     cli_text_add(&told, round ? training->out : "");
     if (checkpoint) {
         cli_text_format(&told, ", and %s keeps the state, go on with:\n  ", checkpoint);
-        write_again(cli, checkpoint, &told);
+        cli_again(cli, NULL, (const char *const[]){"resume", NULL}, &told);
+        cli_text_add(&told, " --resume ");
+        cli_quote(&told, checkpoint);
     }
     cli_warn("interrupted after round %llu; %s", round, told.text ? told.text : "");
     cli_text_clear(&told);
@@ -424,7 +410,7 @@ const cli_command cli_train[] = {
          "--help.",
      .examples =
          "fedplt train\n"
-         "fedplt train --data hospitals.csv --label b --eps 0.01 --tolerance 1e-12\n"
+         "fedplt train --data hospitals.csv --eps 0.01 --tolerance 1e-12\n"
          "fedplt train examples/sparse.yaml --epochs 10 --out sparse\n"
          "fedplt train --solver sgd --batch 16 --epoch pass --rounds 200 --json\n"
          "fedplt train --rounds 100000 --tolerance 0 --checkpoint run.state\n"

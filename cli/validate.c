@@ -97,13 +97,14 @@ static fplt_status refit(fplt_settings *settings, const char *name, double value
                          const char *folder, fplt_error *error)
 {
     char text[64], path[4096];
+    const fplt_job_source source = {.whole = 1};
     fplt_trainer *trainer;
     fplt_model *model = NULL;
     fplt_status status;
     snprintf(text, sizeof text, "%.17g", value);
     snprintf(path, sizeof path, "%s/model.json", folder);
     if ((status = fplt_settings_set(settings, name, text, "validation", error)) ||
-        (status = fplt_trainer_create(settings, NULL, &trainer, error)))
+        (status = fplt_trainer_create(settings, &source, &trainer, error)))
         return status;
     if (!(status = fplt_trainer_run(trainer, NULL, NULL, NULL, error)) &&
         !(status = fplt_trainer_model(trainer, &model, error)))
@@ -175,16 +176,20 @@ static fplt_status run(cli_call *cli, fplt_error *error)
         .seed = (uint64_t)fplt_settings_integer(cli->settings, "seed"),
         .watch = cli_progress_watch,
         .context = &progress,
+        .ranks = cli->ranks,
     };
     fplt_status status;
-    if ((status = read_grid(cli->settings, values, &wanted.count, error)) ||
-        (status = fplt_job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error)))
+    if (!(status = read_grid(cli->settings, values, &wanted.count, error)))
+        status = fplt_job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error);
+    if ((status = fplt_ranks_agree(cli->ranks, status, error)))
         return status;
     wanted.dataset = dataset;
     cli_progress_begin(&progress, fplt_settings_switch(cli->settings, "quiet"));
-    status = fplt_validate_run(&wanted, &made, error);
+    status = fplt_ranks_agree(cli->ranks, fplt_validate_run(&wanted, &made, error), error);
     cli_progress_end(&progress);
-    if (!status && made.stopped) {
+    if (!cli_leads(cli)) {
+        /* the first says it */
+    } else if (!status && made.stopped) {
         cli_warn("interrupted; nothing is kept");
         cli->exit_status = 130;
     } else if (!status) {
@@ -211,6 +216,7 @@ const cli_command cli_validate[] = {
      .least = 0,
      .most = 1,
      .config = 1,
+     .spreads = 1,
      .declare = declare,
      .run = run},
     {.name = NULL},

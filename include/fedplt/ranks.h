@@ -36,6 +36,12 @@ typedef struct fplt_ranks {
     int ended; /* for the library: all processes know of a failure, and nothing may be called */
 } fplt_ranks;
 
+/* In the set-up, and where whole runs are spread: the first failure of all processes, in every one of
+ * them, and `error` filled with it. A process that fails on its own must call it, for the others wait to
+ * hear of it; what the library exchanges begins with it. Once a failure is known nothing is asked. NULL:
+ * one process. */
+FPLT_API fplt_status fplt_ranks_agree(fplt_ranks *ranks, fplt_status status, fplt_error *error);
+
 /* A shared object that brings such a table has one of these under the name FPLT_RANKS_MODULE. The
  * program loads it when it is asked for, so that nothing else knows of MPI. */
 typedef struct fplt_ranks_module {

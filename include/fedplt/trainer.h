@@ -36,6 +36,10 @@ typedef const char *(*fplt_given)(void *context, const char *name);
  * relative to the start at the model that is handed out. */
 FPLT_API fplt_status fplt_trainer_declare(fplt_settings *settings, int own_data, fplt_given given,
                                           void *context, fplt_error *error);
+/* Of these only what concerns data of one's own: the switch `paper`, and the defaults of a statistician. For
+ * commands that have the tables of a job (fplt_job_declare) and look at the job that would be trained. */
+FPLT_API fplt_status fplt_trainer_prefer(fplt_settings *settings, int own_data, fplt_given given,
+                                         void *context, fplt_error *error);
 
 typedef struct fplt_trainer fplt_trainer;
 

@@ -85,6 +85,13 @@ def call(function: Callable[..., int], *arguments: Any, watcher: Watcher | None 
         raise error_of(status, error)
 
 
+def encoded(word: str) -> bytes:
+    """A text for the library, whose texts end at the first NUL."""
+    if "\0" in word:
+        raise BadValue(f"{word!r} has a NUL in it, which ends a text")
+    return word.encode("utf-8", "surrogateescape")
+
+
 def take_text(pointer: Any) -> str:
     """A text that the library made, released."""
     try:
@@ -104,13 +111,13 @@ _LEVELS = {lib.FPLT_LOG_DEBUG: logging.DEBUG, lib.FPLT_LOG_INFO: logging.INFO,
            lib.FPLT_LOG_WARNING: logging.WARNING, lib.FPLT_LOG_ERROR: logging.ERROR}
 
 
-def _interrupted(exception: Any, value: Any, traceback: Any) -> None:
+def interrupted(exception: Any, value: Any, traceback: Any) -> None:
     """An exception in a callback that belongs to nobody: Ctrl-C goes back to the main thread."""
     if exception is not None and issubclass(exception, KeyboardInterrupt):
         _thread.interrupt_main()
 
 
-@ffi.def_extern(onerror=_interrupted)  # type: ignore[misc]
+@ffi.def_extern(onerror=interrupted)  # type: ignore[misc]
 def fpltpy_log(level: int, sentence: Any, context: Any) -> None:
     logger.log(_LEVELS.get(level, logging.INFO), "%s", text(sentence))
 
@@ -155,7 +162,7 @@ def failed(exception: Any, value: Any, traceback: Any) -> None:
     """For `onerror`: Ctrl-C can strike before a callback's first line."""
     owner = owner_of(traceback)
     if owner is None:
-        _interrupted(exception, value, traceback)
+        interrupted(exception, value, traceback)
     else:
         owner.keep(value.with_traceback(traceback))
 
@@ -282,10 +289,10 @@ class Settings:
         self.ahead = ffi.new("char *[]", [*pairs, ffi.NULL])
         declare(self, values)
         for name, (value, origin) in values.items():
-            call(lib.fplt_settings_set, self.pointer, name.encode(), value.encode(), origin.encode())
+            call(lib.fplt_settings_set, self.pointer, encoded(name), encoded(value), encoded(origin))
 
     def _keep(self, word: str) -> Any:
-        self.kept.append(ffi.new("char[]", word.encode()))
+        self.kept.append(ffi.new("char[]", encoded(word)))
         return self.kept[-1]
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -465,6 +472,6 @@ def strings(words: Sequence[str] | None) -> tuple[Any, list[Any]]:
     """An array of texts for the library, and what keeps it alive."""
     if words is None:
         return ffi.NULL, []
-    kept = [ffi.new("char[]", word.encode()) for word in words]
+    kept = [ffi.new("char[]", encoded(word)) for word in words]
     array = ffi.new("char *[]", kept)
     return array, [*kept, array]

@@ -80,12 +80,24 @@ def column(values: Any, count: int, what: str) -> np.ndarray[Any, Any] | None:
     return array
 
 
+def missing(labels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Places of None and NaN."""
+    if labels.dtype.kind == "f":
+        return np.flatnonzero(np.isnan(labels))
+    if labels.dtype.kind != "O":
+        return np.array([], dtype=np.intp)
+    return np.flatnonzero([label is None or label != label for label in labels])
+
+
 def grouped(sites: Any, count: int) -> tuple[np.ndarray[Any, Any] | None, list[int], list[str]]:
     """How rows must be ordered to lie together by site (None: they do), rows of each site, their names;
     sites in order of first appearance."""
     labels = np.asarray(sites)
     if labels.shape != (count,):
         raise BadValue(f"sites has shape {labels.shape}, but there are {count} rows")
+    absent = missing(labels)
+    if len(absent):
+        raise BadData(f"row {absent[0]} has no site: sites is {labels[absent[0]]!r} there")
     if labels.dtype.kind == "O":
         labels = labels.astype(str)
     names, first, codes = np.unique(labels, return_index=True, return_inverse=True)
@@ -98,16 +110,28 @@ def grouped(sites: Any, count: int) -> tuple[np.ndarray[Any, Any] | None, list[i
     return order, sizes, texts
 
 
+def number_of(sites: Any) -> int | None:
+    """How many sites rows are dealt out to; None: sites are labels, or there is one."""
+    if isinstance(sites, (bool, np.bool_)):
+        raise BadValue(f"sites is {sites}, but must be one label a row, or a number")
+    if not isinstance(sites, (int, np.integer)):
+        return None
+    if not 1 <= sites <= 0xffffffff:
+        raise BadValue(f"sites is {sites}, but must be a whole number from 1 to 4294967295")
+    return int(sites)
+
+
 class Dataset:
     """Rows with a label each, grouped by the site they belong to.
 
     X: array, sparse matrix or DataFrame; row-major float64 and CSR with 32-bit columns are borrowed,
     anything else is copied once. y: class labels, numbers, or with survival times that are negative where
-    censored. sites: one label a row; None is one site. The arrays must stay as they are while it is used."""
+    censored. sites: one label a row; a number deals the rows out at random by `seed`; None is one site. The arrays
+    must stay as they are while it is used."""
 
     def __init__(self, X: Any, y: Any, sites: Any = None, *, task: str | None = None,
                  sample_weight: Any = None, offset: Any = None, classes: Sequence[Any] | None = None,
-                 features: Sequence[str] | None = None) -> None:
+                 features: Sequence[str] | None = None, seed: int = 0) -> None:
         self.features = list(features) if features is not None else feature_names(X)
         self.rows = Rows(X)
         count = self.rows.shape[0]
@@ -122,20 +146,30 @@ class Dataset:
         self.weight = column(sample_weight, count, "sample_weight")
         self.offset = column(offset, count, "offset")
         self.sizes, self.sites = [count], None
-        if sites is not None:
+        self.dealt, self.seed = number_of(sites), seed
+        if sites is not None and self.dealt is None:
             order, self.sizes, self.sites = grouped(sites, count)
             if order is not None:
                 self._order(order)
         self.sizes_array = np.array(self.sizes, dtype=np.uintp)
 
     def _classify(self, labels: np.ndarray[Any, Any], classes: Sequence[Any] | None) -> Any:
-        self.classes = np.unique(labels) if classes is None else np.asarray(classes)
+        absent = missing(labels)
+        if len(absent):
+            raise BadData(f"row {absent[0]} has no label: y is {labels[absent[0]]!r} there")
+        try:
+            self.classes = np.unique(labels) if classes is None else np.asarray(classes)
+        except TypeError:
+            kinds = sorted({type(label).__name__ for label in labels.tolist()})
+            raise BadData(f"y has labels of several types, which have no order: {', '.join(kinds)}") from None
         place = {value: i for i, value in enumerate(self.classes.tolist())}
         try:
             codes = np.array([place[value] for value in labels.tolist()], dtype=np.float64)
         except KeyError as absent:
             raise BadData(f"the label {absent.args[0]!r} is none of the classes "
                           f"{', '.join(map(str, self.classes))}") from None
+        if not len(self.classes):
+            raise BadData("there are no rows")
         if len(self.classes) < 2:
             raise BadData(f"there is one class only: {self.classes[0]!r}")
         self.task = "binary" if len(self.classes) == 2 else "classes"
@@ -168,7 +202,17 @@ class Dataset:
                 arrays.append(array)
                 kept.append(keep)
             call(lib.fplt_dataset_name, made[0], *arrays)
+            return made[0] if self.dealt is None else self._deal(made[0])
         except BaseException:
             lib.fplt_dataset_destroy(made[0])
             raise
+
+    def _deal(self, whole: Any) -> Any:
+        """The rows among so many sites, copied; `whole` is destroyed."""
+        wanted = ffi.new("fplt_partition_settings *", lib.fplt_partition_defaults())
+        name = ffi.new("char[]", b"shuffled")
+        wanted.name, wanted.agents, wanted.seed = name, self.dealt, self.seed
+        made = ffi.new("fplt_dataset **")
+        call(lib.fplt_dataset_partition, whole, wanted, made)
+        lib.fplt_dataset_destroy(whole)
         return made[0]

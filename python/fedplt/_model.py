@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fedplt._core import BadValue, call, take_text, text
+from fedplt._core import BadValue, call, encoded, take_text, text
 from fedplt._fedplt import ffi, lib
 from fedplt._data import Rows, TASKS, buffer
 from fedplt._frames import frame, table_rows
@@ -27,7 +27,7 @@ class Model:
     def load(cls, path: str | os.PathLike[str]) -> Model:
         """Reads a file that `save` or `fedplt train` wrote."""
         made = ffi.new("fplt_model **")
-        call(lib.fplt_model_read, os.fspath(path).encode(), made)
+        call(lib.fplt_model_read, os.fsencode(path), made)
         return cls(made[0])
 
     @classmethod
@@ -45,14 +45,14 @@ class Model:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes model.json; it appears whole or not at all."""
-        call(lib.fplt_model_write, self._pointer, os.fspath(path).encode())
+        call(lib.fplt_model_write, self._pointer, os.fsencode(path))
 
     def export(self, path: str | os.PathLike[str], form: str | None = None) -> None:
         """Writes what other programs read: "onnx" (a graph) or "csv" (coefficients); by default what
         the path ends with."""
         place = os.fspath(path)
         kind = form or os.path.splitext(place)[1].lstrip(".")
-        call(lib.fplt_model_export, self._pointer, kind.encode(), place.encode())
+        call(lib.fplt_model_export, self._pointer, encoded(kind), os.fsencode(path))
 
     def __reduce__(self) -> Any:
         return Model.from_json, (self.to_json(),)

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedplt import _core
 from fedplt._core import BadData, BadValue, Trainer
-from fedplt._data import Dataset, is_sparse
+from fedplt._data import Dataset, is_sparse, number_of
 from fedplt._fedplt import lib
 from fedplt._model import Model
 from fedplt.privacy import Privacy
@@ -118,11 +118,15 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
         }
 
     def _run(self) -> dict[str, tuple[Any, str]]:
-        seed = self.random_state
-        if seed is not None and not isinstance(seed, (int, np.integer)):
-            seed = int(seed.randint(np.iinfo(np.int32).max))  # a RandomState
+        seed: Any = self.random_state
+        draw = getattr(seed, "randint", None) or getattr(seed, "integers", None)
+        if draw is not None:  # a RandomState or Generator
+            seed = int(draw(np.iinfo(np.int32).max))
+        every = self.n_jobs is None or (isinstance(self.n_jobs, (int, np.integer)) and self.n_jobs < 0)
+        if not self.tol >= 0:
+            raise BadValue(f"tol is {self.tol}, but must be at least 0")
         found: dict[str, tuple[Any, str]] = {
-            "threads": (0 if self.n_jobs is None or self.n_jobs < 0 else self.n_jobs, "n_jobs"),
+            "threads": (0 if every else self.n_jobs, "n_jobs"),
             "seed": (0 if seed is None else seed, "random_state"),
         }
         if self.privacy is None:
@@ -132,8 +136,8 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
 
     def _values(self, sites: Any) -> dict[str, tuple[str, str]]:
         found = {**self._problem(), **self._method(), **self._run()}
-        if isinstance(sites, (int, np.integer)) and not isinstance(sites, bool):
-            found["agents"] = (int(sites), "sites")
+        if number_of(sites) is not None:
+            found["agents"] = (number_of(sites), "sites")
             found["partition"] = ("shuffled", "sites")
         for name, value in (self.settings or {}).items():
             found[_core.setting_name(name)] = (value, name)
@@ -192,7 +196,11 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
             if weight.shape != (rows.shape[0],):
                 raise BadValue("sample_weight.shape == {}, expected {}!".format(weight.shape,
                                                                                 (rows.shape[0],)))
+            if not np.all(np.isfinite(weight)):
+                raise BadData("sample_weight contains NaN or infinity")
             counts = weight > 0  # a row that does not count is left out
+            if not np.any(counts):
+                raise BadValue("sample_weight leaves no row: none is above 0")
             if not np.all(counts):
                 if np.any(weight < 0):
                     raise BadValue("sample_weight has negative values")
@@ -205,8 +213,7 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
         if self.privacy is not None and classes is None and self._task in ("binary", "classes"):
             raise BadValue("with privacy the classes are declared, never read from the rows: "
                            "Privacy(..., classes=[...])")
-        many = isinstance(sites, (int, np.integer))
-        return Dataset(rows, labels, None if many else sites, task=self._task,
+        return Dataset(rows, labels, None if number_of(sites) is not None else sites, task=self._task,
                        sample_weight=sample_weight, classes=classes,
                        features=None if names is None else list(names))
 
@@ -214,8 +221,8 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sites: Any = None, sample_weight: Any = None) -> Any:
         """Trains. sites: one label a row, a number of sites to deal the rows out to, or None."""
-        if self.alpha < 0:
-            raise BadValue(f"alpha is {self.alpha}, but must be at least 0")
+        if not isinstance(self.alpha, (int, float, np.integer, np.floating)) or not self.alpha >= 0:
+            raise BadValue(f"alpha is {self.alpha!r}, but must be a number of at least 0")
         dataset = self._dataset(X, y, sites, sample_weight)
         with Trainer(self._values(sites), dataset=dataset, callback=self.callback) as trainer:
             trainer.run()

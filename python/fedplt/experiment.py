@@ -8,7 +8,7 @@ import numpy as np
 
 from fedplt import _core
 from fedplt._core import (BadValue, Diverged, STOP, Settings, Trainer, WATCH, Watcher, beside, call, given, text)
-from fedplt._data import Dataset
+from fedplt._data import Dataset, number_of
 from fedplt._fedplt import ffi, lib
 from fedplt._frames import axes, frame, latex, pandas_or_refuse
 from fedplt.costs import Costs, as_solver
@@ -21,8 +21,8 @@ def _dataset(X: Any, y: Any, sites: Any, loss: Any, settings: dict[str, Any]) ->
         return None
     if isinstance(X, Dataset):
         return X
-    if isinstance(sites, (int, np.integer)):
-        settings.setdefault("agents", int(sites))
+    if number_of(sites) is not None:
+        settings.setdefault("agents", number_of(sites))
         settings.setdefault("partition", "shuffled")
         sites = None
     labels = np.asarray(y)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from typing import Any, Callable
 
-from fedplt._core import Beside, STOP, Settings, Watcher, call, given, take_text, text
+from fedplt._core import Beside, STOP, Settings, Watcher, beside, call, interrupted, given, take_text, text
 from fedplt._fedplt import ffi, lib
 
 def _path(path: Any) -> bytes:
@@ -59,7 +59,7 @@ def revoke(folder: Any, name: str) -> None:
     call(lib.fplt_federation_revoke, _path(folder), name.encode())
 
 
-@ffi.def_extern()  # type: ignore[misc]
+@ffi.def_extern(onerror=interrupted)  # type: ignore[misc]
 def fpltpy_member(handle: Any, member: Any) -> None:
     ffi.from_handle(handle).append({"name": text(member.name), "state": text(member.state),
                                     "until": text(member.until)})
@@ -105,22 +105,23 @@ class _Member(Watcher):
         raise NotImplementedError
 
     def run(self) -> dict[str, Any]:
-        """Until it is over, in this thread."""
+        """Until it is over, or Ctrl-C ends it in order: a run goes on another time."""
+        beside(self._serve, self)
+        assert self.outcome is not None
+        return self.outcome
+
+    def _serve(self) -> None:
         outcome = ffi.new("fplt_federation_outcome *")
         call(self._run, self.settings.pointer, self._watch, outcome, watcher=self)
         self.outcome = {"finished": bool(outcome.finished), "rounds": int(outcome.rounds),
                         "outcome": text(outcome.outcome), "message": text(outcome.sentence),
                         "model": text(outcome.model) or None}
-        return self.outcome
 
     def start(self) -> Any:
         """In a thread of its own."""
         self._worker = Beside(self._serve, "fedplt " + self._name)
         self._worker.start()
         return self
-
-    def _serve(self) -> None:
-        self.run()
 
     def stop(self) -> None:
         """Asks it to end in order; a run goes on another time."""
@@ -141,27 +142,31 @@ class _Member(Watcher):
         return self.events[-1] if self.events else {}
 
 
-@ffi.def_extern()  # type: ignore[misc]
+def _member_failed(exception: Any, value: Any, traceback: Any) -> None:
+    context = traceback.tb_frame.f_locals.get("context") if traceback is not None else None
+    if context:
+        _of(context).keep(value.with_traceback(traceback))
+    else:
+        interrupted(exception, value, traceback)
+
+
+def _of(context: Any) -> Any:
+    return ffi.from_handle(ffi.cast("fpltpy_watcher *", context).handle)
+
+
+@ffi.def_extern(onerror=_member_failed)  # type: ignore[misc]
 def fpltpy_event(context: Any, event: Any) -> None:
-    member = ffi.from_handle(ffi.cast("fpltpy_watcher *", context).handle)
+    member = _of(context)
     told = {"word": text(event.word), "sentence": text(event.sentence), "who": text(event.who) or None,
             "round": int(event.round), "criterion": float(event.criterion)}
     member.events.append(told)
     if member.on_event is not None:
-        try:
-            member.on_event(told)
-        except BaseException as failure:  # raised by run or join
-            member.keep(failure)
+        member.on_event(told)  # what it raises, run or join raises
 
 
-@ffi.def_extern(error=0)  # type: ignore[misc]
+@ffi.def_extern(error=0, onerror=_member_failed)  # type: ignore[misc]
 def fpltpy_agree(context: Any, proposal: Any, digest: Any) -> int:
-    member = ffi.from_handle(ffi.cast("fpltpy_watcher *", context).handle)
-    try:
-        return 1 if member.agree(text(proposal), text(digest)) else 0
-    except BaseException as failure:  # raised by run or join; no consent
-        member.keep(failure)
-        return 0
+    return 1 if _of(context).agree(text(proposal), text(digest)) else 0  # an exception is no consent
 
 
 class Coordinator(_Member):

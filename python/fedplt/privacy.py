@@ -5,7 +5,7 @@ import dataclasses
 import json
 from typing import Any, Sequence
 
-from fedplt._core import Error, as_text, call, text
+from fedplt._core import Error, as_text, call, interrupted, text
 from fedplt._fedplt import ffi, lib
 
 
@@ -53,7 +53,7 @@ class Verification:
         return f"<fedplt.privacy.Verification {words}: epsilon {self.epsilon:g}, delta {self.delta:g}>"
 
 
-@ffi.def_extern()  # type: ignore[misc]
+@ffi.def_extern(onerror=interrupted)  # type: ignore[misc]
 def fpltpy_finding(handle: Any, holds: int, sentence: Any) -> None:
     ffi.from_handle(handle).append((bool(holds), text(sentence)))
 

@@ -1,4 +1,9 @@
 """A federation over loopback with both sides in Python."""
+import os
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -46,6 +51,39 @@ def test_two_sites_train_together(tmp_path):
     model = fedplt.Model.load(outcome["model"])
     X, y = (np.concatenate(part) for part in zip(*pooled))
     assert np.mean(model.predict(X) == y) > 0.6
+
+
+def test_ctrl_c_ends_an_agent_that_waits(tmp_path):
+    """Its coordinator is not there: it tries again and again, until it is interrupted."""
+    address = f"127.0.0.1:{federation.free_port()}"
+    federation.found(tmp_path / "home", "hospitals", address)
+    place = tmp_path / "north"
+    place.mkdir()
+    (place / "agent.pem").write_text(federation.sign(tmp_path / "home", federation.request(place, "north")))
+    (place / "rows.csv").write_text("a,label\n1,0\n2,1\n3,0\n")
+    agent = fedplt.Agent(coordinator="https://" + address, folder=place, data=place / "rows.csv", proxy="off",
+                         policy={"federations": ["hospitals"], "epsilon": "off"})
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    before = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        agent.run()
+    timer.join()
+    assert time.monotonic() - before < 20  # half a second, and some for busy machines
+
+
+def test_what_an_observer_raises_comes_out(tmp_path):
+    address = f"127.0.0.1:{federation.free_port()}"
+    federation.found(tmp_path / "home", "hospitals", address)
+
+    def observer(event):
+        raise LookupError(event["word"])
+
+    leader = fedplt.Coordinator(federation="hospitals", listen=address, folder=tmp_path / "home", roster=["north"],
+                                once=True, train={"algorithm": "fed-plt", "rounds": 2}, on_event=observer).start()
+    with pytest.raises(LookupError):
+        leader.join(30)
+    assert leader.status["word"]
 
 
 def test_refusals(tmp_path):

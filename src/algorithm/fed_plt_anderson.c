@@ -226,7 +226,7 @@ static int accelerate(double *number, unsigned slots)
         matrix[a * count + a] += 1e-12 * count;
         right[a] *= scale[a];
     }
-    if (!fplt__cholesky_factor(matrix, count))
+    if (!fplt__cholesky_factor(&fplt__kernel_reference, matrix, count))
         return 0;
     fplt__cholesky_solve(matrix, count, right);
     for (unsigned a = 0; a < count; a++) {

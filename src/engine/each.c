@@ -97,7 +97,7 @@ fplt_status fplt__survey(fplt_ranks *ranks, uint32_t agents, unsigned threads,
     fplt__ranks_block(ranks, agents, ranks ? ranks->number : 0, &block.first, &end);
     fplt_status status = fplt__each(end - block.first, fplt__ranks_threads(ranks, threads),
                                     ask_block, &block, error);
-    status = fplt__ranks_agree(ranks, status, error);
+    status = fplt_ranks_agree(ranks, status, error);
     if (!status)
         fplt__ranks_gather(ranks, agents, items, size);
     return status;

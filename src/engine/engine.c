@@ -293,7 +293,7 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
     }
     if (!status)
         status = build(engine, error);
-    if ((status = fplt__ranks_agree(settings->ranks, status, error))) {
+    if ((status = fplt_ranks_agree(settings->ranks, status, error))) {
         fplt_engine_destroy(engine);
         return status;
     }
@@ -456,10 +456,8 @@ static void diverged(const fplt_engine *engine, const fplt_error *error, fplt_re
                  "contract only below %.4g; try gamma: auto",
                  round, error->text, fplt_engine_step(engine, agent), agent, limit);
     else
-        snprintf(result->sentence, sizeof result->sentence,
-                 "diverged in round %llu (%.200s): try %s epochs, a smaller gamma or automatic "
-                 "parameters of %s",
-                 round, error->text, algorithm->inverse_rho ? "more" : "fewer", algorithm->name);
+        fplt__diverged_sentence(algorithm, round, error->text, result->sentence,
+                                sizeof result->sentence);
 }
 
 /* Takes the model of this round, once: a run that is taken up again goes by the move it stopped at.

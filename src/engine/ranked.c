@@ -456,7 +456,7 @@ fplt_status fplt__ranked_create(const struct fplt__fleet_plan *plan, fplt__fleet
     status = fplt__threads_create(plan, &ranked->inner, error);
     if (!status)
         status = allocate(ranked, error);
-    if ((status = fplt__ranks_agree(ranked->ranks, status, error))) {
+    if ((status = fplt_ranks_agree(ranked->ranks, status, error))) {
         destroy(&ranked->base);
         return status;
     }

@@ -18,10 +18,7 @@ void fplt__ranks_block(const fplt_ranks *ranks, uint32_t agents, unsigned number
 /* Whether this process leads, or is alone. */
 int fplt__ranks_leads(const fplt_ranks *ranks);
 
-/* The first failure of all processes, in every one of them; `error` is filled with it. Where a failure
- * is known already nothing is asked. */
-fplt_status fplt__ranks_agree(fplt_ranks *ranks, fplt_status status, fplt_error *error);
-/* The same without the end: others go on. */
+/* fplt_ranks_agree without the end: all go on. */
 fplt_status fplt__ranks_first(const fplt_ranks *ranks, fplt_status status, fplt_error *error);
 
 /* `items` of `size` bytes, one an agent, of which every process has those of its own block: afterwards

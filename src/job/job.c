@@ -172,6 +172,8 @@ fplt_read_settings fplt_job_read(const fplt_settings *settings)
     read.categories = fplt_settings_text(settings, "categories");
     read.drop_first_level = fplt_settings_switch(settings, "drop-first-level");
     read.task = fplt_settings_text(settings, "task");
+    if (fplt_settings_find(settings, "threads"))
+        read.threads = (unsigned)fplt_settings_integer(settings, "threads");
     return read;
 }
 
@@ -300,6 +302,7 @@ static fplt_status read_files(const fplt_settings *settings, const char *const *
     fplt_schema *schema = NULL;
     char **items = NULL;
     fplt_status status = FPLT_OK;
+    own.unchecked = !paths; /* the numbers of a job's own data are looked at when they are packed */
     if (!paths) {
         if ((status = split(fplt_settings_text(settings, "data"), &items, &count, error)))
             return status;
@@ -391,6 +394,41 @@ fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
     return wanted;
 }
 
+/* Whether a process can take the rows of its own agents without those of others: they are drawn, or a
+ * schema says what they are, and nothing is divided, held out or weighed by looking at all. */
+static int is_apart(const fplt_settings *settings, const fplt_job_source *source)
+{
+    return source->ranks && !source->dataset && !wished(settings, "partition") &&
+           !(wished(settings, "data") &&
+             (!wished(settings, "schema") || wished(settings, "agents"))) &&
+           !(fplt_settings_real(settings, "holdout") > 0) &&
+           !is(settings, "class-weight", "balanced");
+}
+
+/* Moments go from process to process. */
+static fplt_status relay_ready(void *context, fplt_status status, fplt_error *error)
+{
+    return fplt_ranks_agree(context, status, error);
+}
+
+static void relay_take(void *context, void *bytes, size_t size)
+{
+    const fplt_ranks *ranks = context;
+    if (ranks->number)
+        ranks->receive(ranks->context, ranks->number - 1, bytes, size);
+}
+
+static void relay_pass(void *context, void *bytes, size_t size)
+{
+    const fplt_ranks *ranks = context;
+    if (ranks->count == 1)
+        return;
+    ranks->send(ranks->context, (ranks->number + 1) % ranks->count, bytes, size);
+    if (!ranks->number)
+        ranks->receive(ranks->context, ranks->count - 1, bytes, size);
+    ranks->share(ranks->context, bytes, size);
+}
+
 /* Found on the training rows, done to both. */
 static fplt_status transform_both(const fplt_settings *settings, const fplt_job_source *source,
                                   fplt_dataset *training, fplt_dataset *held_out,
@@ -399,20 +437,15 @@ static fplt_status transform_both(const fplt_settings *settings, const fplt_job_
     fplt_transform_settings wanted = fplt__job_transform(settings, source);
     if (!source->by_schema)
         fplt_job_filling(settings, &wanted);
-    fplt_status status = fplt_transform_fit(training, &wanted, transform, error);
+    const fplt__relay relay = {relay_ready, relay_take, relay_pass, source->ranks};
+    fplt_status status =
+        fplt__transform_fit(training, &wanted, is_apart(settings, source) ? &relay : NULL,
+                            transform, error);
     if (!status)
         status = fplt_transform_apply(transform, training, error);
     if (!status && held_out)
         status = fplt_transform_apply(transform, held_out, error);
     return status;
-}
-
-/* Whether rows can be drawn without looking at those of other agents. */
-static int is_apart(const fplt_settings *settings, const fplt_job_source *source)
-{
-    return !source->dataset && !wished(settings, "data") && !wished(settings, "partition") &&
-           !(fplt_settings_real(settings, "holdout") > 0) && !source->by_schema &&
-           !is(settings, "class-weight", "balanced") && is(settings, "standardise", "no");
 }
 
 /* The rows of the own agents stay. Held-out rows are the leader's. */
@@ -447,6 +480,26 @@ static fplt_status generate_own(const fplt_settings *settings, uint32_t run,
     return fplt__dataset_generate_part(&generator, first, end, dataset, error);
 }
 
+static fplt_status read_own(const fplt_settings *settings, const fplt_job_source *source,
+                            fplt_dataset **dataset, fplt_error *error)
+{
+    fplt_read_settings read = fplt_job_read(settings);
+    fplt_schema *schema = NULL;
+    char **items = NULL;
+    size_t count;
+    fplt_status status = split(fplt_settings_text(settings, "data"), &items, &count, error);
+    if (!status)
+        status = load_schema(settings, count ? items[0] : "", &schema, error);
+    read.schema = schema;
+    if (!status)
+        status =
+            fplt__dataset_read_part((const char *const *)items, count, &read, source->ranks->number,
+                                    source->ranks->count, dataset, error);
+    fplt__free(items);
+    fplt_schema_destroy(schema);
+    return status;
+}
+
 static fplt_status build_data(const fplt_settings *settings, uint32_t run,
                               const fplt_job_source *source, fplt_dataset **training,
                               fplt_dataset **held_out, fplt_transform *transform, fplt_error *error)
@@ -455,8 +508,9 @@ static fplt_status build_data(const fplt_settings *settings, uint32_t run,
     *held_out = NULL;
     *transform = (fplt_transform){0, NULL, NULL, 0};
     fplt_status status = FPLT_OK;
-    if (source->ranks && is_apart(settings, source))
-        status = generate_own(settings, run, source, training, error);
+    if (is_apart(settings, source))
+        status = wished(settings, "data") ? read_own(settings, source, training, error)
+                                          : generate_own(settings, run, source, training, error);
     else if (!*training)
         status = fplt_job_dataset(settings, run, NULL, 0, NULL, training, error);
     else if (!source->part)
@@ -655,7 +709,7 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
     const fplt_setting *const about_data[] = {fplt__job_data_table, fplt_read_table,
                                               fplt_generate_table};
     fplt_status status = FPLT_OK;
-    if (is(settings, "engine", "mpi") && !source->ranks)
+    if (is(settings, "engine", "mpi") && !source->ranks && !source->whole)
         return fplt_error_set(
             error, FPLT_UNSUPPORTED,
             "%s: engine is mpi, but this process runs without MPI: start `mpirun -n 4 "
@@ -693,7 +747,7 @@ static fplt_status take_common(fplt_ranks *ranks, fplt_dataset *training, const 
 {
     struct common *each;
     fplt_status status = fplt__alloc_into(&each, ranks->count, sizeof *each, "a job", error);
-    if ((status = fplt__ranks_agree(ranks, status, error))) {
+    if ((status = fplt_ranks_agree(ranks, status, error))) {
         fplt__free(each);
         return status;
     }
@@ -702,6 +756,8 @@ static fplt_status take_common(fplt_ranks *ranks, fplt_dataset *training, const 
     while (!fplt__kernel_get(own->kernel)->available())
         own->kernel++;
     fplt__ranks_gather_each(ranks, each, sizeof *each);
+    if (training->census)
+        fplt__ranks_gather(ranks, training->agents, training->census, sizeof *training->census);
     struct common all = each[0];
     for (unsigned i = 1; i < ranks->count; i++) {
         all.largest_label = fmax(all.largest_label, each[i].largest_label);
@@ -724,7 +780,7 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
         return FPLT_OK;
     fplt_status status =
         build_data(settings, run, source, &job->training, &job->held_out, &job->transform, error);
-    if ((status = fplt__ranks_agree(source->ranks, status, error)))
+    if ((status = fplt_ranks_agree(source->ranks, status, error)))
         return status;
     view->training = job->training;
     view->held_out = job->held_out;
@@ -740,7 +796,7 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
         return status;
     status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
-    return status;
+    return status == FPLT_BAD_DATA ? fplt__job_blame_row(settings, job->training, error) : status;
 }
 
 static fplt_status build_costs(fplt_job *job, const fplt_settings *settings, uint32_t run,

@@ -11,6 +11,7 @@
 #define HELP       "AVX2 and FMA"
 #define LANES      4
 #define PANEL_MOST 16
+#define BLOCK_ROWS 4
 
 typedef __m256d lanes;
 

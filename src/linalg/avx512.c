@@ -13,6 +13,7 @@
 #define HELP       "AVX-512 (F, DQ and VL)"
 #define LANES      8
 #define PANEL_MOST 24
+#define BLOCK_ROWS 8
 
 typedef __m512d lanes;
 

@@ -160,6 +160,30 @@ static void combine(const fplt__matrix *a, size_t first, size_t count, const dou
         axpy(weights[r], row_at(a, first + r), y, a->columns);
 }
 
+static void all_margins(const fplt__matrix *a, size_t first, size_t count, size_t outputs,
+                        const double *x, double *out, size_t stride)
+{
+    for (size_t k = 0; k < outputs; k++)
+        margins(a, first, count, x + k * a->columns, out + k * stride);
+}
+
+static void all_combine(const fplt__matrix *a, size_t first, size_t count, size_t outputs,
+                        const double *weights, size_t stride, double *y)
+{
+    for (size_t k = 0; k < outputs; k++)
+        combine(a, first, count, weights + k * stride, y + k * a->columns);
+}
+
+static void tile_of_products(size_t depth, const double *left, const double *right, double *tile)
+{
+    double sum[4][4] = {{0}};
+    for (size_t d = 0; d < depth; d++, left += 4, right += 4)
+        for (size_t i = 0; i < 4; i++)
+            for (size_t j = 0; j < 4; j++)
+                sum[i][j] += left[i] * right[j];
+    memcpy(tile, sum, sizeof sum);
+}
+
 const fplt__kernel fplt__kernel_reference = {
     .name = "reference",
     .help = "plain C, the same bits on every machine",
@@ -176,4 +200,9 @@ const fplt__kernel fplt__kernel_reference = {
     .below = below,
     .margins = margins,
     .combine = combine,
+    .all_margins = all_margins,
+    .all_combine = all_combine,
+    .tile_rows = 4,
+    .tile_columns = 4,
+    .tile = tile_of_products,
 };

@@ -51,7 +51,8 @@ function showPrivacy(s) {
 
 function show(s) {
   at("title").textContent = `${s.federation}, run ${s.run}` + (s.algorithm ? `: ${s.algorithm}` : "");
-  at("sentence").textContent = (s.paused ? "paused" : states[s.state] ?? s.state) + (s.sentence ? ": " + s.sentence : "");
+  at("sentence").textContent = (s.paused ? "paused" : states[s.state] ?? s.state) + (s.sentence ? ": " + s.sentence : "") +
+    (s.waiting ? "; " + s.waiting : "");
   at("round").textContent = s.rounds ? `${s.round} / ${s.rounds}` : s.round;
   at("updates").textContent = `${s.received} / ${s.cohort}`;
   const criterion = s.criterion ?? s.curve.at(-1)?.[1];

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "fedplt/random.h"
+#include "linalg/product.h"
 #include "linalg/symmetric.h"
 
 /* Up to FEW_ROWS rows, and fewer than columns, AA' is smaller than A'A and has the same eigenvalues but for
@@ -43,7 +44,7 @@ static void gram_of_panels(const fplt__shard *shard, double *b)
 }
 
 /* Lower triangle of A'WA/q. */
-static void gram(const fplt_objective *o, const fplt__shard *shard, double *b, double *row)
+static void gram(const fplt_objective *o, const fplt__shard *shard, double *b)
 {
     const fplt__matrix *a = &shard->matrix;
     size_t n = a->columns;
@@ -52,19 +53,16 @@ static void gram(const fplt_objective *o, const fplt__shard *shard, double *b, d
         return;
     }
     memset(b, 0, n * n * sizeof *b);
-    for (size_t r = 0; r < a->rows; r++) {
+    for (size_t r = 0; a->layout == FPLT_SPARSE && r < a->rows; r++) {
         double weight = shard->weight ? shard->weight[r] : 1;
-        if (a->layout == FPLT_SPARSE) {
-            for (size_t e = a->start[r]; e < a->start[r + 1]; e++)
-                for (size_t d = a->start[r]; d <= e; d++)
-                    b[a->column[e] * n + a->column[d]] +=
-                        weight * fplt__matrix_entry(a, r, e) * fplt__matrix_entry(a, r, d);
-            continue;
-        }
-        for (size_t j = 0; j < n; j++)
-            row[j] = a->dense[fplt__matrix_place(a, r, j)];
-        for (size_t j = 0; j < n; j++)
-            o->kernel->axpy(weight * row[j], row, b + j * n, j + 1);
+        for (size_t e = a->start[r]; e < a->start[r + 1]; e++)
+            for (size_t d = a->start[r]; d <= e; d++)
+                b[a->column[e] * n + a->column[d]] +=
+                    weight * fplt__matrix_entry(a, r, e) * fplt__matrix_entry(a, r, d);
+    }
+    if (a->layout != FPLT_SPARSE) {
+        fplt__vectors columns = fplt__columns_from(a, 0);
+        fplt__product_add(o->kernel, columns, columns, n, n, a->rows, shard->weight, 1, b, n);
     }
     for (size_t i = 0; i < n * n; i++)
         b[i] /= (double)a->rows;
@@ -84,10 +82,10 @@ static fplt_status whole_spectrum(const fplt_objective *o, const fplt__shard *sh
     if (!status) {
         double *work = b + n * n;
         int apart = smallest && ridge != 0 && o->columns > o->features;
-        gram(o, shard, b, work);
+        gram(o, shard, b);
         fplt__symmetric_extremes(o->kernel, b, n, work, apart ? NULL : smallest, largest);
         if (apart) {
-            gram(o, shard, b, work);
+            gram(o, shard, b);
             for (size_t j = 0; j < o->features; j++)
                 b[j * n + j] += ridge;
             fplt__symmetric_extremes(o->kernel, b, n, work, smallest, NULL);

@@ -128,7 +128,7 @@ static void conclude(fplt__lead *lead)
     if (outcome == FPLT_RUNNING)
         return;
     if (outcome == FPLT_RUN_DIVERGED)
-        snprintf(sentence, sizeof sentence, "diverged: %.300s", error.text);
+        snprintf(sentence, sizeof sentence, "%.300s", error.text);
     else
         snprintf(sentence, sizeof sentence, "%s after %llu rounds", fplt_outcome_name(outcome),
                  (unsigned long long)lead->record.round);

@@ -246,8 +246,12 @@ void fplt__lead_finish(fplt__lead *lead, fplt__lead_state state, const char *wor
     lead->opened = 0;
     lead->asking = 0;
     snprintf(lead->record.outcome, sizeof lead->record.outcome, "%s", word);
-    snprintf(lead->record.sentence, sizeof lead->record.sentence, "%s", sentence);
-    fplt__lead_say(lead, UINT32_MAX, "done", "%s", sentence);
+    if (strcmp(word, "diverged") == 0)
+        fplt__diverged_sentence(lead->agreement->plan.algorithm, lead->record.round, sentence,
+                                lead->record.sentence, sizeof lead->record.sentence);
+    else
+        snprintf(lead->record.sentence, sizeof lead->record.sentence, "%s", sentence);
+    fplt__lead_say(lead, UINT32_MAX, "done", "%s", lead->record.sentence);
     if (lead->committing) /* it failed and will be tried again: with this */
         fill_record(lead);
     else
@@ -413,6 +417,7 @@ static fplt_status load_run(fplt__lead *lead, const fplt__lead_record *record,
 }
 
 static void advance(fplt__lead *lead);
+static uint64_t wake_of(const fplt__lead *lead);
 
 fplt_status fplt__lead_open(fplt__lead *lead, uint64_t now, const fplt__lead_record *record,
                             fplt__lead_plan *plan, fplt_error *error)
@@ -453,6 +458,8 @@ void fplt__lead_reload(fplt__lead *lead, const fplt__lead_settings *settings)
     lead->settings.deadline = settings->deadline;
     lead->settings.silence = settings->silence;
     lead->settings.hold = settings->hold;
+    if (lead->opened)
+        lead->deadline = lead->since + fplt__lead_patience(lead);
 }
 
 /* --- forming --- */
@@ -968,6 +975,7 @@ static void advance(fplt__lead *lead)
             fplt__round_look(lead);
     }
     fplt__lead_tell(lead);
+    lead->wake = wake_of(lead);
 }
 
 fplt_status fplt__lead_handle(fplt__lead *lead, const fplt__lead_event *event, fplt_error *error)
@@ -1027,7 +1035,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-uint64_t fplt__lead_wake(const fplt__lead *lead)
+static uint64_t wake_of(const fplt__lead *lead)
 {
     uint64_t wake = lead->committing ? lead->retry : UINT64_MAX;
     uint64_t hold = lead->settings.hold ? lead->settings.hold : HOLD;
@@ -1041,7 +1049,24 @@ uint64_t fplt__lead_wake(const fplt__lead *lead)
     return wake;
 }
 
+uint64_t fplt__lead_wake(const fplt__lead *lead)
+{
+    return lead->wake;
+}
+
 /* --- what can be seen --- */
+
+static int is_waited_for(const fplt__lead *lead, uint32_t i)
+{
+    const fplt__guest *guest = &lead->guest[i];
+    switch (lead->record.state) {
+    case FPLT__FORMING:
+    case FPLT__PLANNED: return !guest->consented || (lead->asking && !guest->answered);
+    case FPLT__REPAIR: return !guest->enrolled;
+    case FPLT__ROUND: return lead->asking ? !guest->answered : fplt__round_waits_for(lead, i);
+    default: return 0;
+    }
+}
 
 fplt__lead_view fplt__lead_see(const fplt__lead *lead)
 {
@@ -1053,6 +1078,8 @@ fplt__lead_view fplt__lead_see(const fplt__lead *lead)
                              .members = lead->settings.members,
                              .cohort = lead->cohort_size,
                              .received = lead->received,
+                             .quorum = lead->opened ? fplt__round_quorum(lead) : 0,
+                             .opened_now = lead->opened,
                              .round = lead->record.round,
                              .rounds = lead->stopping.rounds,
                              .opened = lead->since,
@@ -1076,6 +1103,7 @@ fplt__member_view fplt__lead_member(const fplt__lead *lead, uint32_t identity)
                                .in_cohort = fplt__bit(lead->cohort, identity),
                                .received = guest->answers > lead->exchange,
                                .absent = guest->absent,
+                               .waited_for = is_waited_for(lead, identity),
                                .heard = guest->heard,
                                .last_heard = guest->last_heard,
                                .version = lead->row[identity].version,

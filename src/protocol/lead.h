@@ -277,8 +277,9 @@ uint64_t fplt__lead_wake(const fplt__lead *lead);
 typedef struct fplt__member_view {
     fplt__standing standing;
     int joined, consented, in_cohort, received, absent; /* absent: trouble in this round */
-    int heard;                                          /* ever, by this process */
-    uint64_t last_heard;                                /* ms of the same clock */
+    int waited_for;      /* by the round, the question, the repair or the agreement at hand */
+    int heard;           /* ever, by this process */
+    uint64_t last_heard; /* ms of the same clock */
     uint64_t version;
     const fplt__member_row *row;
 } fplt__member_view;
@@ -286,6 +287,7 @@ typedef struct fplt__member_view {
 typedef struct fplt__lead_view {
     fplt__lead_state state;
     int paused, committing, evaluating;
+    int opened_now; /* a round is open and its question is out */
     uint32_t leg, members, cohort, received, quorum;
     uint64_t round, rounds, opened, deadline; /* ms: when opened, when it may close short of all */
     int has_measure;

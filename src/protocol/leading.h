@@ -106,7 +106,7 @@ struct fplt__lead {
 
     int paused, committing, failed, finished_said;
     uint64_t commits;
-    uint64_t retry;
+    uint64_t retry, wake;
     double *before, *model, *numbers;
     uint64_t *words;
     size_t word_room;
@@ -143,6 +143,8 @@ void fplt__round_look(fplt__lead *lead);
 /* The head of the question to member i, and its position in the cohort. */
 void fplt__round_head(const fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD]);
 int fplt__round_waits_for(const fplt__lead *lead, uint32_t i);
+/* Updates without which the open round does not close. */
+uint32_t fplt__round_quorum(const fplt__lead *lead);
 void fplt__round_update(fplt__lead *lead, const fplt__request *request, const fplt__frame *frame,
                         const uint8_t *body);
 const fplt__closing *fplt__closing_of(const fplt__lead *lead, uint64_t round);

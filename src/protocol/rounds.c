@@ -256,7 +256,7 @@ static void close_round(fplt__lead *lead, int is_void)
     fplt__lead_commit(lead);
 }
 
-static uint32_t quorum_of(const fplt__lead *lead)
+uint32_t fplt__round_quorum(const fplt__lead *lead)
 {
     if (fplt__lead_needs_all(lead))
         return lead->cohort_size;
@@ -307,7 +307,7 @@ void fplt__round_look(fplt__lead *lead)
     uint32_t missing, possible, quorum;
     if (!lead->opened || lead->committing || lead->record.state != FPLT__ROUND)
         return;
-    quorum = quorum_of(lead);
+    quorum = fplt__round_quorum(lead);
     count_missing(lead, &missing, &possible);
     int conflict = 0;
     for (uint32_t i = 0; i < lead->settings.members; i++)

@@ -160,13 +160,13 @@ fplt_status fplt_trainer_create(const fplt_settings *settings, const fplt_job_so
     fplt_status status = fplt__alloc_into(&trainer, 1, sizeof *trainer, "a training", error);
     if (status) {
         fplt_dataset_destroy(source ? source->dataset : NULL);
-        return fplt__ranks_agree(source ? source->ranks : NULL, status, error);
+        return fplt_ranks_agree(source ? source->ranks : NULL, status, error);
     }
     trainer->settings = settings;
     trainer->ranks = source ? source->ranks : NULL;
     if ((status = make_job(trainer, source, error)) || (status = build(trainer, error))) {
         if (!trainer->engine) /* others may wait to hear of it */
-            status = fplt__ranks_agree(trainer->ranks, status, error);
+            status = fplt_ranks_agree(trainer->ranks, status, error);
         fplt_trainer_destroy(trainer);
         return status;
     }

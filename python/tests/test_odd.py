@@ -1,0 +1,155 @@
+"""Odd data and parameters: what is wrong is said, and what is only unusual works."""
+import copy
+import multiprocessing
+import pickle
+import re
+import threading
+
+import numpy as np
+import pytest
+
+import fedplt
+from conftest import ROOT
+
+sparse = pytest.importorskip("scipy.sparse")
+pytest.importorskip("sklearn")
+from sklearn.base import clone  # noqa: E402
+from sklearn.model_selection import GridSearchCV  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+
+Classifier = fedplt.FedPLTClassifier
+
+
+def holed(array, value):
+    found = np.array(array, dtype=object if value is None else float)
+    found[7] = value
+    return found
+
+
+def other_column(X):
+    matrix = sparse.csr_matrix(X)
+    matrix.indices[3] = 99
+    return matrix
+
+
+@pytest.mark.parametrize("says, change", {
+    "NaN": lambda X, y, s: (holed(X, np.nan), y, s),
+    "infinity": lambda X, y, s: (holed(X, np.inf), y, s),
+    "could not convert": lambda X, y, s: (np.full(X.shape, "a", dtype=object), y, s),
+    "2D array": lambda X, y, s: (X[:, 0], y, s),
+    "inconsistent": lambda X, y, s: (X, y[:-1], s),
+    "there is one class only": lambda X, y, s: (X, 0 * y, s),
+    "row 7 has no label": lambda X, y, s: (X, holed(y, None), s),
+    "labels of several types": lambda X, y, s: (X, np.array(["a"] + y[1:].tolist(), dtype=object), s),
+    "row 7 has no site: sites is nan": lambda X, y, s: (X, y, holed(s, np.nan)),
+    "row 7 has no site: sites is None": lambda X, y, s: (X, y, holed(s, None)),
+    "sites is True": lambda X, y, s: (X, y, True),
+    "sites is 0": lambda X, y, s: (X, y, 0),
+    "sites has shape": lambda X, y, s: (X, y, 2.5),
+    "each agent needs one": lambda X, y, s: (X, y, 1000),
+}.items(), ids=str)
+def test_odd_data(binary, says, change):
+    with pytest.raises(ValueError, match=says):
+        Classifier().fit(*change(*binary))
+
+
+@pytest.mark.parametrize("says, parameters", [
+    ("alpha is None", {"alpha": None}), ("alpha is nan", {"alpha": np.nan}), ("alpha is 'a'", {"alpha": "a"}),
+    ("tol is -1", {"tol": -1}), ("n_jobs: threads is 'a'", {"n_jobs": "a"}), ("random_state", {"random_state": -1}),
+    ("penalty: h is 'l7'", {"penalty": "l7"}), ("weights is 'x'", {"weights": "x"}),
+    ("NUL", {"settings": {"kernel": "a\0"}}), ("in memory", {"settings": {"data": "x.csv"}}),
+    ("no setting 'bla'", {"settings": {"bla": 1}}), ("max_iter", {"max_iter": -1})], ids=str)
+def test_odd_parameters(binary, says, parameters):
+    with pytest.raises(fedplt.BadValue, match=says):
+        Classifier(**parameters).fit(*binary)
+
+
+@pytest.mark.parametrize("says, weight", [("NaN", np.nan), ("no row", 0), ("no row", -1)])
+def test_odd_weights(binary, says, weight):
+    with pytest.raises(ValueError, match=says):
+        Classifier().fit(*binary, sample_weight=np.full(len(binary[0]), weight, dtype=float))
+
+
+def test_odd_files(tmp_path):
+    with pytest.raises(fedplt.IOFailure):
+        fedplt.Model.load(tmp_path / "\udcff.json")
+    with pytest.raises(fedplt.BadData, match="not JSON"):
+        fedplt.Model.from_json("\0")
+    with pytest.raises(fedplt.BadData, match="column 99"):
+        fedplt.train(other_column(np.ones((4, 3))), np.arange(4.0))
+
+
+def test_layouts_have_one_answer(binary):
+    X, y, sites = binary
+    exact = Classifier().fit(X, y, sites).coef_
+    wide = sparse.csr_matrix(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    backwards = sparse.csr_matrix((X[:, ::-1].ravel(), np.tile([3, 2, 1, 0], len(X)), 4 * np.arange(len(X) + 1)))
+    locked = X.copy()
+    locked.setflags(write=False)
+    for other in (X.astype(object), np.repeat(X, 2, axis=1)[:, ::2], wide, backwards, locked):
+        assert np.abs(Classifier().fit(other, y, sites).coef_ - exact).max() < 1e-12
+    assert np.abs(Classifier().fit(X.astype(np.float32), y, sites).coef_ - exact).max() < 1e-5
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_arrays_are_not_changed(binary):
+    X, y, sites = binary
+    order = np.argsort(sites)
+    before = X = X[order]
+    X = X.copy()
+    for estimator in (Classifier(settings={"standardise": "yes"}),
+                      Classifier(privacy=fedplt.Privacy(2, rows=0.5, classes=[0, 1]))):
+        estimator.fit(X, y[order], sites[order]).predict(X)
+        assert X.tobytes() == before.tobytes()
+
+
+def test_a_number_deals_rows_out(binary):
+    X, y, _ = binary
+    dataset = fedplt.Dataset(X, y, 3, task="binary", seed=5)
+    dealt = fedplt.train(dataset, algorithm="fed-plt", rounds=10, tolerance=0, loss="logistic", seed=5)
+    named = fedplt.train(X, y, 3, algorithm="fed-plt", rounds=10, tolerance=0, loss="logistic", seed=5)
+    assert dealt.x.tobytes() == named.x.tobytes()
+
+
+def test_searches_and_pipelines(binary):
+    X, y, sites = binary
+    fitted = Classifier().fit(X, y, sites)
+    assert clone(fitted).get_params() == fitted.get_params() and not hasattr(clone(fitted), "coef_")
+    for again in (copy.deepcopy(fitted), pickle.loads(pickle.dumps(fitted))):
+        assert again.predict_proba(X).tobytes() == fitted.predict_proba(X).tobytes()
+        assert again.summary().equals(fitted.summary())
+    search = GridSearchCV(Classifier(), {"alpha": [0.01, 100]}, n_jobs=2).fit(X, y, sites=sites)
+    assert search.best_params_ == {"alpha": 0.01}
+    line = make_pipeline(StandardScaler(), Classifier(0)).fit(X, y, fedpltclassifier__sites=sites)
+    assert np.allclose(line.predict_proba(X), Classifier(0).fit(X, y).predict_proba(X), atol=1e-6)
+
+
+def forked(queue, data, n_jobs):
+    queue.put(Classifier(n_jobs=n_jobs).fit(*data).coef_.tobytes())
+
+
+def test_threads_and_forks(binary):
+    exact = Classifier(n_jobs=-1).fit(*binary).coef_.tobytes()
+    found = []
+    workers = [threading.Thread(target=lambda: found.append(Classifier(n_jobs=2).fit(*binary).coef_.tobytes()))
+               for _ in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert found == [exact] * 6
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    process = context.Process(target=forked, args=(queue, binary, 2))
+    process.start()
+    assert queue.get(timeout=60) == exact
+    process.join()
+
+
+def test_every_callback_has_an_onerror():
+    """Ctrl-C can strike before a callback's first line."""
+    for source in (ROOT / "python" / "fedplt").glob("*.py"):
+        for made in re.findall(r"ffi\.def_extern\(([^)]*)\)", source.read_text()):
+            assert "onerror=" in made, source.name
