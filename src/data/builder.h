@@ -113,10 +113,10 @@ typedef struct fplt__builder {
     size_t lost_levels;                  /* categories whose level is missing, in all rows */
     fplt__lookup ignored, features_only; /* CSV: columns by name */
 
-    const fplt_schema *schema;   /* of the settings, or NULL */
-    const fplt__portion *part;   /* with a schema: whose rows are kept; NULL: everyone's */
-    int neutral;                 /* the row being read becomes the schema's neutral row */
-    double *extra[FPLT__EXTRAS]; /* one a row, or NULL */
+    const fplt_schema *schema;    /* of the settings, or NULL */
+    const fplt__portion *portion; /* with a schema: whose rows are kept; NULL: everyone's */
+    int neutral;                  /* the row being read becomes the schema's neutral row */
+    double *extra[FPLT__EXTRAS];  /* one a row, or NULL */
     size_t extra_capacity[FPLT__EXTRAS];
     fplt__lookup persons, ids;
     uint64_t *person_rows; /* of each so far */

@@ -251,8 +251,8 @@ static int names_sites(const fplt_read_settings *settings)
 /* Whether file number `index` is an agent of another part. */
 static int is_elsewhere(const fplt__builder *builder, size_t index)
 {
-    return builder->part && !names_sites(builder->settings) &&
-           !fplt__portion_has(builder->part, (uint32_t)index);
+    return builder->portion && !names_sites(builder->settings) &&
+           !fplt__portion_has(builder->portion, (uint32_t)index);
 }
 
 /* Its agent has a name all the same. */
@@ -346,7 +346,7 @@ static fplt_status attempt(const char *const *paths, size_t count,
 {
     fplt__builder builder;
     fplt_status status = fplt__builder_init(&builder, settings, count, error);
-    builder.part = part;
+    builder.portion = part;
     choose_pieces(&builder, piece);
     if (!status)
         status = read_paths(paths, count, &builder, input, dataset, error);

@@ -61,7 +61,6 @@ fplt_status fplt__objective_add_information(const fplt_objective *o, uint32_t fi
                                             const double *x, double *information, double *scores,
                                             double *losses, fplt_error *error)
 {
-    size_t n = o->dimension;
     struct room room;
     fplt_status status = make_room(o, &room, error);
     if (status)
