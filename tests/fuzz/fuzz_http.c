@@ -97,6 +97,7 @@ struct MHD_Daemon *MHD_start_daemon(unsigned flags, uint16_t port, MHD_AcceptPol
             (void)va_arg(list, void *);
             break;
         case MHD_OPTION_LISTEN_SOCKET: daemon->listener = va_arg(list, int); break;
+        case MHD_OPTION_CONNECTION_MEMORY_LIMIT: (void)va_arg(list, size_t); break;
         case MHD_OPTION_CONNECTION_LIMIT:
         case MHD_OPTION_CONNECTION_TIMEOUT: (void)va_arg(list, unsigned); break;
         case MHD_OPTION_ARRAY: (void)va_arg(list, void *); break;
