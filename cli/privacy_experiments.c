@@ -313,6 +313,8 @@ fplt_status privacy_audit(cli_call *cli, fplt_error *error)
     fplt_promise *plan = NULL;
     fplt_audit_result result;
     fplt_status status;
+    if (picture && (status = fplt_plot_check(picture, error)))
+        return status;
     if (!(status = ask_for_promise(settings, error)) &&
         !(status = fplt_promise_prepare(settings, &source, error)) &&
         !(status = fplt_job_create_from(settings, 0, &source, &job, error)) &&
@@ -457,9 +459,12 @@ fplt_status privacy_tradeoff(cli_call *cli, fplt_error *error)
     for (double epsilon;
          wanted.count < 64 && !isnan(epsilon = privacy_listed(settings, "epsilons", wanted.count));)
         epsilons[wanted.count++] = epsilon;
+    fplt_status status = picture ? fplt_plot_check(picture, error) : FPLT_OK;
+    if (status)
+        return status;
     cli_end_on_signals(NULL);
     cli_progress_begin(&progress, 0);
-    fplt_status status = fplt_tradeoff_run(settings, &wanted, &result, error);
+    status = fplt_tradeoff_run(settings, &wanted, &result, error);
     cli_progress_end(&progress);
     if (status)
         return status;

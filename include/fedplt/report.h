@@ -79,6 +79,7 @@ typedef struct fplt_plot {
 
 /* Draws with gnuplot into .svg, .png or .pdf, by the extension of the path. FPLT_UNSUPPORTED when gnuplot
  * is not installed. The file appears whole or not at all. */
+FPLT_API fplt_status fplt_plot_check(const char *path, fplt_error *error); /* its extension alone */
 FPLT_API fplt_status fplt_plot_write(const fplt_plot *plot, const char *path, fplt_error *error);
 /* The criterion over the rounds of a run; `label` says what it is (NULL: the squared norm of the sum
  * of the gradients), tolerance 0: no line. */

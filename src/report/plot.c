@@ -194,6 +194,13 @@ static const struct kind *kind_of(const char *path)
     return NULL;
 }
 
+fplt_status fplt_plot_check(const char *path, fplt_error *error)
+{
+    return kind_of(path) ? FPLT_OK
+                         : fplt_error_set(error, FPLT_BAD_VALUE,
+                                          "%s: a picture must be named .svg, .png or .pdf", path);
+}
+
 static fplt_status write_script(const fplt_plot *plot, const char *path, fplt__buffer *script,
                                 fplt_error *error)
 {
@@ -201,9 +208,9 @@ static fplt_status write_script(const fplt_plot *plot, const char *path, fplt__b
     size_t points = 0;
     for (size_t s = 0; s < plot->count; s++)
         points += drawable_points(plot, &plot->series[s]);
-    if (!kind)
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "%s: a picture must be named .svg, .png or .pdf", path);
+    fplt_status status = fplt_plot_check(path, error);
+    if (status)
+        return status;
     if (!points)
         return fplt_error_set(error, FPLT_BAD_VALUE, "%s: there is nothing to draw", path);
     fplt__buffer_format(script, "set encoding utf8\nset terminal %s\n", kind->terminal);

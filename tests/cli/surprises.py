@@ -309,7 +309,8 @@ def pictures_say_what_is_in_them(place):
         for name in (f"t.{kind}", f"a.{kind}", f"curve-tau.{kind}"):
             found = next(place.folder.rglob(name)).read_bytes()
             assert found.startswith(head), (name, found[:20])
-    assert "must be named .svg, .png or .pdf" in place.run(*tradeoff, "--picture", "t.gif", status=2).stderr
+    for words in (tradeoff, audit):  # before anything is run
+        place.refuses(*words, "--picture", "t.gif", says="must be named .svg, .png or .pdf")
     drawn = (place.folder / "t.svg").read_text()
     assert "deviation over the repeats" in drawn and "stroke-dasharray" in drawn
     drawn = (place.folder / "a.svg").read_text()
