@@ -9,7 +9,7 @@ enum { POINTS = 60, CURVES = 4 };
 
 static const fplt_setting table[] = {
     {"out", FPLT_TEXT, 0, "fedplt-out", 0, 0, NULL, "folder for the pictures", 0, 0},
-    {"form", FPLT_CHOICE, 0, "svg", 0, 0, "svg|png", "kind of picture", 0, 0},
+    {"form", FPLT_CHOICE, 0, "svg", 0, 0, "svg|png|pdf", "kind of picture", 0, 0},
     {"most", FPLT_REAL, FPLT_ABOVE, "1000", 1, 1e6, NULL, "rounds and epochs up to this", 0, 0},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
     FPLT_SETTINGS_END,

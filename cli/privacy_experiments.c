@@ -23,8 +23,8 @@ static const fplt_setting audit_table[] = {
      "draw from the system's random source as training does; no: simulated noise, which is faster "
      "but not what is promised",
      0, 0},
-    {"picture", FPLT_TEXT, 0, NULL, 0, 0, NULL, "draw the ROC curves into this .svg or .png file",
-     0, 0},
+    {"picture", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "draw the ROC curves into this .svg, .png or .pdf file", 0, 0},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
     FPLT_SETTINGS_END,
 };
@@ -33,8 +33,8 @@ static const fplt_setting tradeoff_table[] = {
     {"epsilons", FPLT_REAL, FPLT_ABOVE | FPLT_LIST, "0.25,0.5,1,2,4,8", 0, HUGE_VAL, NULL,
      "what to try", 0, 0},
     {"repeats", FPLT_INTEGER, 0, "10", 1, 1e6, NULL, "trainings a point", 0, 0},
-    {"picture", FPLT_TEXT, 0, NULL, 0, 0, NULL, "draw the curves into this .svg or .png file", 0,
-     0},
+    {"picture", FPLT_TEXT, 0, NULL, 0, 0, NULL, "draw the curves into this .svg, .png or .pdf file",
+     0, 0},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
     FPLT_SETTINGS_END,
 };
@@ -86,17 +86,45 @@ static void trace_claim(double mu, double *x, double *y)
     }
 }
 
-static fplt_status draw_audit(const fplt_audit_result *result, const char *path, fplt_error *error)
+/* Where the curve is at x: the points rise. */
+static double curve_at(const double *x, const double *y, double at)
+{
+    size_t i = 0;
+    while (i + 1 < ROC_POINTS && x[i + 1] <= at)
+        i++;
+    return at < x[0] ? 0 : at >= 1 ? 1 : y[i];
+}
+
+/* With this confidence both distributions are nowhere further than `off` from the measured ones [Dvoretzky,
+ * Kiefer, Wolfowitz; Massart], so the true curve lies in the band. */
+static void trace_band(const fplt_audit_test *test, double confidence, const double *x,
+                       const double *y, double *low, double *high)
+{
+    double off = sqrt(log(4 / (1 - confidence)) / (2 * (double)test->count));
+    for (size_t i = 0; i < ROC_POINTS; i++) {
+        low[i] = fmax(0, curve_at(x, y, x[i] - off) - off);
+        high[i] = fmin(1, curve_at(x, y, x[i] + off) + off);
+    }
+}
+
+static fplt_status draw_audit(const fplt_audit_result *result, double confidence, const char *path,
+                              fplt_error *error)
 {
     double *points;
     fplt_series series[FPLT_AUDIT_TESTS + 1];
+    const fplt_audit_test *strongest = NULL; /* four bands would hide each other */
     size_t count = 0;
-    fplt_status status = cli_alloc(&points, 2 * ROC_POINTS * (FPLT_AUDIT_TESTS + 1), sizeof *points,
+    char title[128];
+    fplt_status status = cli_alloc(&points, 4 * ROC_POINTS * (FPLT_AUDIT_TESTS + 1), sizeof *points,
                                    "the picture", error);
     if (status)
         return status;
+    for (size_t i = 0; i < FPLT_AUDIT_TESTS; i++)
+        if (!result->test[i].left_out &&
+            (!strongest || result->test[i].estimate > strongest->estimate))
+            strongest = &result->test[i];
     for (size_t i = 0; i <= FPLT_AUDIT_TESTS; i++) {
-        double *x = points + 2 * ROC_POINTS * i, *y = x + ROC_POINTS;
+        double *x = points + 4 * ROC_POINTS * i, *y = x + ROC_POINTS;
         const fplt_audit_test *test = i < FPLT_AUDIT_TESTS ? &result->test[i] : NULL;
         if (test && test->left_out)
             continue;
@@ -104,10 +132,20 @@ static fplt_status draw_audit(const fplt_audit_result *result, const char *path,
             trace(test, x, y);
         else
             trace_claim(result->test[0].claimed, x, y);
-        series[count++] =
-            (fplt_series){test ? test->name : "claimed for all messages", x, y, ROC_POINTS};
+        fplt_series *own = &series[count++];
+        *own = (fplt_series){test ? test->name : "claimed for all messages", x, y, ROC_POINTS,
+                             .band = 1};
+        if (!test || test != strongest)
+            continue;
+        trace_band(test, confidence, x, y, y + ROC_POINTS, y + 2 * ROC_POINTS);
+        own->low = y + ROC_POINTS;
+        own->high = y + 2 * ROC_POINTS;
     }
-    fplt_plot plot = {.title = "How well the two data sets are told apart",
+    snprintf(title, sizeof title,
+             "How well the two data sets are told apart (band: %s, confidence %g)",
+             strongest ? strongest->name : "none", confidence);
+    fplt_plot plot = {.title = title,
+                      .diagonal = "by chance",
                       .x_label = "false positives",
                       .y_label = "true positives",
                       .series = series,
@@ -275,6 +313,8 @@ fplt_status privacy_audit(cli_call *cli, fplt_error *error)
     fplt_promise *plan = NULL;
     fplt_audit_result result;
     fplt_status status;
+    if (picture && (status = fplt_plot_check(picture, error)))
+        return status;
     if (!(status = ask_for_promise(settings, error)) &&
         !(status = fplt_promise_prepare(settings, &source, error)) &&
         !(status = fplt_job_create_from(settings, 0, &source, &job, error)) &&
@@ -291,7 +331,7 @@ fplt_status privacy_audit(cli_call *cli, fplt_error *error)
         } else if (!status) {
             status = print_audit(&result, &wanted, fplt_settings_switch(settings, "json"), error);
             if (!status && picture)
-                status = draw_audit(&result, picture, error);
+                status = draw_audit(&result, wanted.confidence, picture, error);
             cli->exit_status = result.refuted;
         }
         if (!status)
@@ -372,17 +412,26 @@ static fplt_status draw_tradeoff(const fplt_tradeoff_result *result, const char 
 {
     size_t count = result->count;
     double *points;
-    fplt_status status = cli_alloc(&points, 3 * count, sizeof *points, "points", error);
+    fplt_status status = cli_alloc(&points, 8 * count, sizeof *points, "points", error);
     if (status)
         return status;
-    for (size_t i = 0; i < count; i++) {
-        points[i] = result->local[i].epsilon;
-        points[count + i] = result->local[i].quality;
-        points[2 * count + i] = result->single[i].quality;
+    fplt_series series[2] = {{.name = "local training"}, {.name = "one epoch a round"}};
+    for (size_t s = 0; s < 2; s++) {
+        const fplt_tradeoff_point *from = s ? result->single : result->local;
+        double *x = points + 4 * count * s, *y = x + count, *low = y + count, *high = low + count;
+        for (size_t i = 0; i < count; i++) {
+            x[i] = from[i].epsilon * (s ? 1.015 : 1 / 1.015); /* bars side by side */
+            y[i] = from[i].quality;
+            low[i] = y[i] - from[i].deviation;
+            high[i] = y[i] + from[i].deviation;
+        }
+        series[s].x = x;
+        series[s].y = y;
+        series[s].count = count;
+        series[s].low = low;
+        series[s].high = high;
     }
-    fplt_series series[] = {{"local training", points, points + count, count},
-                            {"one epoch a round", points, points + 2 * count, count}};
-    fplt_plot plot = {.title = "What privacy costs",
+    fplt_plot plot = {.title = "What privacy costs (bars: the deviation over the repeats)",
                       .x_label = "epsilon",
                       .y_label = result->classifies ? "training accuracy" : "objective",
                       .log_x = 1,
@@ -410,9 +459,12 @@ fplt_status privacy_tradeoff(cli_call *cli, fplt_error *error)
     for (double epsilon;
          wanted.count < 64 && !isnan(epsilon = privacy_listed(settings, "epsilons", wanted.count));)
         epsilons[wanted.count++] = epsilon;
+    fplt_status status = picture ? fplt_plot_check(picture, error) : FPLT_OK;
+    if (status)
+        return status;
     cli_end_on_signals(NULL);
     cli_progress_begin(&progress, 0);
-    fplt_status status = fplt_tradeoff_run(settings, &wanted, &result, error);
+    status = fplt_tradeoff_run(settings, &wanted, &result, error);
     cli_progress_end(&progress);
     if (status)
         return status;

@@ -63,6 +63,8 @@ typedef struct fplt_series {
     const char *name;
     const double *x, *y;
     size_t count;
+    const double *low, *high; /* around y, `count` each; NULL: nothing is known */
+    int band;                 /* they are a band; 0: a bar at each point */
 } fplt_series;
 
 typedef struct fplt_plot {
@@ -72,10 +74,12 @@ typedef struct fplt_plot {
     const char *target_label; /* or NULL */
     const fplt_series *series;
     size_t count;
+    const char *diagonal; /* the name of a line y = x, or NULL: none */
 } fplt_plot;
 
-/* Draws with gnuplot into .svg or .png, by the extension of the path. FPLT_UNSUPPORTED when gnuplot
+/* Draws with gnuplot into .svg, .png or .pdf, by the extension of the path. FPLT_UNSUPPORTED when gnuplot
  * is not installed. The file appears whole or not at all. */
+FPLT_API fplt_status fplt_plot_check(const char *path, fplt_error *error); /* its extension alone */
 FPLT_API fplt_status fplt_plot_write(const fplt_plot *plot, const char *path, fplt_error *error);
 /* The criterion over the rounds of a run; `label` says what it is (NULL: the squared norm of the sum
  * of the gradients), tolerance 0: no line. */

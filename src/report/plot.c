@@ -24,8 +24,12 @@ static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7"
                                       "#E69F00", "#56B4E9", "#000000", "#8C6D31"};
 enum { COLOURS = sizeof colours / sizeof *colours };
 
-/* More curves than this get their names beside the picture instead of inside it. */
-enum { MOST_INSIDE = 6 };
+/* More curves than this get their names beside the picture instead of below it. */
+enum { MOST_BELOW = 6 };
+
+/* Dashes that look like dashes in every terminal: long enough for the line, short enough for the swatch. */
+#define DASHED "(10,6)"
+#define DOTTED "(3,5)"
 
 /* gnuplot text in single quotes: a quote is doubled, a line break is none. */
 static void quote(fplt__buffer *script, const char *text)
@@ -55,7 +59,9 @@ static void write_data(fplt__buffer *script, const fplt_plot *plot)
         for (size_t i = 0; i < series->count; i++)
             if ((i % stride == 0 || i + 1 == series->count) &&
                 drawable(plot, series->x[i], series->y[i]))
-                fplt__buffer_format(script, "%.10g %.10g\n", series->x[i], series->y[i]);
+                fplt__buffer_format(script, "%.10g %.10g %.10g %.10g\n", series->x[i], series->y[i],
+                                    series->low ? series->low[i] : series->y[i],
+                                    series->high ? series->high[i] : series->y[i]);
         fplt__buffer_add(script, "EOD\n");
     }
 }
@@ -85,25 +91,12 @@ static void write_range(fplt__buffer *script, const fplt_plot *plot)
                         fmax(least / 2.5, least_logarithmic / 10), most * 2.5);
 }
 
-/* Whether the highest point of all curves lies in the right half: the names then go to the left. */
-static int rises(const fplt_plot *plot)
+static int has_bars(const fplt_plot *plot)
 {
-    double highest = -HUGE_VAL, at = 0, least = HUGE_VAL, most = -HUGE_VAL;
     for (size_t s = 0; s < plot->count; s++)
-        for (size_t i = 0; i < plot->series[s].count; i++) {
-            double x = plot->series[s].x[i], y = plot->series[s].y[i];
-            if (!drawable(plot, x, y))
-                continue;
-            if (plot->log_x)
-                x = log(x);
-            if (y > highest) {
-                highest = y;
-                at = x;
-            }
-            least = fmin(least, x);
-            most = fmax(most, x);
-        }
-    return at > (least + most) / 2;
+        if (plot->series[s].low && plot->series[s].high && !plot->series[s].band)
+            return 1;
+    return 0;
 }
 
 static void write_axes(fplt__buffer *script, const fplt_plot *plot)
@@ -111,14 +104,14 @@ static void write_axes(fplt__buffer *script, const fplt_plot *plot)
     fplt__buffer_add(script, "set border 3 lc rgb '#606060' lw 1\n"
                              "set tics nomirror out scale 0.6 tc rgb '#303030'\n"
                              "set grid xtics ytics lc rgb '#E4E4E4' lt 1 lw 1\n"
-                             "set lmargin 11\nset tmargin 3.2\nset bmargin 4\n");
-    if (plot->count > MOST_INSIDE)
-        fplt__buffer_add(script, "set key outside right top Left reverse samplen 2 spacing 1.4\n");
-    else
-        fplt__buffer_format(script,
-                            "set key top %s box lc rgb '#E4E4E4' opaque samplen 2 spacing 1.2\n"
-                            "set rmargin 3\n",
-                            rises(plot) ? "left Left reverse" : "right");
+                             "set lmargin 11\nset tmargin 3.2\n");
+    /* outside, where no name covers a line; a swatch is longer than two dashes */
+    fplt__buffer_add(script, plot->count > MOST_BELOW
+                                 ? "set key outside right top Left reverse samplen 5 spacing 1.4\n"
+                                 : "set key outside bottom center horizontal Left reverse samplen "
+                                   "5 spacing 1.3 width 2 height 0.8\nset rmargin 3\n");
+    if (has_bars(plot) && !plot->log_y)
+        fplt__buffer_add(script, "set offsets 0, 0, graph 0.04, graph 0.04\n");
     if (plot->log_x)
         fplt__buffer_add(script, "set logscale x\nset format x '10^{%L}'\n");
     if (plot->log_y)
@@ -132,50 +125,95 @@ static void write_axes(fplt__buffer *script, const fplt_plot *plot)
     fplt__buffer_add(script, " noenhanced\n");
 }
 
+static void write_around(fplt__buffer *script, const fplt_plot *plot, int *drawn)
+{
+    for (size_t s = 0; s < plot->count; s++) {
+        const fplt_series *series = &plot->series[s];
+        if (!series->low || !series->high || !drawable_points(plot, series))
+            continue;
+        fplt__buffer_format(script,
+                            series->band
+                                ? "%s$curve%zu using 1:3:4 with filledcurves fc rgb '%s' fs "
+                                  "transparent solid 0.12 noborder notitle"
+                                : "%s$curve%zu using 1:2:3:4 with yerrorbars lc rgb '%s' "
+                                  "pt 7 ps 0.1 lw 1.5 notitle",
+                            (*drawn)++ ? ", " : "", s, colours[s % COLOURS]);
+    }
+}
+
 static void write_curves(fplt__buffer *script, const fplt_plot *plot)
 {
     int drawn = 0;
     fplt__buffer_add(script, "plot ");
+    write_around(script, plot, &drawn);
     for (size_t s = 0; s < plot->count; s++) {
         size_t points = drawable_points(plot, &plot->series[s]);
         if (!points)
             continue;
         /* the colours come round again with dashes */
-        fplt__buffer_format(script, "%s$curve%zu using 1:2 with %s lc rgb '%s' dt %d lw 2.5 title ",
+        fplt__buffer_format(script, "%s$curve%zu using 1:2 with %s lc rgb '%s' dt %s lw 2.5 title ",
                             drawn++ ? ", " : "", s,
                             points <= 60 ? "linespoints pt 7 ps 0.5" : "lines",
-                            colours[s % COLOURS], s < COLOURS ? 1 : 2);
+                            colours[s % COLOURS], s < COLOURS ? "1" : DASHED);
         quote(script, plot->series[s].name);
         fplt__buffer_add(script, " noenhanced");
     }
     if (plot->target > 0) {
-        fplt__buffer_format(script, "%s%.10g with lines dt 2 lc rgb '#707070' lw 1.5 title ",
-                            drawn ? ", " : "", plot->target);
+        fplt__buffer_format(script,
+                            "%s%.10g with lines dt " DASHED " lc rgb '#505050' lw 1.5 title ",
+                            drawn++ ? ", " : "", plot->target);
         quote(script, plot->target_label ? plot->target_label : "");
+        fplt__buffer_add(script, " noenhanced");
+    }
+    if (plot->diagonal) {
+        fplt__buffer_format(script, "%sx with lines dt " DOTTED " lc rgb '#505050' lw 1.5 title ",
+                            drawn ? ", " : "");
+        quote(script, plot->diagonal);
         fplt__buffer_add(script, " noenhanced");
     }
     fplt__buffer_add(script, "\n");
 }
 
+/* How each kind of picture is asked for. */
+static const struct kind {
+    const char *ending, *terminal;
+} kinds[] = {
+    {".svg", "svg size 900,560 enhanced rounded background rgb 'white' font 'DejaVu Sans,13'"},
+    {".png", "pngcairo size 1350,840 enhanced rounded background rgb 'white' font 'DejaVu Sans,13' "
+             "fontscale 1.35 linewidth 1.5 pointscale 1.5"},
+    {".pdf", "pdfcairo size 18cm,11.2cm enhanced rounded background rgb 'white' font 'DejaVu "
+             "Sans,11' linewidth 1.2 pointscale 0.6"},
+};
+
+static const struct kind *kind_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(dot, kinds[i].ending) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+fplt_status fplt_plot_check(const char *path, fplt_error *error)
+{
+    return kind_of(path) ? FPLT_OK
+                         : fplt_error_set(error, FPLT_BAD_VALUE,
+                                          "%s: a picture must be named .svg, .png or .pdf", path);
+}
+
 static fplt_status write_script(const fplt_plot *plot, const char *path, fplt__buffer *script,
                                 fplt_error *error)
 {
-    const char *dot = strrchr(path, '.');
-    int svg = dot && strcmp(dot, ".svg") == 0, png = dot && strcmp(dot, ".png") == 0;
+    const struct kind *kind = kind_of(path);
     size_t points = 0;
     for (size_t s = 0; s < plot->count; s++)
         points += drawable_points(plot, &plot->series[s]);
-    if (!svg && !png)
-        return fplt_error_set(error, FPLT_BAD_VALUE, "%s: a picture must be named .svg or .png",
-                              path);
+    fplt_status status = fplt_plot_check(path, error);
+    if (status)
+        return status;
     if (!points)
         return fplt_error_set(error, FPLT_BAD_VALUE, "%s: there is nothing to draw", path);
-    fplt__buffer_add(script, "set encoding utf8\n");
-    fplt__buffer_add(script, svg ? "set terminal svg size 900,560 enhanced rounded "
-                                   "background rgb 'white' font 'DejaVu Sans,13'\n"
-                                 : "set terminal pngcairo size 1350,840 enhanced rounded "
-                                   "background rgb 'white' font 'DejaVu Sans,13' fontscale 1.35 "
-                                   "linewidth 1.5 pointscale 1.5\n");
+    fplt__buffer_format(script, "set encoding utf8\nset terminal %s\n", kind->terminal);
     write_data(script, plot);
     write_axes(script, plot);
     write_curves(script, plot);

@@ -9,12 +9,13 @@ import os
 import pty
 import resource
 import select
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
-from cli import PROGRAM, ROOT, CASES, case, main, weights
+from cli import PROGRAM, ROOT, CASES, Skip, case, main, weights
 
 CASES.clear()
 
@@ -291,6 +292,29 @@ def an_interrupt_ends_every_command_within_a_second(place):
     place.run("data", "generate", "wide.csv", "--agents", 5, "--rows", 400, "--features", 60)
     for words in LENGTHY:  # a busy machine may be late once
         assert seconds_to_end(place, words) < 1 or seconds_to_end(place, words) < 1, words
+
+
+@case
+def pictures_say_what_is_in_them(place):
+    """Bars and a band around what is measured, chance beside it, dashes; every kind of file."""
+    if not shutil.which("gnuplot"):
+        raise Skip("gnuplot is not installed")
+    tradeoff = ["privacy", "tradeoff", "--agents", 2, "--rows", 40, "--rounds", 5, "--epsilons", "1,4", "--repeats", 3]
+    audit = ["privacy", "audit", "--agents", 2, "--rows", 30, "--rounds", 3, "--epochs", 2, "--privacy.epsilon", 4,
+             "--runs", 100]
+    for kind, head in (("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")):
+        place.run(*tradeoff, "--picture", f"t.{kind}")
+        place.run(*audit, "--picture", f"a.{kind}")
+        place.run("privacy", "curve", "--form", kind)
+        for name in (f"t.{kind}", f"a.{kind}", f"curve-tau.{kind}"):
+            found = next(place.folder.rglob(name)).read_bytes()
+            assert found.startswith(head), (name, found[:20])
+    for words in (tradeoff, audit):  # before anything is run
+        place.refuses(*words, "--picture", "t.gif", says="must be named .svg, .png or .pdf")
+    drawn = (place.folder / "t.svg").read_text()
+    assert "deviation over the repeats" in drawn and "stroke-dasharray" in drawn
+    drawn = (place.folder / "a.svg").read_text()
+    assert "by chance" in drawn and "confidence 0.9999" in drawn and "fill-opacity" in drawn
 
 
 def watched(place, words, patience):
