@@ -14,7 +14,7 @@ static const fplt_setting json_table[] = {
 };
 
 static const fplt_setting format_table[] = {
-    {"to", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm|npy",
+    {"to", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm|npy|fplt",
      "format to write; auto: by the name of the file", 0, 0},
     {"force", FPLT_SWITCH, 0, "no", 0, 0, NULL, "replace a file that is there", 0, 0},
     FPLT_SETTINGS_END,
@@ -318,11 +318,12 @@ static fplt_status print_json(const fplt_dataset *dataset, const fplt_table *fea
     fplt_description d = fplt_dataset_describe(dataset);
     return cli_print_json(
         json_pack(
-            "{s:I, s:I, s:I, s:s, s:I, s:b, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "rows",
-            (json_int_t)d.rows, "features", (json_int_t)d.features, "agents", (json_int_t)d.agents,
-            "task", fplt_task_name(d.task), "outputs", (json_int_t)d.outputs, "sparse", d.sparse,
-            "nonzeros", (json_int_t)d.nonzeros, "fewest_rows", (json_int_t)d.fewest_rows,
-            "most_rows", (json_int_t)d.most_rows, "largest_norm", cli_json_number(d.largest_norm),
+            "{s:I, s:I, s:I, s:s, s:I, s:b, s:b, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}",
+            "rows", (json_int_t)d.rows, "features", (json_int_t)d.features, "agents",
+            (json_int_t)d.agents, "task", fplt_task_name(d.task), "outputs", (json_int_t)d.outputs,
+            "sparse", d.sparse, "mapped", fplt_dataset_is_mapped(dataset), "nonzeros",
+            (json_int_t)d.nonzeros, "fewest_rows", (json_int_t)d.fewest_rows, "most_rows",
+            (json_int_t)d.most_rows, "largest_norm", cli_json_number(d.largest_norm),
             "lowest_label", cli_json_number(d.lowest_label), "highest_label",
             cli_json_number(d.highest_label), "classes", classes_json(dataset, &d), "agent_table",
             agents_json(dataset, most), "feature_table", cli_json_table(features)),
@@ -333,6 +334,8 @@ static fplt_status print_description(const fplt_dataset *dataset, const fplt_tab
                                      const fplt_table *features, fplt_error *error)
 {
     fplt_description d = fplt_dataset_describe(dataset);
+    if (fplt_dataset_is_mapped(dataset))
+        printf("fplt, mapped%s\n", fplt_dataset_schema(dataset) ? ", with a schema" : "");
     printf("%zu row%s, %zu feature%s, %u agent%s (%zu to %zu rows)\n", d.rows, cli_plural(d.rows),
            d.features, cli_plural(d.features), d.agents, cli_plural(d.agents), d.fewest_rows,
            d.most_rows);
@@ -382,8 +385,8 @@ const cli_command cli_data[] = {
     {.name = "data generate",
      .summary = "write a synthetic data set",
      .arguments = "FILE",
-     .about = "Writes generated data to a file; its name ends in .csv (with the sites), .libsvm or "
-              ".npy. By default the paper's: 100 agents, 5 features, 250 rows each.",
+     .about = "Writes generated data to a file; its name ends in .csv (with the sites), .fplt, "
+              ".libsvm or .npy. By default the paper's: 100 agents, 5 features, 250 rows each.",
      .examples = "fedplt data generate paper.csv\n"
                  "fedplt data generate many.libsvm --generator planted --agents 20 --features 1000",
      .least = 1,
@@ -408,8 +411,12 @@ const cli_command cli_data[] = {
      .about =
          "Reads data and writes them to the last file. Numbers keep every bit. LIBSVM and NPY do "
          "not hold sites and names; labels are written as the program has them (-1 and +1, or 0, "
-         "1, ...).",
+         "1, ...). A file .fplt holds all that the program knows of the data (sites, names, ids, "
+         "weights, the schema) and opens at once: it is mapped into memory, and training on it "
+         "gives "
+         "the bits of training on the file it was made of.",
      .examples = "fedplt data convert a9a a9a.csv --agents 100\n"
+                 "fedplt data convert hospitals.csv hospitals.fplt\n"
                  "fedplt data convert north.csv south.csv all.csv",
      .least = 2,
      .most = 1000000,

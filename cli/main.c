@@ -145,6 +145,7 @@ int main(int argc, char **argv)
     cli_text text = {NULL, 0, NULL};
     int used;
     signal(SIGPIPE, SIG_IGN);
+    cli_explain_lost_files();
     cli_ranks_hush();
     fplt_log_set(show_log, NULL);
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||

@@ -67,10 +67,14 @@ struct fplt_dataset {
     fplt__census *census;
     double largest_label;
     /* What is borrowed is never written to. */
-    int lent_values;         /* dense or value is the caller's */
-    int lent_rest;           /* start, column, label, weight and offset are */
-    void (*release)(void *); /* told when nothing is borrowed any more, or NULL */
+    int lent_values;           /* dense or value is the caller's */
+    int lent_rest;             /* start, column, label, weight and offset are ... */
+    int own_label, own_weight; /* ... but for these */
+    int lent_beside;           /* person, number, group and left_out are */
+    void (*release)(void *);   /* told when nothing is borrowed any more, or NULL */
     void *release_context;
+    const struct fplt__view *view; /* of the file that the rows are mapped from, or NULL */
+    const char *path;              /* borrowed: its name */
 };
 
 /* For `entries` of fplt__dataset_create. */
@@ -82,6 +86,20 @@ struct fplt_dataset {
 /* Room for everything but names, zeroed; features and classes are the caller's to fill. */
 fplt_status fplt__dataset_create(size_t rows, size_t features, size_t entries, uint32_t agents,
                                  fplt_task task, fplt_dataset **dataset, fplt_error *error);
+
+/* The same without the rows themselves. */
+fplt_status fplt__dataset_create_empty(size_t rows, size_t features, uint32_t agents,
+                                       fplt_task task, fplt_dataset **dataset, fplt_error *error);
+
+/* Labels, weights and offsets of a data set that comes from `name`, and the number of its outputs. */
+fplt_status fplt__dataset_check(const fplt_dataset *dataset, const char *name, fplt_error *error);
+/* The place of the first number of the rows that is not finite: in the array of a dense data set, the row of a
+ * sparse one; SIZE_MAX: all are. */
+size_t fplt__dataset_not_finite(const fplt_dataset *dataset);
+/* Of `count` numbers the first that is not finite; `count`: all are. */
+size_t fplt__first_not_finite(const double *value, size_t count);
+/* FPLT_BAD_DATA where the rows are mapped from a file that has changed since. */
+fplt_status fplt__dataset_unchanged(const fplt_dataset *dataset, fplt_error *error);
 
 /* Room for a weight or an offset a row, zeroed, unless it is there already. */
 fplt_status fplt__dataset_add(const fplt_dataset *dataset, double **column, fplt_error *error);
@@ -96,6 +114,9 @@ fplt_status fplt__dataset_select(const fplt_dataset *source, const size_t *order
  * its own. */
 fplt_status fplt__dataset_lend(const fplt_dataset *source, fplt_dataset **dataset,
                                fplt_error *error);
+
+/* Weights become the data set's own, zeroed where there were none. */
+fplt_status fplt__dataset_own_weights(fplt_dataset *dataset, fplt_error *error);
 
 /* New data set with all agents of `source` (which has all rows), and the rows of agents first .. end - 1
  * alone. */

@@ -274,7 +274,7 @@ static fplt_status take_row(void *context, const fplt__field *fields, size_t lin
     }
     if (builder->label_mode == FPLT__LABEL_NONE)
         label = 0;
-    if (builder->part && !fplt__portion_has(builder->part, reading->agent)) {
+    if (builder->portion && !fplt__portion_has(builder->portion, reading->agent)) {
         builder->number++;
         return FPLT_OK;
     }
@@ -465,7 +465,7 @@ fplt_status fplt__declared_finish(const fplt__builder *builder, fplt_dataset *da
     dataset->schema = fplt_schema_keep(builder->schema);
     for (uint32_t i = 0; i < dataset->agents; i++)
         if (dataset->first[i + 1] == dataset->first[i] &&
-            (!builder->part || fplt__portion_has(builder->part, i)))
+            (!builder->portion || fplt__portion_has(builder->portion, i)))
             return fplt__bad_data(error, builder->first_source, 0,
                                   "the site '%s', which the schema declares, has no rows",
                                   fplt__show(fplt__lookup_word(&builder->agents, i)).text);

@@ -172,6 +172,8 @@ fplt_read_settings fplt_job_read(const fplt_settings *settings)
     read.categories = fplt_settings_text(settings, "categories");
     read.drop_first_level = fplt_settings_switch(settings, "drop-first-level");
     read.task = fplt_settings_text(settings, "task");
+    if (fplt_settings_find(settings, "threads"))
+        read.threads = (unsigned)fplt_settings_integer(settings, "threads");
     return read;
 }
 
@@ -300,6 +302,7 @@ static fplt_status read_files(const fplt_settings *settings, const char *const *
     fplt_schema *schema = NULL;
     char **items = NULL;
     fplt_status status = FPLT_OK;
+    own.unchecked = !paths; /* the numbers of a job's own data are looked at when they are packed */
     if (!paths) {
         if ((status = split(fplt_settings_text(settings, "data"), &items, &count, error)))
             return status;
@@ -767,56 +770,6 @@ static fplt_status take_common(fplt_ranks *ranks, fplt_dataset *training, const 
     return FPLT_OK;
 }
 
-static int is_huge(const fplt_rows *rows, size_t row)
-{
-    size_t first = rows->dense ? row * rows->features : rows->start[row];
-    size_t end = rows->dense ? first + rows->features : rows->start[row + 1];
-    const double *value = rows->dense ? rows->dense : rows->value;
-    double square = 0;
-    for (size_t k = first; k < end; k++)
-        square += value[k] * value[k];
-    return !isfinite(square);
-}
-
-/* The file that an agent's rows come from: the one there is, or one an agent. */
-static int file_of(const fplt_settings *settings, const fplt_dataset *dataset, uint32_t agent,
-                   char *file, size_t size)
-{
-    const char *list = fplt_settings_text(settings, "data");
-    uint32_t files = 0;
-    for (const char *rest = list; rest && *rest; files++)
-        rest = fplt_list_next(rest, file, size);
-    if (files > 1 && files != fplt_dataset_agents(dataset))
-        return 0;
-    for (uint32_t i = 0; files > 1 && i <= agent; i++)
-        list = fplt_list_next(list, file, size);
-    return files > 0;
-}
-
-/* Numbers whose squares overflow are legal in a file, where a transform may shorten them: so it is known
- * only here that they are too large, and their place is looked for. Lines are counted as if no field had
- * a line break in it. */
-static fplt_status blame_row(const fplt_settings *settings, const fplt_dataset *dataset,
-                             fplt_error *error)
-{
-    size_t at = 0;
-    char file[4096];
-    for (uint32_t i = 0; i < fplt_dataset_agents(dataset); i++) {
-        fplt_rows rows = fplt_dataset_shard(dataset, i);
-        for (size_t r = 0; r < rows.count; r++, at++) {
-            size_t number = fplt_dataset_row_number(dataset, at);
-            if (number && is_huge(&rows, r) && file_of(settings, dataset, i, file, sizeof file))
-                return fplt_error_set(error, FPLT_BAD_DATA,
-                                      "%s:%zu: row %zu has a number that is too large to be "
-                                      "squared: give its column in larger units",
-                                      file,
-                                      number + (fplt_dataset_feature_name(dataset, 0) != NULL),
-                                      number);
-        }
-    }
-    return FPLT_BAD_DATA;
-}
-
 static fplt_status build_objective(fplt_job *job, const fplt_settings *settings, uint32_t run,
                                    const fplt_job_source *source, fplt_error *error)
 {
@@ -843,7 +796,7 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
         return status;
     status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
-    return status == FPLT_BAD_DATA ? blame_row(settings, job->training, error) : status;
+    return status == FPLT_BAD_DATA ? fplt__job_blame_row(settings, job->training, error) : status;
 }
 
 static fplt_status build_costs(fplt_job *job, const fplt_settings *settings, uint32_t run,
@@ -967,22 +920,24 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
     return FPLT_OK;
 }
 
-/* A measurement takes about two gradients of every agent, however few were active. Where all are, it is
- * taken after every round: a round too many costs more. */
-static void space_measurements(fplt_job *job)
+/* A measurement takes about two gradients of every agent, however few were active: so many rounds apart
+ * that it is a fifth of the work. After every round where agents only evaluate, for there a round too many
+ * costs more, and on generated data with all active, whose tables count single rounds. */
+static void space_measurements(fplt_job *job, int own_data)
 {
     fplt_run_settings *run = &job->view.run;
     double agents = fplt_objective_agents(job->view.objective), cohort = 0;
+    int full = fplt_participation_is_full(run->participation);
     for (uint32_t i = 0; i < agents; i++)
         cohort += fplt_participation_rate(run->participation, i);
     double round = fmax(cohort, 1) * (run->training.epochs ? run->training.epochs : 1);
-    if (!fplt_participation_is_full(run->participation))
+    if (!full || (own_data && !(run->algorithm->allows & FPLT_TRAINS_NOTHING)))
         run->evaluate_every = (uint32_t)fmax(1, ceil(8 * agents / round - 1e-6));
 }
 
 /* What is auto becomes a number; agents that train in their own way share the number of epochs. */
 static fplt_status resolve(fplt_job *job, const fplt_settings *settings, int public_only,
-                           fplt_error *error)
+                           int own_data, fplt_error *error)
 {
     fplt_run_settings *run = &job->view.run;
     if (public_only) {
@@ -1001,7 +956,7 @@ static fplt_status resolve(fplt_job *job, const fplt_settings *settings, int pub
             job->each[i].epochs = job->automatic.epochs;
     job->view.automatic = &job->automatic;
     if (fplt_settings_is_auto(settings, "eval-every"))
-        space_measurements(job);
+        space_measurements(job, own_data);
     return FPLT_OK;
 }
 
@@ -1012,7 +967,9 @@ static fplt_status build(fplt_job *job, const fplt_settings *settings, uint32_t 
     if ((status = build_costs(job, settings, run, source, error)) ||
         (status = build_training(job, settings, source, error)) ||
         (status = build_run(job, settings, run, error)) ||
-        (status = resolve(job, settings, source->public_only, error)) || !source->start)
+        (status = resolve(job, settings, source->public_only,
+                          source->dataset || wished(settings, "data"), error)) ||
+        !source->start)
         return status;
     return fplt_job_start(job, source->start, fplt_objective_dimension(job->view.objective),
                           "start", error);

@@ -28,13 +28,15 @@ static const struct route *route_of(const fplt__exchange *exchange)
     return NULL;
 }
 
-static int64_t identity_of(const fplt__coordinator *c, const fplt__exchange *exchange)
+/* The roster stays as it is, and so does who a connection is of. */
+static int64_t identity_of(const fplt__coordinator *c, fplt__exchange *exchange)
 {
     const char *name = fplt__exchange_identity(exchange)->name;
-    for (uint32_t i = 0; i < c->members; i++)
+    int64_t *place = fplt__exchange_place(exchange);
+    for (uint32_t i = 0; *place < 0 && i < c->members; i++)
         if (strcmp(c->roster[i], name) == 0)
-            return i;
-    return -1;
+            *place = i;
+    return *place;
 }
 
 /* "session.sequence", both decimal. */

@@ -24,7 +24,8 @@ enum {
     WORTH_KEEPING = 1 << 20, /* as a spare buffer: its pages would be cleared anew */
     MOST_SPARE = 4,
     MOST_SERVERS = 7,
-    RECORD = 16384 /* of TLS */
+    CONNECTION_MEMORY = 48 << 10, /* half of it is for reading: a record and what is before it */
+    RECORD = 16384                /* of TLS */
 };
 
 static const char tls_priority[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3";
@@ -38,6 +39,7 @@ typedef struct caller {
     int reading;  /* a handshake or headers are under way */
     int refused;
     fplt__identity identity;
+    int64_t place;            /* the owner's */
     fplt__exchange *exchange; /* at hand, or NULL */
 } caller;
 
@@ -199,6 +201,7 @@ static void connection_begins(fplt__server *server, struct MHD_Connection *conne
         return;
     }
     new->server = server;
+    new->place = -1;
     new->descriptor = found ? found->connect_fd : -1;
     new->since = fplt__now();
     new->reading = 1;
@@ -583,6 +586,11 @@ const fplt__identity *fplt__exchange_identity(const fplt__exchange *exchange)
     return &exchange->peer->identity;
 }
 
+int64_t *fplt__exchange_place(fplt__exchange *exchange)
+{
+    return &exchange->peer->place;
+}
+
 void fplt__exchange_set_data(fplt__exchange *exchange, void *data)
 {
     exchange->data = data;
@@ -781,8 +789,9 @@ static fplt_status start(fplt__server *server, const fplt__server_settings *sett
         MHD_OPTION_EXTERNAL_LOGGER, drop_log, NULL, MHD_OPTION_LISTEN_SOCKET, server->listener,
         MHD_OPTION_NOTIFY_CONNECTION, notice_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
         request_ends, server, MHD_OPTION_URI_LOG_CALLBACK, request_begins, server,
-        MHD_OPTION_CONNECTION_LIMIT, settings->connections, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_SECONDS, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT,
+        settings->connections, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS,
+        MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
     if (!server->daemon)
         return fplt_error_set(error, FPLT_FAILED, "%s: the server does not start",
                               settings->listen);
@@ -897,7 +906,7 @@ void fplt__servers_turn(fplt__server *const *servers, size_t count, int descript
     poll(wanted, used, (int)fmin(ceil(fmax(0, seconds) * 1000), 60000));
     now = fplt__now();
     for (size_t i = 0; i < count; i++) {
-        if (!wanted[i].revents && now < due[i])
+        if (!wanted[i].revents && now < due[i] && !servers[i]->stirred)
             continue;
         servers[i]->stirred = 0;
         MHD_run(servers[i]->daemon);

@@ -76,6 +76,8 @@ const uint8_t *fplt__exchange_body(const fplt__exchange *exchange);
 size_t fplt__exchange_size(const fplt__exchange *exchange);
 /* Of the certificate; role NONE where there is none. */
 const fplt__identity *fplt__exchange_identity(const fplt__exchange *exchange);
+/* A number of the owner's that stays with the connection; -1 at first. */
+int64_t *fplt__exchange_place(fplt__exchange *exchange);
 /* Something of the owner's that goes with the exchange. */
 void fplt__exchange_set_data(fplt__exchange *exchange, void *data);
 void *fplt__exchange_data(const fplt__exchange *exchange);

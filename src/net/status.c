@@ -105,7 +105,7 @@ static void add_privacy(const fplt__coordinator *c, json_t *status)
     json_object_set_new(status, "privacy", privacy);
 }
 
-/* Not before a round's deadline, nor in the first seconds of anything else. */
+/* In a round not before its deadline. */
 static int is_late(const fplt__lead_view *view)
 {
     uint64_t now = fplt__coordinator_now();

@@ -269,5 +269,5 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
         first_entry += entries;
         first_value += same ? rows.count : sparse ? entries : padded * shard->matrix.stride;
     }
-    return FPLT_OK;
+    return fplt__dataset_unchanged(dataset, error);
 }
