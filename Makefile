@@ -4,7 +4,7 @@
 #   make demo       set up, build, run the main job
 #   make check      set up, build, pass all tests
 #   make python     set up, build the Python package in build/python
-#   make sanitize   the tests under ASan+UBSan and under TSan, and valgrind
+#   make sanitize   the tests under ASan+UBSan and under TSan, and valgrind, the Python package too
 #   make bench      what the program's speed is, as ratios
 #   make simulate   a million schedules of the federation's protocol (SCHEDULES=1000000)
 #   make federation every algorithm over a network, with 4 and 100 processes and 4 hosts: the bits of one process
@@ -75,6 +75,7 @@ sanitize: setup-tests $(BUILD)/with-tests build-asan/build.ninja build-tsan/buil
 	@$(NINJA) build-tsan
 	@tests/run --suite unit build-asan build-tsan
 	@tests/run --suite unit --valgrind $(BUILD)
+	@FEDPLT_VALGRIND=1 tests/whole/python $(BUILD) $(BUILD)/fedplt -k valgrind
 
 bench: setup-tests $(BUILD)/with-tests all
 	@tools/bench $(BUILD)

@@ -252,4 +252,9 @@ fplt_status fplt__dataset_read_memory(const char *name, const void *bytes, size_
                                       const fplt_read_settings *settings, fplt_dataset **dataset,
                                       fplt_error *error);
 
+/* Tells who watches how many bytes of a source have been read: every some thousand rows, or every piece; never
+ * two at once. */
+enum { FPLT__ROWS_TOLD = 4096 };
+void fplt__read_tell(const fplt__source *source, size_t done);
+
 #endif

@@ -21,6 +21,21 @@ const char *fplt_format_list(size_t index, const char **help)
     return formats[index]->name;
 }
 
+static fplt_reading watching;
+static void *watcher;
+
+void fplt_read_watch(fplt_reading watch, void *context)
+{
+    watching = watch;
+    watcher = context;
+}
+
+void fplt__read_tell(const fplt__source *source, size_t done)
+{
+    if (watching)
+        watching(watcher, source->name, done, fplt__source_bytes(source));
+}
+
 fplt_read_settings fplt_read_defaults(void)
 {
     return (fplt_read_settings){0};

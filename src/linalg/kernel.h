@@ -13,6 +13,7 @@ typedef struct fplt__kernel {
     const char *name, *help;
     int (*available)(void);
     size_t panel_columns; /* rows up to this length are kept in panels */
+    size_t row_multiple;  /* to which longer ones are filled up with zeros */
 
     double (*dot)(const double *x, const double *y, size_t count);
     double (*norm)(const double *x, size_t count);

@@ -189,6 +189,7 @@ const fplt__kernel fplt__kernel_reference = {
     .help = "plain C, the same bits on every machine",
     .available = available,
     .panel_columns = 0,
+    .row_multiple = 1,
     .dot = dot,
     .norm = norm,
     .axpy = axpy,

@@ -156,6 +156,16 @@ static void gone(fplt__coordinator *c, fplt__exchange *exchange)
     fplt__coordinator_handle(c, &event);
 }
 
+static void moves(void *context, fplt__exchange *exchange)
+{
+    fplt__coordinator *c = context;
+    int64_t identity = identity_of(c, exchange);
+    if (identity < 0 || !c->lead)
+        return;
+    fplt__lead_event event = {.kind = FPLT__LEAD_HEARD, .identity = (uint32_t)identity};
+    fplt__coordinator_handle(c, &event);
+}
+
 static void expired(void *context, fplt__exchange *exchange)
 {
     gone(context, exchange);
@@ -189,6 +199,7 @@ fplt__service fplt__coordinator_service(fplt__coordinator *c)
     return (fplt__service){.context = c,
                            .head = head,
                            .whole = whole,
+                           .moves = moves,
                            .expired = expired,
                            .ended = ended,
                            .refused = refused,

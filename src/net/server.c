@@ -4,8 +4,10 @@
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 #include <math.h>
+#include <linux/tcp.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,7 +41,8 @@ typedef struct caller {
     int reading;  /* a handshake or headers are under way */
     int refused;
     fplt__identity identity;
-    int64_t place;            /* the owner's */
+    int64_t place;  /* the owner's */
+    uint64_t moved; /* bytes that the other side sent or has acknowledged, when last seen */
     fplt__exchange *exchange; /* at hand, or NULL */
 } caller;
 
@@ -94,7 +97,7 @@ struct fplt__server {
     caller *peers;
     struct queue rooms, held; /* who waits for room, and for news */
     uint64_t received, sent;
-    double swept, patience;
+    double swept, watched, patience;
     int stirred; /* a connection was resumed, which the daemon looks at in its next run only */
 };
 
@@ -261,7 +264,8 @@ static double due(const caller *peer, double now)
     if (peer->reading)
         return peer->since + peer->server->patience;
     if (exchange && exchange->stage == RECEIVES)
-        return exchange->since + peer->server->patience + (double)exchange->received / FPLT_SLOWEST;
+        return exchange->since + peer->server->patience +
+               (double)exchange->received / FPLT__SLOWEST;
     return now + 1e9;
 }
 
@@ -283,7 +287,37 @@ static void sweep(fplt__server *server, double now)
         }
 }
 
+/* A long body or answer may take minutes on a slow line: whoever it is of is there. */
+static void watch_moves(fplt__server *server, double now)
+{
+    if (!server->service.moves || now - server->watched < 1)
+        return;
+    server->watched = now;
+    for (caller *peer = server->peers; peer; peer = peer->next) {
+        struct tcp_info info;
+        socklen_t size = sizeof info;
+        fplt__exchange *exchange = peer->exchange;
+        if (!exchange || (exchange->stage != RECEIVES && exchange->stage != ANSWERED))
+            continue;
+        memset(&info, 0, sizeof info);
+        if (getsockopt(peer->descriptor, IPPROTO_TCP, TCP_INFO, &info, &size))
+            continue;
+        uint64_t moved = info.tcpi_bytes_acked + info.tcpi_bytes_received;
+        if (moved != peer->moved)
+            server->service.moves(server->service.context, exchange);
+        peer->moved = moved;
+    }
+}
+
 /* Waiting: for room, or for news */
+
+static void suspend(fplt__exchange *exchange)
+{
+    if (exchange->suspended)
+        return;
+    exchange->suspended = 1;
+    MHD_suspend_connection(exchange->connection);
+}
 
 static void enlist(fplt__exchange *exchange, enum stage stage)
 {
@@ -299,10 +333,8 @@ static void enlist(fplt__exchange *exchange, enum stage stage)
     else
         queue->first = exchange;
     queue->last = exchange;
-    if (!exchange->suspended) {
-        exchange->suspended = 1;
-        MHD_suspend_connection(exchange->connection);
-    }
+    if (!exchange->in_handler)
+        suspend(exchange);
 }
 
 static void delist(fplt__exchange *exchange)
@@ -533,6 +565,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     exchange->in_handler = 1;
     enum MHD_Result result = proceed(exchange, data, size);
     exchange->in_handler = 0;
+    if (exchange->queue) /* only now: most are answered at once */
+        suspend(exchange);
     return result;
 }
 
@@ -911,6 +945,7 @@ void fplt__servers_turn(fplt__server *const *servers, size_t count, int descript
         servers[i]->stirred = 0;
         MHD_run(servers[i]->daemon);
         sweep(servers[i], now);
+        watch_moves(servers[i], now);
         serve_waiting(servers[i], now);
     }
 }

@@ -887,6 +887,12 @@ static void give(fplt__lead *lead, const fplt__request *request)
     add_part(lead, reply, bytes);
 }
 
+static void hear(fplt__lead *lead, uint32_t i)
+{
+    lead->guest[i].heard = 1;
+    lead->guest[i].last_heard = lead->now;
+}
+
 static void take_request(fplt__lead *lead, const fplt__request *request)
 {
     if (request->identity >= lead->settings.members) {
@@ -894,9 +900,7 @@ static void take_request(fplt__lead *lead, const fplt__request *request)
                          "not on the roster");
         return;
     }
-    fplt__guest *guest = &lead->guest[request->identity];
-    guest->heard = 1;
-    guest->last_heard = lead->now;
+    hear(lead, request->identity);
     if (request->kind == FPLT__JOIN) {
         join(lead, request);
         return;
@@ -987,6 +991,7 @@ fplt_status fplt__lead_handle(fplt__lead *lead, const fplt__lead_event *event, f
     case FPLT__LEAD_TIME: break;
     case FPLT__LEAD_REQUEST: take_request(lead, &event->request); break;
     case FPLT__LEAD_GONE: gone(lead, event->ticket); break;
+    case FPLT__LEAD_HEARD: hear(lead, event->identity); break;
     case FPLT__LEAD_COMMITTED:
         committed(lead);
         check_forming(lead);
