@@ -649,7 +649,7 @@ static size_t storage(const fplt__builder *builder, size_t features)
 /* Every cell is the feature of its place. */
 static int cells_are_features(const fplt__builder *builder, size_t features)
 {
-    int same = !builder->sparse && builder->width == features;
+    int same = builder->cell && !builder->sparse && builder->width == features;
     for (uint32_t i = 0; i < builder->header.count; i++)
         same &= !builder->column[i].category && builder->column[i].number_slot == i;
     return same;

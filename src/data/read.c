@@ -306,8 +306,10 @@ static fplt_status read_paths(const char *const *paths, size_t count, fplt__buil
 {
     const fplt__format *format = NULL;
     const char *categories = builder->settings->categories;
-    int opened;
-    fplt_status status = open_whole(paths, count, builder, input, &opened, dataset, error);
+    int opened = 0;
+    fplt_status status = FPLT_OK;
+    if (count == 1 || !is_elsewhere(builder, 0)) /* the first may be another process's */
+        status = open_whole(paths, count, builder, input, &opened, dataset, error);
     if (status || opened)
         return status;
     if (categories && strcmp(categories, "auto") == 0)
