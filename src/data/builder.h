@@ -82,7 +82,7 @@ typedef struct fplt__builder {
     unsigned threads;         /* that read pieces */
     int in_pieces;            /* a file was not read whole */
     int part;                 /* it has a piece only, to be joined with those before it */
-    size_t bytes;             /* of all files, that were read so far */
+    size_t bytes;             /* of the file at hand */
     const char *first_source; /* set when the first file has fixed the features */
     fplt__label_mode label_mode;
     int automatic_task, sparse;
@@ -253,8 +253,8 @@ fplt_status fplt__dataset_read_memory(const char *name, const void *bytes, size_
                                       fplt_error *error);
 
 /* Tells who watches how many bytes of a source have been read: every some thousand rows, or every piece; never
- * two at once. */
+ * two at once, and nothing by who has a piece only. */
 enum { FPLT__ROWS_TOLD = 4096 };
-void fplt__read_tell(const fplt__source *source, size_t done);
+void fplt__read_tell(const fplt__builder *builder, const fplt__source *source, size_t done);
 
 #endif

@@ -759,8 +759,8 @@ static fplt_status read_rows(struct reader *reader, fplt__builder *builder, uint
 {
     fplt_status status = FPLT_OK;
     while (!status) {
-        if (!builder->piece && !builder->part && builder->rows % FPLT__ROWS_TOLD == 0)
-            fplt__read_tell(reader->source, (size_t)(reader->at - reader->source->text));
+        if (builder->rows % FPLT__ROWS_TOLD == 0)
+            fplt__read_tell(builder, reader->source, (size_t)(reader->at - reader->source->text));
         if (quick_row(reader, builder, agent, &status, error))
             continue;
         status = next_row(reader, error);
@@ -822,7 +822,8 @@ static fplt_status read_csv(const fplt__source *source, fplt__builder *builder, 
         status = prepare(&reader, &head, builder, &file.agent, error);
     if (!status)
         status = read_rows(&reader, builder, &file.agent, error);
-    builder->bytes += head.size;
+    if (!status)
+        fplt__read_tell(builder, source, head.size);
     if (!status && head.size < fplt__source_bytes(source) && names_one_site(&reader, builder))
         status = fplt_error_set(error, FPLT_UNSUPPORTED, "a site in one of several files");
     if (!status)

@@ -210,8 +210,8 @@ static fplt_status read_lines(const fplt__source *source, const char *at, fplt__
     size_t before = builder->rows;
     fplt_status status = FPLT_OK;
     while (!status && at < end) {
-        if (line.number++ % FPLT__ROWS_TOLD == 0 && !builder->piece && !builder->part)
-            fplt__read_tell(source, (size_t)(at - source->text));
+        if (line.number++ % FPLT__ROWS_TOLD == 0)
+            fplt__read_tell(builder, source, (size_t)(at - source->text));
         const char *stop = quick_line(&line, at, end, builder, agent, &status, error);
         if (stop) {
             if (!status && builder->rows == before + 1)
@@ -259,7 +259,8 @@ static fplt_status read_libsvm(const fplt__source *source, fplt__builder *builde
         return status;
     int mark = head.size >= 3 && memcmp(head.text, "\xef\xbb\xbf", 3) == 0;
     status = read_lines(&head, head.text + (mark ? 3 : 0), builder, agent, error);
-    builder->bytes += head.size;
+    if (!status)
+        fplt__read_tell(builder, source, head.size);
     if (!status)
         status = fplt__parts_read(source, &head, builder, 0, read_piece, &agent, error);
     if (!status && builder->rows == before)

@@ -357,7 +357,6 @@ static fplt_status read_npy(const fplt__source *source, fplt__builder *builder, 
     builder->first_source = builder->first_source ? builder->first_source : source->name;
     builder->features = builder->width = features;
     status = fplt__builder_file_agent(builder, source, &agent, error);
-    builder->bytes += source->size;
     if (!status)
         status = read_rows(&array, builder, label_at, agent, error);
     return status ? status : fplt__view_unchanged(&source->view, source->name, error);

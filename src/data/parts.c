@@ -356,9 +356,8 @@ static fplt_status work(void *context, unsigned slot, fplt_error *error)
 static fplt_status join(void *context, unsigned slot, fplt_error *error)
 {
     struct parts *parts = context;
-    parts->builder->bytes += parts->piece[slot].source.size;
     parts->joined += parts->piece[slot].source.size;
-    fplt__read_tell(parts->source, parts->joined);
+    fplt__read_tell(parts->builder, parts->source, parts->joined);
     return join_part(parts->builder, &parts->piece[slot].part, error);
 }
 

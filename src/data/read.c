@@ -30,10 +30,10 @@ void fplt_read_watch(fplt_reading watch, void *context)
     watcher = context;
 }
 
-void fplt__read_tell(const fplt__source *source, size_t done)
+void fplt__read_tell(const fplt__builder *builder, const fplt__source *source, size_t done)
 {
-    if (watching)
-        watching(watcher, source->name, done, fplt__source_bytes(source));
+    if (watching && !builder->part)
+        watching(watcher, source->name, done, builder->bytes);
 }
 
 fplt_read_settings fplt_read_defaults(void)
@@ -227,6 +227,7 @@ static fplt_status visit(const fplt__source *source, fplt__builder *builder,
     if (status)
         return status;
     builder->number = 0;
+    builder->bytes = fplt__source_bytes(source);
     if (builder->schema && *format == &fplt__format_csv)
         return scan ? FPLT_OK : fplt__declared_csv(source, builder, error);
     if (!scan)
