@@ -4,6 +4,7 @@
 usage: tests/cli/surprises.py PROGRAM
 Run from the root of the source tree.
 """
+import fcntl
 import json
 import os
 import pty
@@ -153,6 +154,19 @@ def a_resumed_run_has_all_rounds(place):
     place.run(*run, "--resume", "state", "--out", "again")
     rows = [(place.folder / folder / "convergence.csv").read_text() for folder in ("whole", "again")]
     assert rows[0] == rows[1] and rows[0].count("\n") == 32
+
+
+@case
+def what_a_killed_run_left_is_swept_away(place):
+    """Names as a killed process leaves them; one that is still being written is locked, and stays."""
+    run = ["train", "--rounds", 20, "--tolerance", 0, "--pictures", "no", "--agents", 3, "--checkpoint", "state",
+           "--checkpoint-every", 10]
+    for name in ("state.12345-3.tmp", "state.csv.12345-4.tmp", "state.12346-1.tmp"):
+        place.write(name, "half")
+    with open(place.folder / "state.12346-1.tmp") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        place.run(*run)
+        assert {name for name in place.files() if name.endswith(".tmp")} == {"state.12346-1.tmp"}
 
 
 def modestly():
