@@ -7,32 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "fedplt/data.h"
 #include "fedplt/objective.h"
 #include "linalg/kernel.h"
+#include "timing.h"
 
 enum { REPEATS = 31, THREADS = 2 };
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *times, size_t count)
-{
-    qsort(times, count, sizeof *times, ascending);
-    return times[count / 2];
-}
 
 struct bench {
     size_t rows, columns;

@@ -31,6 +31,20 @@ static fplt_status request(cli_call *cli, fplt_error *error)
     return FPLT_OK;
 }
 
+static void print_joined(const char *name, const char *folder)
+{
+    cli_text out = {NULL, 0, NULL};
+    cli_text_format(&out, "%s has joined; say in %s/site.yaml where its data are, then\n  ", name,
+                    folder);
+    if (strcmp(folder, ".") != 0) {
+        cli_text_add(&out, "cd ");
+        cli_quote(&out, folder);
+        cli_text_add(&out, " && ");
+    }
+    cli_text_add(&out, "fedplt agent site.yaml\n");
+    cli_print_text(&out);
+}
+
 static fplt_status join(cli_call *cli, fplt_error *error)
 {
     const char *folder = fplt_settings_text(cli->settings, "folder");
@@ -39,9 +53,7 @@ static fplt_status join(cli_call *cli, fplt_error *error)
         fplt_federation_join(cli->arguments[0], folder, fplt_settings_text(cli->settings, "proxy"),
                              name, error);
     if (!status)
-        printf("%s has joined; say in %s/site.yaml where its data are, then: fedplt agent "
-               "site.yaml\n",
-               name, folder);
+        print_joined(name, folder);
     return status;
 }
 
@@ -108,7 +120,7 @@ const cli_command cli_agent[] = {
      .about =
          "Makes a key, which never leaves this folder, and has it certified by the coordinator "
          "whose fingerprint the code carries. Dials out to the coordinator's port + 1.",
-     .examples = "fedplt agent join fedplt-fed.example.org:7443-...",
+     .examples = "fedplt agent join \"$CODE\" --folder basel   # the code that pki invite printed",
      .least = 1,
      .most = 1,
      .declare = declare_join,
@@ -127,7 +139,7 @@ const cli_command cli_agent[] = {
      .arguments = "NAME",
      .about = "The same as a join in two steps, where only files travel: the request to the "
               "coordinator (`fedplt pki sign`), the certificate back.",
-     .examples = "fedplt agent request basel",
+     .examples = "fedplt agent request basel --folder basel",
      .least = 1,
      .most = 1,
      .declare = declare_join,

@@ -104,7 +104,7 @@ static const char *site_name(const fplt_dataset *dataset, uint32_t site, char *r
     return name ? name : room;
 }
 
-/* One line a method and site: for files and machines. */
+/* One line a method and site: for files. */
 static fplt_status long_table(const fplt_baseline *made, const fplt_dataset *dataset,
                               fplt_table **out, fplt_error *error)
 {
@@ -122,6 +122,29 @@ static fplt_status long_table(const fplt_baseline *made, const fplt_dataset *dat
             fplt_table_number(*out, cell->high, 4);
         }
     return status;
+}
+
+static fplt_status print_json(const cli_call *cli, const fplt_baseline *made,
+                              const fplt_dataset *dataset, fplt_error *error)
+{
+    char room[16];
+    json_t *results = json_array();
+    for (size_t m = 0; m < made->methods; m++)
+        for (uint32_t s = 0; s <= made->sites; s++) {
+            const fplt_baseline_cell *cell = &made->cell[m * (made->sites + 1) + s];
+            json_array_append_new(
+                results,
+                json_pack("{s:s, s:s?, s:I, s:o, s:o, s:o}", "method", made->name[m], "site",
+                          s < made->sites ? site_name(dataset, s, room, sizeof room) : NULL, "rows",
+                          (json_int_t)cell->rows, "value", cli_json_number(cell->quality), "low",
+                          cli_json_number(cell->low), "high", cli_json_number(cell->high)));
+        }
+    return cli_print_json(
+        json_pack("{s:s, s:f, s:I, s:f, s:o}", "quality", made->quality, "test_share",
+                  fplt_settings_real(cli->settings, "test-share"), "resamples",
+                  (json_int_t)fplt_settings_integer(cli->settings, "resamples"), "level",
+                  fplt_settings_real(cli->settings, "level"), "results", results),
+        error);
 }
 
 /* Methods down, sites across: for people. */
@@ -159,7 +182,7 @@ static fplt_status print_wide(const fplt_baseline *made, const fplt_dataset *dat
         }
     }
     if (!status)
-        status = cli_print_table(out, 0, error);
+        status = cli_print_table(out, error);
     fplt_table_destroy(out);
     free(names);
     free(columns);
@@ -210,7 +233,7 @@ static fplt_status deliver(cli_call *cli, const fplt_baseline *made, const fplt_
     fplt_status status = long_table(made, dataset, &rows, error);
     if (status)
         return status;
-    status = fplt_settings_switch(cli->settings, "json") ? cli_print_table(rows, 1, error)
+    status = fplt_settings_switch(cli->settings, "json") ? print_json(cli, made, dataset, error)
                                                          : print_wide(made, dataset, error);
     cli->running = 1;
     if (!status && folder) {

@@ -47,6 +47,7 @@ typedef struct cli_command {
     const char *examples;  /* lines */
     size_t least, most;    /* arguments that are not flags */
     int config;            /* the first of them is a YAML file with settings */
+    int spreads;           /* over the processes of `engine: mpi`, all of which run it */
     /* Adds the tables of its flags. Called twice: first to find the arguments (cli_peek then knows
      * nothing), then for good. NULL: no flags. */
     fplt_status (*declare)(const cli_call *cli, fplt_settings *settings, fplt_error *error);
@@ -63,6 +64,7 @@ struct cli_call {
     size_t argument_count;
     fplt_config *config;     /* owned, or NULL */
     fplt_settings *settings; /* owned */
+    fplt_ranks *ranks;       /* the processes of `engine: mpi`; NULL: this one alone */
     int running;     /* set once the inputs are read: a failure to write is then one of the run */
     int exit_status; /* where it is not 0 although nothing failed */
 };
@@ -76,6 +78,9 @@ const char *cli_peek(const cli_call *cli, const char *name);
 
 /* Adds the tables of a training: those of the algorithm that the call asks for. */
 fplt_status cli_declare_trainer(const cli_call *cli, fplt_settings *settings, fplt_error *error);
+
+/* Where data of one's own are given, the defaults that train has for them: behind the tables of a job. */
+fplt_status cli_prefer(const cli_call *cli, fplt_settings *settings, fplt_error *error);
 
 /* Reads flags and configuration. */
 fplt_status cli_parse(cli_call *cli, fplt_error *error);
@@ -106,11 +111,15 @@ fplt_status cli_model_data(const cli_call *cli, const fplt_model *model, int lab
 
 /* Output. */
 void cli_print_text(cli_text *text); /* to standard output; empties it */
-fplt_status cli_print_table(const fplt_table *table, int json, fplt_error *error);
+fplt_status cli_print_table(const fplt_table *table, fplt_error *error);
 /* As CSV into folder/name. */
 fplt_status cli_save_table(const char *folder, const char *name, const fplt_table *table,
                            fplt_error *error);
+/* Every document of --json is one object with keys in snake_case; schema/COMMAND.schema.json says which. */
 fplt_status cli_print_json(json_t *json, fplt_error *error); /* takes the reference */
+json_t *cli_json_number(double value);                       /* null where it is not finite */
+json_t *cli_json_text(const char *text);                     /* null for NULL */
+json_t *cli_json_table(const fplt_table *table); /* an array of objects; NULL: no memory */
 /* A member of a JSON document that is text already (owned: fplt_free; NULL: no memory for it). */
 typedef struct cli_member {
     const char *name;
@@ -121,6 +130,7 @@ fplt_status cli_print_json_with(json_t *json, const cli_member *members, size_t 
                                 fplt_error *error);
 fplt_status cli_flush(fplt_error *error);
 void cli_warn(const char *format, ...) FPLT_PRINTF(1, 2);
+void cli_hush(void); /* nothing is printed any more */
 
 /* Refuses to write over a file that this call reads: arguments, configuration, data, schema, models.
  * `path` itself may be one of the arguments. */
@@ -128,14 +138,36 @@ fplt_status cli_protect(const cli_call *cli, const char *path, fplt_error *error
 
 /* A word as a shell would need it. */
 void cli_quote(cli_text *out, const char *word);
+/* This call again, as a shell takes it: for another command where one is named, without the flags that are
+ * named (NULL: none; the array ends with NULL). */
+void cli_again(const cli_call *cli, const char *command, const char *const *without, cli_text *out);
+/* "" for one, "s" for more */
+const char *cli_plural(unsigned long long count);
 /* 1234567 -> "1.2 MB" */
 void cli_bytes(double bytes, char *text, size_t size);
 
+/* Processes that MPI started. All of them run the command, and only the first prints. */
+
+/* Where MPI says in the environment that this is not the first: prints nothing from here on. */
+void cli_ranks_hush(void);
+/* Starts MPI for a command that spreads, where the settings ask for it. */
+fplt_status cli_ranks_begin(cli_call *cli, fplt_error *error);
+/* The exit status of the first, in all. */
+int cli_ranks_end(cli_call *cli, int exit_status);
+/* Whether this process prints and writes. */
+int cli_leads(const cli_call *cli);
+/* What `fedplt version` says of MPI. */
+const char *cli_ranks_version(void);
+
 /* Whether someone asked to stop (SIGINT, SIGTERM); a second time ends the program at once. */
 void cli_catch_signals(void);
+/* From here on a mapped file that is cut ends the program with a sentence. */
+void cli_explain_lost_files(void);
 /* The same for a command that keeps nothing when it is stopped: it ends within half a second, if need be in
  * the middle, and removes the folder if it is empty (NULL: none). */
 void cli_end_on_signals(const char *folder);
+/* In a process that does what another says: that one hears it, and says when to end. */
+void cli_ignore_signals(void);
 int cli_interrupted(void);
 
 #endif

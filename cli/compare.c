@@ -337,7 +337,7 @@ static fplt_status print(cli_call *cli, const fplt_comparison *comparison, int d
     if (!status) {
         printf("To criterion %.3g, %lld run%s%s\n\n", fplt_comparison_target(comparison), runs,
                runs == 1 ? "" : "s", runs == 1 ? "" : ": median (quartiles)");
-        status = cli_print_table(table, 0, error);
+        status = cli_print_table(table, error);
     }
     fplt_table_destroy(table);
     if (status)
@@ -349,11 +349,8 @@ static fplt_status print(cli_call *cli, const fplt_comparison *comparison, int d
 
 static json_t *spread_json(const fplt_spread *spread)
 {
-    const double numbers[] = {spread->low, spread->median, spread->high};
-    json_t *array = json_array();
-    for (size_t i = 0; i < 3; i++)
-        json_array_append_new(array, isfinite(numbers[i]) ? json_real(numbers[i]) : json_null());
-    return array;
+    return json_pack("[o, o, o]", cli_json_number(spread->low), cli_json_number(spread->median),
+                     cli_json_number(spread->high));
 }
 
 static json_t *method_json(const fplt_compared *method)
@@ -364,7 +361,7 @@ static json_t *method_json(const fplt_compared *method)
                          method->refusal);
     json_t *parameters = json_object();
     for (size_t i = 0; rows[i].name; i++)
-        json_object_set_new(parameters, rows[i].name, json_real(method->parameter[i]));
+        json_object_set_new(parameters, rows[i].name, cli_json_number(method->parameter[i]));
     json_object_set_new(parameters, "gamma",
                         method->step > 0 ? json_real(method->step) : json_string("auto"));
     return json_pack("{s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i}",
@@ -377,14 +374,28 @@ static json_t *method_json(const fplt_compared *method)
                      (int)method->points, "tuning_runs", (int)method->tuning_runs);
 }
 
-static fplt_status print_json(const fplt_comparison *comparison, double seconds, fplt_error *error)
+static json_t *files_json(const char *folder, int drawn)
+{
+    json_t *files = json_array();
+    static const char *const names[] = {"results.csv", "curves.csv",    "rounds.svg",
+                                        "rounds.png",  "gradients.svg", "gradients.png",
+                                        "vectors.svg", "vectors.png",   "time.svg",
+                                        "time.png"};
+    for (size_t i = 0; i < (drawn ? sizeof names / sizeof *names : 2); i++)
+        json_array_append_new(files, json_sprintf("%s/%s", folder, names[i]));
+    return files;
+}
+
+static fplt_status print_json(const char *folder, int drawn, const fplt_comparison *comparison,
+                              double seconds, fplt_error *error)
 {
     json_t *methods = json_array();
     for (size_t i = 0; i < fplt_comparison_count(comparison); i++)
         json_array_append_new(methods, method_json(fplt_comparison_get(comparison, i)));
-    return cli_print_json(json_pack("{s:f, s:[s,s,s], s:f, s:o}", "criterion",
-                                    fplt_comparison_target(comparison), "spread", "low quartile",
-                                    "median", "high quartile", "wall_seconds", seconds, "methods",
+    return cli_print_json(json_pack("{s:o, s:[s,s,s], s:f, s:o, s:o}", "criterion",
+                                    cli_json_number(fplt_comparison_target(comparison)), "spread",
+                                    "low quartile", "median", "high quartile", "wall_seconds",
+                                    seconds, "files", files_json(folder, drawn), "methods",
                                     methods),
                           error);
 }
@@ -397,7 +408,8 @@ static fplt_status conclude(cli_call *cli, const fplt_comparison *comparison, do
     if (status || fplt_settings_switch(cli->settings, "quiet"))
         return status;
     if (fplt_settings_switch(cli->settings, "json"))
-        return print_json(comparison, seconds, error);
+        return print_json(fplt_settings_text(cli->settings, "out"), drawn, comparison, seconds,
+                          error);
     return print(cli, comparison, drawn, seconds, error);
 }
 
@@ -407,7 +419,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     const fplt_algorithm *algorithms[MOST_ALGORITHMS];
     const char *list = fplt_settings_text(settings, "algorithms");
     const char *folder = fplt_settings_text(settings, "out");
-    int is_new;
+    int is_new = 0;
     fplt_compare_settings wanted = fplt_compare_defaults(settings);
     fplt_comparison *comparison;
     cli_progress progress;
@@ -422,11 +434,14 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     wanted.threads = (unsigned)fplt_settings_integer(settings, "threads");
     wanted.watch = cli_progress_watch;
     wanted.context = &progress;
-    if ((status = make_folder(folder, &is_new, error)))
+    wanted.ranks = cli->ranks;
+    status = cli_leads(cli) ? make_folder(folder, &is_new, error) : FPLT_OK;
+    if ((status = fplt_ranks_agree(cli->ranks, status, error)))
         return status;
     cli_end_on_signals(is_new ? folder : NULL);
     cli_progress_begin(&progress, fplt_settings_switch(settings, "quiet"));
-    status = fplt_comparison_create(&wanted, &comparison, error);
+    status =
+        fplt_ranks_agree(cli->ranks, fplt_comparison_create(&wanted, &comparison, error), error);
     double seconds = cli_progress_end(&progress);
     if (status) {
         if (is_new)
@@ -434,7 +449,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
         return cli_interrupted_status(cli, status);
     }
     cli->running = 1;
-    status = conclude(cli, comparison, seconds, error);
+    status = cli_leads(cli) ? conclude(cli, comparison, seconds, error) : FPLT_OK;
     fplt_comparison_destroy(comparison);
     return status;
 }
@@ -463,6 +478,7 @@ const cli_command cli_compare[] = {
      .least = 0,
      .most = 1,
      .config = 1,
+     .spreads = 1,
      .declare = declare,
      .run = run},
     {.name = NULL},

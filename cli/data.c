@@ -14,7 +14,7 @@ static const fplt_setting json_table[] = {
 };
 
 static const fplt_setting format_table[] = {
-    {"to", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm|npy",
+    {"to", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm|npy|fplt",
      "format to write; auto: by the name of the file", 0, 0},
     {"force", FPLT_SWITCH, 0, "no", 0, 0, NULL, "replace a file that is there", 0, 0},
     FPLT_SETTINGS_END,
@@ -111,6 +111,14 @@ static fplt_status check_free(const cli_call *cli, const char *path, fplt_error 
                           "%s: this file is there already; --force replaces it", path);
 }
 
+static void print_size(const char *path, const fplt_dataset *dataset)
+{
+    size_t rows = fplt_dataset_rows(dataset), features = fplt_dataset_features(dataset);
+    uint32_t agents = fplt_dataset_agents(dataset);
+    printf("%s: %zu row%s, %zu feature%s, %u agent%s\n", path, rows, cli_plural(rows), features,
+           cli_plural(features), agents, cli_plural(agents));
+}
+
 static fplt_status generate(cli_call *cli, fplt_error *error)
 {
     fplt_dataset *dataset;
@@ -122,9 +130,7 @@ static fplt_status generate(cli_call *cli, fplt_error *error)
         return status;
     status = write(cli, dataset, cli->arguments[0], error);
     if (!status)
-        printf("%s: %zu rows, %zu features, %u agents\n", cli->arguments[0],
-               fplt_dataset_rows(dataset), fplt_dataset_features(dataset),
-               fplt_dataset_agents(dataset));
+        print_size(cli->arguments[0], dataset);
     fplt_dataset_destroy(dataset);
     return status;
 }
@@ -162,9 +168,7 @@ static fplt_status convert(cli_call *cli, fplt_error *error)
         return status;
     status = write(cli, dataset, cli->arguments[inputs], error);
     if (!status)
-        printf("%s: %zu rows, %zu features, %u agents\n", cli->arguments[inputs],
-               fplt_dataset_rows(dataset), fplt_dataset_features(dataset),
-               fplt_dataset_agents(dataset));
+        print_size(cli->arguments[inputs], dataset);
     fplt_dataset_destroy(dataset);
     return status;
 }
@@ -267,26 +271,74 @@ static fplt_status agents_table(const fplt_dataset *dataset, size_t most, fplt_t
     return status;
 }
 
-static fplt_status print_description(const fplt_dataset *dataset, const fplt_table *agents,
-                                     const fplt_table *features, int json, fplt_error *error)
+/* Rows of every class among these; null where there are no classes. */
+static json_t *class_rows(const fplt_dataset *dataset, const fplt_rows *rows)
+{
+    uint32_t classes =
+        fplt_task_classifies(fplt_dataset_task(dataset)) ? fplt_dataset_outputs(dataset) : 0;
+    int binary = fplt_dataset_task(dataset) == FPLT_TASK_BINARY;
+    json_t *made = classes ? json_array() : json_null();
+    for (uint32_t k = 0; k < classes; k++) {
+        json_int_t count = 0;
+        for (size_t i = 0; i < rows->count; i++)
+            count += binary ? (rows->label[i] > 0) == (k == 1) : rows->label[i] == k;
+        json_array_append_new(made, json_integer(count));
+    }
+    return made;
+}
+
+static json_t *agents_json(const fplt_dataset *dataset, size_t most)
+{
+    json_t *made = json_array();
+    for (uint32_t i = 0; i < fplt_dataset_agents(dataset) && i < most; i++) {
+        fplt_rows rows = fplt_dataset_shard(dataset, i);
+        json_array_append_new(made, json_pack("{s:I, s:s?, s:I, s:o, s:o}", "agent", (json_int_t)i,
+                                              "site", fplt_dataset_agent_name(dataset, i), "rows",
+                                              (json_int_t)rows.count, "mean_label",
+                                              cli_json_number(mean_label(&rows)), "class_rows",
+                                              class_rows(dataset, &rows)));
+    }
+    return made;
+}
+
+static json_t *classes_json(const fplt_dataset *dataset, const fplt_description *d)
+{
+    json_t *made = json_array();
+    for (uint32_t k = 0; fplt_task_classifies(d->task) && k < d->outputs; k++)
+        json_array_append_new(made,
+                              json_pack("{s:s?, s:I}", "class", fplt_dataset_class_name(dataset, k),
+                                        "rows", (json_int_t)fplt_dataset_class_rows(dataset, k)));
+    return made;
+}
+
+/* Where there are more agents or features than are shown, the arrays are shorter than the counts. */
+static fplt_status print_json(const fplt_dataset *dataset, const fplt_table *features, size_t most,
+                              fplt_error *error)
 {
     fplt_description d = fplt_dataset_describe(dataset);
-    cli_member tables[] = {{"agent_table", NULL}, {"feature_table", NULL}};
-    if (json) {
-        fplt_table_render(agents, FPLT_TABLE_JSON, &tables[0].text, NULL);
-        fplt_table_render(features, FPLT_TABLE_JSON, &tables[1].text, NULL);
-        return cli_print_json_with(
-            json_pack("{s:I, s:I, s:I, s:s, s:I, s:b, s:I, s:I, s:I, s:f, s:f, s:f}", "rows",
-                      (json_int_t)d.rows, "features", (json_int_t)d.features, "agents",
-                      (json_int_t)d.agents, "task", fplt_task_name(d.task), "outputs",
-                      (json_int_t)d.outputs, "sparse", d.sparse, "nonzeros", (json_int_t)d.nonzeros,
-                      "fewest_rows", (json_int_t)d.fewest_rows, "most_rows",
-                      (json_int_t)d.most_rows, "largest_norm", d.largest_norm, "lowest_label",
-                      d.lowest_label, "highest_label", d.highest_label),
-            tables, 2, error);
-    }
-    printf("%zu rows, %zu features, %u agents (%zu to %zu rows)\n", d.rows, d.features, d.agents,
-           d.fewest_rows, d.most_rows);
+    return cli_print_json(
+        json_pack(
+            "{s:I, s:I, s:I, s:s, s:I, s:b, s:b, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}",
+            "rows", (json_int_t)d.rows, "features", (json_int_t)d.features, "agents",
+            (json_int_t)d.agents, "task", fplt_task_name(d.task), "outputs", (json_int_t)d.outputs,
+            "sparse", d.sparse, "mapped", fplt_dataset_is_mapped(dataset), "nonzeros",
+            (json_int_t)d.nonzeros, "fewest_rows", (json_int_t)d.fewest_rows, "most_rows",
+            (json_int_t)d.most_rows, "largest_norm", cli_json_number(d.largest_norm),
+            "lowest_label", cli_json_number(d.lowest_label), "highest_label",
+            cli_json_number(d.highest_label), "classes", classes_json(dataset, &d), "agent_table",
+            agents_json(dataset, most), "feature_table", cli_json_table(features)),
+        error);
+}
+
+static fplt_status print_description(const fplt_dataset *dataset, const fplt_table *agents,
+                                     const fplt_table *features, fplt_error *error)
+{
+    fplt_description d = fplt_dataset_describe(dataset);
+    if (fplt_dataset_is_mapped(dataset))
+        printf("fplt, mapped%s\n", fplt_dataset_schema(dataset) ? ", with a schema" : "");
+    printf("%zu row%s, %zu feature%s, %u agent%s (%zu to %zu rows)\n", d.rows, cli_plural(d.rows),
+           d.features, cli_plural(d.features), d.agents, cli_plural(d.agents), d.fewest_rows,
+           d.most_rows);
     printf("task %s, labels %g to %g, %s (%.3g %% of the numbers are not 0)\n",
            fplt_task_name(d.task), d.lowest_label, d.highest_label, d.sparse ? "sparse" : "dense",
            100 * (double)d.nonzeros / ((double)d.rows * (double)d.features));
@@ -297,12 +349,12 @@ static fplt_status print_description(const fplt_dataset *dataset, const fplt_tab
                fplt_dataset_class_rows(dataset, k));
     }
     puts("");
-    fplt_status status = cli_print_table(agents, 0, error);
+    fplt_status status = cli_print_table(agents, error);
     if (!status && fplt_table_rows(agents) < d.agents)
         printf("... and %zu more\n", d.agents - fplt_table_rows(agents));
     puts("");
     if (!status)
-        status = cli_print_table(features, 0, error);
+        status = cli_print_table(features, error);
     if (!status && fplt_table_rows(features) < d.features)
         printf("... and %zu more\n", d.features - fplt_table_rows(features));
     return status;
@@ -320,8 +372,9 @@ static fplt_status inspect(cli_call *cli, fplt_error *error)
         return status;
     if (!(status = agents_table(dataset, most, &agents, error)) &&
         !(status = features_table(dataset, most, &features, error)))
-        status = print_description(dataset, agents, features,
-                                   fplt_settings_switch(cli->settings, "json"), error);
+        status = fplt_settings_switch(cli->settings, "json")
+                     ? print_json(dataset, features, most, error)
+                     : print_description(dataset, agents, features, error);
     fplt_table_destroy(agents);
     fplt_table_destroy(features);
     fplt_dataset_destroy(dataset);
@@ -332,8 +385,8 @@ const cli_command cli_data[] = {
     {.name = "data generate",
      .summary = "write a synthetic data set",
      .arguments = "FILE",
-     .about = "Writes generated data to a file; its name ends in .csv (with the sites), .libsvm or "
-              ".npy. By default the paper's: 100 agents, 5 features, 250 rows each.",
+     .about = "Writes generated data to a file; its name ends in .csv (with the sites), .fplt, "
+              ".libsvm or .npy. By default the paper's: 100 agents, 5 features, 250 rows each.",
      .examples = "fedplt data generate paper.csv\n"
                  "fedplt data generate many.libsvm --generator planted --agents 20 --features 1000",
      .least = 1,
@@ -346,7 +399,7 @@ const cli_command cli_data[] = {
      .about =
          "Reads data as `fedplt train` would and says what is in it. Several files are one agent "
          "each.",
-     .examples = "fedplt data inspect hospitals.csv --label b\n"
+     .examples = "fedplt data inspect hospitals.csv\n"
                  "fedplt data inspect a9a --partition skewed --agents 100 --json",
      .least = 1,
      .most = 1000000,
@@ -358,8 +411,12 @@ const cli_command cli_data[] = {
      .about =
          "Reads data and writes them to the last file. Numbers keep every bit. LIBSVM and NPY do "
          "not hold sites and names; labels are written as the program has them (-1 and +1, or 0, "
-         "1, ...).",
+         "1, ...). A file .fplt holds all that the program knows of the data (sites, names, ids, "
+         "weights, the schema) and opens at once: it is mapped into memory, and training on it "
+         "gives "
+         "the bits of training on the file it was made of.",
      .examples = "fedplt data convert a9a a9a.csv --agents 100\n"
+                 "fedplt data convert hospitals.csv hospitals.fplt\n"
                  "fedplt data convert north.csv south.csv all.csv",
      .least = 2,
      .most = 1000000,
@@ -374,7 +431,7 @@ const cli_command cli_data[] = {
          "predict, data inspect and data convert. A promise of privacy needs one: with it nothing "
          "that shapes a model is read from the records. Bounds in the draft come from the data; "
          "replace them by what is known without the data before private training.",
-     .examples = "fedplt data schema hospitals.csv --label b > hospitals.schema.yaml\n"
+     .examples = "fedplt data schema hospitals.csv > hospitals.schema.yaml\n"
                  "fedplt train --data hospitals.csv --schema hospitals.schema.yaml "
                  "--privacy.epsilon 2",
      .least = 1,

@@ -40,7 +40,7 @@ static fplt_status print_sites(const struct evaluation *evaluation, fplt_error *
                                             &evaluation->made.all, &out, error);
     if (status)
         return status;
-    status = cli_print_table(out, 0, error);
+    status = cli_print_table(out, error);
     fplt_table_destroy(out);
     return status;
 }
@@ -65,7 +65,7 @@ static fplt_status print_confusion(const struct evaluation *evaluation, fplt_err
             fplt_table_whole(out, (long long)made->confusion[k * made->classes + j]);
     }
     puts("");
-    status = cli_print_table(out, 0, error);
+    status = cli_print_table(out, error);
     fplt_table_destroy(out);
     return status;
 }
@@ -87,7 +87,7 @@ static fplt_status print_classes(const struct evaluation *evaluation, fplt_error
         fplt_table_number(out, made->each[k].auc, 4);
     }
     puts("");
-    status = cli_print_table(out, 0, error);
+    status = cli_print_table(out, error);
     fplt_table_destroy(out);
     return status;
 }
@@ -112,7 +112,7 @@ static fplt_status print_calibration(const struct evaluation *evaluation, fplt_e
         fplt_table_number(out, bin->observed, 4);
     }
     puts("");
-    status = cli_print_table(out, 0, error);
+    status = cli_print_table(out, error);
     fplt_table_destroy(out);
     return status;
 }
@@ -192,7 +192,7 @@ const cli_command cli_evaluate[] = {
          "counts, concordance Harrell's C over pairs of one site.",
      .examples = "fedplt evaluate fedplt-out/model.json hospitals.csv\n"
                  "fedplt evaluate fedplt-out/model.json hospitals.csv --details --threshold 0.3\n"
-                 "fedplt evaluate model.json test.csv --label b --json",
+                 "fedplt evaluate fedplt-out/model.json test.csv --json",
      .least = 2,
      .most = 1000000,
      .declare = declare,

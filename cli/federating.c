@@ -12,6 +12,7 @@ const fplt_setting cli_log_table[] = {
 };
 
 static volatile sig_atomic_t again;
+static int leads; /* a coordinator, which tells of many agents */
 
 static void remember(int number)
 {
@@ -30,7 +31,9 @@ static void tell(void *context, const fplt_federation_event *event)
     gmtime_r(&now, &parts);
     strftime(clock, sizeof clock, "%Y-%m-%dT%H:%M:%SZ", &parts);
     if (strcmp(log, "text") == 0) {
-        printf("%s %-9s %s\n", clock, event->word, event->sentence);
+        int named = event->who && leads && !strstr(event->sentence, event->who);
+        printf("%s %-9s %s%s%s\n", clock, event->word, named ? event->who : "", named ? ": " : "",
+               event->sentence);
     } else {
         json_t *line =
             json_pack("{s:s, s:s, s:s, s:I, s:s?}", "time", clock, "event", event->word, "sentence",
@@ -74,6 +77,7 @@ static int agree(void *context, const char *proposal, const char *hash)
 fplt_federation_watch cli_federation_watch(const fplt_settings *settings)
 {
     struct sigaction action = {.sa_handler = remember, .sa_flags = SA_RESTART};
+    leads = fplt_settings_find(settings, "roster") != NULL;
     sigemptyset(&action.sa_mask);
     sigaction(SIGHUP, &action, NULL);
     cli_catch_signals();

@@ -100,7 +100,8 @@ static const fplt_setting history_table[] = {
     {"run", FPLT_INTEGER, 0, "0", 0, 4294967295.0, NULL, "number of the run; 0: the newest", 0, 0},
     {"trace", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "print who took part in each round, as `fedplt train --participation trace` reads it", 0, 0},
-    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
+    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0,
+     .needs = "trace=no"},
     FPLT_SETTINGS_END,
 };
 
@@ -137,6 +138,32 @@ static void print_event(void *context, const char *time, const fplt_federation_e
            event->sentence);
 }
 
+static void keep_event(void *context, const char *time, const fplt_federation_event *event)
+{
+    json_array_append_new(context, json_pack("{s:s, s:I, s:s, s:s}", "time", time, "round",
+                                             (json_int_t)event->round, "event", event->word,
+                                             "sentence", event->sentence));
+}
+
+static fplt_status print_history(const char *folder, uint32_t run, const fplt_table *rounds,
+                                 int json, fplt_error *error)
+{
+    fplt_status status;
+    if (!json) {
+        if ((status = cli_print_table(rounds, error)))
+            return status;
+        printf("\n");
+        return fplt_federation_events(folder, run, print_event, NULL, error);
+    }
+    json_t *events = json_array();
+    if ((status = fplt_federation_events(folder, run, keep_event, events, error))) {
+        json_decref(events);
+        return status;
+    }
+    return cli_print_json(
+        json_pack("{s:o, s:o}", "rounds", cli_json_table(rounds), "events", events), error);
+}
+
 static fplt_status history(cli_call *cli, fplt_error *error)
 {
     static const char *const columns[] = {"round",    "leg",        "agents",   "seconds",
@@ -151,11 +178,7 @@ static fplt_status history(cli_call *cli, fplt_error *error)
     if (status)
         return status;
     if (!(status = fplt_federation_rounds(folder, run, add_round, table, error)))
-        status = cli_print_table(table, json, error);
-    if (!status && !json) {
-        printf("\n");
-        status = fplt_federation_events(folder, run, print_event, NULL, error);
-    }
+        status = print_history(folder, run, table, json, error);
     fplt_table_destroy(table);
     return status;
 }

@@ -164,7 +164,7 @@ void cli_help_all(cli_text *out)
                       "examples\n"
                       "  fedplt train                            the paper's problem\n"
                       "  fedplt train --data hospitals.csv       one agent a site\n"
-                      "  fedplt train examples/sparse.yaml --epochs 10\n"
+                      "  fedplt train examples/sparse.yaml --epochs 10 --out sparse\n"
                       "  fedplt predict fedplt-out/model.json new.csv\n\n"
                       "exit status\n"
                       "  0 done, 1 failure while running, 2 wrong usage or bad data, 130 "

@@ -161,6 +161,17 @@ static const char *solvers_of(const fplt_algorithm *algorithm)
     return allows & FPLT_ALLOWS_ACCELERATED ? "(S)GD, accelerated" : "(S)GD";
 }
 
+/* Prints and releases the table. */
+static fplt_status deliver(const char *family, fplt_table *members, int json, fplt_error *error)
+{
+    fplt_status status = json ? cli_print_json(json_pack("{s:s, s:o}", "family", family, "members",
+                                                         cli_json_table(members)),
+                                               error)
+                              : cli_print_table(members, error);
+    fplt_table_destroy(members);
+    return status;
+}
+
 static fplt_status list_algorithms(int json, fplt_error *error)
 {
     static const char *const columns[] = {"name",    "stored (paper)", "stored (kept)", "up/down",
@@ -182,8 +193,7 @@ static fplt_status list_algorithms(int json, fplt_error *error)
         fplt_table_text(out, allows & FPLT_ALLOWS_COMPOSITE ? "yes" : "no");
         fplt_table_text(out, algorithm->paper.problems);
     }
-    status = cli_print_table(out, json, error);
-    fplt_table_destroy(out);
+    status = deliver("algorithms", out, json, error);
     if (status || json)
         return status;
     puts("\nstored: n-vectors, as the paper's Table I counts them, and as kept between rounds by N "
@@ -210,9 +220,7 @@ static fplt_status list_family(const struct family *family, int json, fplt_error
         fplt_table_text(out, name);
         fplt_table_text(out, help);
     }
-    status = cli_print_table(out, json, error);
-    fplt_table_destroy(out);
-    return status;
+    return deliver(family->name, out, json, error);
 }
 
 static fplt_status list_all(int json, fplt_error *error)

@@ -89,8 +89,10 @@ static int run(cli_call *cli)
     fplt_error error = {FPLT_OK, ""};
     fplt_status status = cli_parse(cli, &error);
     if (!status)
+        status = cli_ranks_begin(cli, &error);
+    if (!status)
         status = cli->command->run(cli, &error);
-    int result = finish(cli, status, &error);
+    int result = cli_ranks_end(cli, finish(cli, status, &error));
     cli_clear(cli);
     return fplt_settings_misread() ? BROKEN : result; /* what was read as 0 may be anything */
 }
@@ -143,6 +145,8 @@ int main(int argc, char **argv)
     cli_text text = {NULL, 0, NULL};
     int used;
     signal(SIGPIPE, SIG_IGN);
+    cli_explain_lost_files();
+    cli_ranks_hush();
     fplt_log_set(show_log, NULL);
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {

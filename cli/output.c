@@ -1,5 +1,6 @@
 /* Standard output and standard error. */
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,11 +17,10 @@ void cli_print_text(cli_text *text)
     cli_text_clear(text);
 }
 
-fplt_status cli_print_table(const fplt_table *table, int json, fplt_error *error)
+fplt_status cli_print_table(const fplt_table *table, fplt_error *error)
 {
     char *text;
-    fplt_status status =
-        fplt_table_render(table, json ? FPLT_TABLE_JSON : FPLT_TABLE_ALIGNED, &text, error);
+    fplt_status status = fplt_table_render(table, FPLT_TABLE_ALIGNED, &text, error);
     if (status)
         return status;
     fputs(text, stdout);
@@ -72,13 +72,35 @@ fplt_status cli_print_json_with(json_t *json, const cli_member *members, size_t 
     for (size_t i = 0; i < count; i++)
         fplt_free(members[i].text);
     free(text);
-    return failed ? fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the JSON document")
+    return failed ? fplt_error_set(error, FPLT_NO_MEMORY,
+                                   "the JSON document would hold text that is not UTF-8, or there "
+                                   "is no memory for it")
                   : FPLT_OK;
 }
 
 fplt_status cli_print_json(json_t *json, fplt_error *error)
 {
     return cli_print_json_with(json, NULL, 0, error);
+}
+
+json_t *cli_json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *cli_json_text(const char *text)
+{
+    return text ? json_string(text) : json_null();
+}
+
+json_t *cli_json_table(const fplt_table *table)
+{
+    char *text;
+    if (fplt_table_render(table, FPLT_TABLE_JSON, &text, NULL))
+        return NULL;
+    json_t *rows = json_loads(text, 0, NULL);
+    fplt_free(text);
+    return rows;
 }
 
 /* Whether standard output is a pipe whose reader has left. The write that noticed it may be long
@@ -100,9 +122,20 @@ fplt_status cli_flush(fplt_error *error)
     return FPLT_OK;
 }
 
+static int hushed;
+
+void cli_hush(void)
+{
+    hushed = 1;
+    if (!freopen("/dev/null", "w", stdout))
+        fclose(stdout);
+}
+
 void cli_warn(const char *format, ...)
 {
     va_list arguments;
+    if (hushed)
+        return;
     fflush(stdout);
     fputs("fedplt: ", stderr);
     va_start(arguments, format);
@@ -113,16 +146,18 @@ void cli_warn(const char *format, ...)
 
 void cli_quote(cli_text *out, const char *word)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-+=./,:@%";
-    if (*word && word[strspn(word, plain)] == 0) {
-        cli_text_add(out, word);
-        return;
+    size_t size = 4 * strlen(word) + 3;
+    char *quoted = malloc(size);
+    if (quoted) {
+        fplt_shell_word(word, quoted, size);
+        cli_text_add(out, quoted);
     }
-    cli_text_add(out, "'");
-    for (; *word; word++)
-        cli_text_add(out, *word == '\'' ? "'\\''" : (char[]){*word, 0});
-    cli_text_add(out, "'");
+    free(quoted);
+}
+
+const char *cli_plural(unsigned long long count)
+{
+    return count == 1 ? "" : "s";
 }
 
 void cli_bytes(double bytes, char *text, size_t size)

@@ -17,6 +17,8 @@ static const fplt_setting table[] = {
     {"points", FPLT_INTEGER, 0, "25", 1, 100000, NULL,
      "points of a search, the same for every method", 0, 0},
     {"threads", FPLT_INTEGER, 0, "0", 0, 4096, NULL, "threads; 0: one a core", 0, 0},
+    {"engine", FPLT_CHOICE, 0, "threads", 0, 0, "threads|mpi",
+     "mpi: runs are spread over the processes that mpirun or srun started", 0, 0},
     {"write", FPLT_TEXT, 0, NULL, 0, 0, NULL, "write the tables into a Markdown file", 0, 0},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document instead of the tables", 0,
      0},
@@ -133,7 +135,7 @@ static fplt_status print_cells(const fplt_paper_table *paper_table, fplt_error *
                 fplt_table_text(shown, texts[c]);
     }
     if (!status)
-        status = cli_print_table(shown, 0, error);
+        status = cli_print_table(shown, error);
     fplt_table_destroy(shown);
     return status;
 }
@@ -273,25 +275,20 @@ static fplt_status write_markdown(const cli_call *cli, const fplt_paper *paper,
 
 /* As JSON */
 
-static json_t *number_json(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *cell_json(const fplt_paper_cell *cell)
 {
     if (cell->refusal)
         return json_pack("{s:s, s:s, s:o, s:s}", "row", cell->row, "column", cell->column, "paper",
-                         number_json(cell->paper), "refusal", cell->refusal);
+                         cli_json_number(cell->paper), "refusal", cell->refusal);
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:b, s:i, s:s}",
-                     "row", cell->row, "column", cell->column, "paper", number_json(cell->paper),
-                     "ours", number_json(cell->ours), "every_gradient_charged",
-                     number_json(cell->charged), "median", number_json(cell->median), "least",
-                     number_json(cell->low), "largest", number_json(cell->high), "rounds",
-                     number_json(cell->rounds), "runs", (int)cell->runs, "failures",
-                     (int)cell->failures, "failed_data_sets", (int)cell->failed_sets, "tuned_each",
-                     cell->tuned_each, "search_points", (int)cell->points, "parameters",
-                     cell->parameters);
+                     "row", cell->row, "column", cell->column, "paper",
+                     cli_json_number(cell->paper), "ours", cli_json_number(cell->ours),
+                     "every_gradient_charged", cli_json_number(cell->charged), "median",
+                     cli_json_number(cell->median), "least", cli_json_number(cell->low), "largest",
+                     cli_json_number(cell->high), "rounds", cli_json_number(cell->rounds), "runs",
+                     (int)cell->runs, "failures", (int)cell->failures, "failed_data_sets",
+                     (int)cell->failed_sets, "tuned_each", cell->tuned_each, "search_points",
+                     (int)cell->points, "parameters", cell->parameters);
 }
 
 static fplt_status print_json(const fplt_paper *paper, const fplt_paper_settings *settings,
@@ -345,16 +342,17 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     wanted.runs = (uint32_t)fplt_settings_integer(settings, "runs");
     wanted.points = (unsigned)fplt_settings_integer(settings, "points");
     wanted.threads = (unsigned)fplt_settings_integer(settings, "threads");
+    wanted.ranks = cli->ranks;
     wanted.watch = cli_progress_watch;
     wanted.context = &progress;
     cli->running = 1;
     cli_end_on_signals(NULL);
     cli_progress_begin(&progress, fplt_settings_switch(settings, "quiet"));
-    status = fplt_paper_create(&wanted, &paper, error);
+    status = fplt_ranks_agree(cli->ranks, fplt_paper_create(&wanted, &paper, error), error);
     double seconds = cli_progress_end(&progress);
     if (status)
         return cli_interrupted_status(cli, status);
-    status = conclude(cli, paper, &wanted, seconds, error);
+    status = cli_leads(cli) ? conclude(cli, paper, &wanted, seconds, error) : FPLT_OK;
     fplt_paper_destroy(paper);
     return status;
 }
@@ -375,6 +373,7 @@ const cli_command cli_paper[] = {
                  "fedplt paper --write docs/results.md",
      .least = 0,
      .most = FPLT_PAPER_TABLES,
+     .spreads = 1,
      .declare = declare,
      .run = run},
     {.name = NULL},

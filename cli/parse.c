@@ -218,6 +218,11 @@ fplt_status cli_declare_trainer(const cli_call *cli, fplt_settings *settings, fp
     return fplt_trainer_declare(settings, 0, given, (void *)cli, error);
 }
 
+fplt_status cli_prefer(const cli_call *cli, fplt_settings *settings, fplt_error *error)
+{
+    return fplt_trainer_prefer(settings, 0, given, (void *)cli, error);
+}
+
 fplt_status cli_parse(cli_call *cli, fplt_error *error)
 {
     fplt_status status;
@@ -237,6 +242,36 @@ fplt_status cli_parse(cli_call *cli, fplt_error *error)
     if ((status = apply_flags(cli, error)))
         return status;
     return fplt_settings_effective(cli->settings, error);
+}
+
+static int is_named(const char *name, const char *const *names)
+{
+    for (; names && *names; names++)
+        if (strcmp(*names, name) == 0)
+            return 1;
+    return 0;
+}
+
+void cli_again(const cli_call *cli, const char *command, const char *const *without, cli_text *out)
+{
+    cli_quote(out, cli->all[0]);
+    cli_text_format(out, " %s", command ? command : cli->command->name);
+    for (int at = 0, only = 0, used; at < cli->count; at += used) {
+        struct flag flag = {.used = 1};
+        used = 1;
+        only |= strcmp(cli->words[at], "--") == 0;
+        if (!only && is_flag(cli->words[at])) {
+            if (read_flag(cli, cli->settings, at, &flag, NULL))
+                continue;
+            used = flag.used;
+            if (is_named(flag.name, without))
+                continue;
+        }
+        for (int k = at; k < at + used; k++) {
+            cli_text_add(out, " ");
+            cli_quote(out, cli->words[k]);
+        }
+    }
 }
 
 void cli_clear(cli_call *cli)

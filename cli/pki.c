@@ -71,14 +71,17 @@ static fplt_status init(cli_call *cli, fplt_error *error)
     }
     if ((status = fplt_federation_found(folder, name, address, error)))
         return status;
-    printf(
-        "%s: the federation %s, reached at %s\n\n"
-        "  cd %s\n"
-        "  fedplt pki invite NAME            for each agent; it joins while the coordinator runs\n"
+    cli_text out = {NULL, 0, NULL};
+    cli_text_format(&out, "%s: the federation %s, reached at %s\n\n  cd ", folder, name, address);
+    cli_quote(&out, folder);
+    cli_text_add(
+        &out,
+        "\n  fedplt pki invite NAME            for each agent; it joins while the coordinator "
+        "runs\n"
         "  edit federation.yaml              the roster, and what is trained\n"
         "  fedplt coordinator federation.yaml\n\n"
-        "Keep authority.key safe: who has it can let anybody in.\n",
-        folder, name, address, folder);
+        "Keep authority.key safe: who has it can let anybody in.\n");
+    cli_print_text(&out);
     return FPLT_OK;
 }
 
@@ -135,7 +138,9 @@ static fplt_status list(cli_call *cli, fplt_error *error)
     if (status)
         return status;
     if (!(status = fplt_federation_members(folder_of(cli), add_member, table, error)))
-        status = cli_print_table(table, fplt_settings_switch(cli->settings, "json"), error);
+        status = fplt_settings_switch(cli->settings, "json")
+                     ? cli_print_json(json_pack("{s:o}", "members", cli_json_table(table)), error)
+                     : cli_print_table(table, error);
     fplt_table_destroy(table);
     return status;
 }
@@ -167,7 +172,7 @@ const cli_command cli_pki[] = {
      .arguments = "FILE",
      .about = "For sites that send a file instead of using an invitation. Signs for the name that "
               "the request says: look whom it comes from.",
-     .examples = "fedplt pki sign basel.request",
+     .examples = "fedplt pki sign agent.request --out agent.pem",
      .least = 1,
      .most = 1,
      .declare = declare_sign,

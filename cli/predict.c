@@ -6,8 +6,8 @@
 #include "fedplt/model.h"
 
 static const fplt_setting table[] = {
-    {"out", FPLT_TEXT, 0, NULL, 0, 0, NULL, "CSV file to write; by default standard output", 0, 0},
-    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "write JSON instead of CSV", 0, 0},
+    {"out", FPLT_TEXT, 0, NULL, 0, 0, NULL, "file to write; by default standard output", 0, 0},
+    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "write one JSON document instead of CSV", 0, 0},
     FPLT_SETTINGS_END,
 };
 
@@ -75,14 +75,13 @@ struct numbering {
     size_t count, passed;
 };
 
-static void add_number(struct numbering *numbering, size_t row, fplt_table *out)
+/* Rows are asked for in their order. */
+static size_t number_of(struct numbering *numbering, size_t row)
 {
-    if (!numbering->wanted)
-        return;
     while (numbering->passed < numbering->count &&
            numbering->left_out[numbering->passed] <= row + numbering->passed)
         numbering->passed++;
-    fplt_table_whole(out, (long long)(row + numbering->passed + 1));
+    return row + numbering->passed + 1;
 }
 
 static void fill(const fplt_model *model, const struct predictions *made,
@@ -91,7 +90,8 @@ static void fill(const fplt_model *model, const struct predictions *made,
     size_t count = fplt_dataset_rows(dataset);
     const fplt_model_info *info = fplt_model_see(model);
     for (size_t i = 0; i < count; i++) {
-        add_number(numbering, i, out);
+        if (numbering->wanted)
+            fplt_table_whole(out, (long long)number_of(numbering, i));
         if (fplt_dataset_row_id(dataset, i))
             fplt_table_text(out, fplt_dataset_row_id(dataset, i));
         if (!info->classes) {
@@ -106,20 +106,80 @@ static void fill(const fplt_model *model, const struct predictions *made,
     }
 }
 
-static fplt_status deliver(cli_call *cli, const fplt_table *out, fplt_error *error)
+static json_t *numbers(const double *values, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, cli_json_number(values[i]));
+    return array;
+}
+
+/* A row has its number always, the rest as far as there is any. */
+static json_t *row_json(const fplt_model_info *info, const struct predictions *made, size_t row)
+{
+    json_t *object = json_object();
+    uint32_t classes = info->classes;
+    if (!classes) {
+        json_object_set_new(object, "value", cli_json_number(made->predicted[row]));
+        return object;
+    }
+    json_object_set_new(object, "label",
+                        json_string(info->class_names[(size_t)made->predicted[row]]));
+    if (made->probabilities)
+        json_object_set_new(object, "probabilities",
+                            numbers(made->probabilities + row * classes, classes));
+    else
+        json_object_set_new(object, "score", cli_json_number(made->scores[row]));
+    return object;
+}
+
+static json_t *document(const fplt_model *model, const struct predictions *made,
+                        const fplt_dataset *dataset, struct numbering *numbering)
+{
+    const fplt_model_info *info = fplt_model_see(model);
+    json_t *rows = json_array(), *classes = info->classes ? json_array() : json_null();
+    for (uint32_t k = 0; k < info->classes; k++)
+        json_array_append_new(classes, json_string(info->class_names[k]));
+    for (size_t i = 0; i < fplt_dataset_rows(dataset); i++) {
+        json_t *row = row_json(info, made, i);
+        json_object_set_new(row, "row", json_integer((json_int_t)number_of(numbering, i)));
+        if (fplt_dataset_row_id(dataset, i))
+            json_object_set_new(row, "id", json_string(fplt_dataset_row_id(dataset, i)));
+        json_array_append_new(rows, row);
+    }
+    return json_pack("{s:o, s:o}", "classes", classes, "rows", rows);
+}
+
+/* To the file, or to standard output. */
+static fplt_status put(cli_call *cli, const char *text, fplt_error *error)
 {
     const char *path = fplt_settings_text(cli->settings, "out");
-    int json = fplt_settings_switch(cli->settings, "json");
-    char *text;
-    fplt_status status =
-        fplt_table_render(out, json ? FPLT_TABLE_JSON : FPLT_TABLE_CSV, &text, error);
-    if (status)
-        return status;
     cli->running = 1;
     if (path)
-        status = fplt_file_save(path, 0666, text, strlen(text), error);
-    else
-        fputs(text, stdout);
+        return fplt_file_save(path, 0666, text, strlen(text), error);
+    fputs(text, stdout);
+    return FPLT_OK;
+}
+
+static fplt_status deliver_json(cli_call *cli, json_t *made, fplt_error *error)
+{
+    char *text = made ? json_dumps(made, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(made);
+    if (!text)
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the JSON document");
+    fplt_status status = put(cli, text, error);
+    if (!fplt_settings_text(cli->settings, "out"))
+        puts("");
+    free(text);
+    return status;
+}
+
+static fplt_status deliver(cli_call *cli, const fplt_table *out, fplt_error *error)
+{
+    char *text;
+    fplt_status status = fplt_table_render(out, FPLT_TABLE_CSV, &text, error);
+    if (!status)
+        status = put(cli, text, error);
     fplt_free(text);
     return status;
 }
@@ -151,7 +211,10 @@ static fplt_status run(cli_call *cli, fplt_error *error)
         struct numbering numbering = {.wanted = drops};
         numbering.left_out = fplt_dataset_left_out(dataset, &numbering.count);
         if (!(status = predict(model, &rows, &made, error)) &&
-            !(status = make_columns(model, drops, id_name(cli, model, dataset), &out, error))) {
+            fplt_settings_switch(cli->settings, "json")) {
+            status = deliver_json(cli, document(model, &made, dataset, &numbering), error);
+        } else if (!status && !(status = make_columns(model, drops, id_name(cli, model, dataset),
+                                                      &out, error))) {
             fill(model, &made, dataset, &numbering, out);
             status = deliver(cli, out, error);
         }

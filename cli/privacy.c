@@ -146,6 +146,9 @@ void privacy_show_progress(unsigned long long done, unsigned long long total)
 
 /* ---- epsilon ---- */
 
+/* At how many orders the divergence is shown at most. */
+enum { MOST_ORDERS = 8 };
+
 static double epsilon_or_nan(const fplt_privacy_claim *claim, fplt_conversion conversion,
                              double delta)
 {
@@ -153,10 +156,41 @@ static double epsilon_or_nan(const fplt_privacy_claim *claim, fplt_conversion co
     return fplt_privacy_epsilon(claim, conversion, delta, &epsilon, NULL) ? NAN : epsilon;
 }
 
-static fplt_status add_claims(const fplt_settings *settings, double records, fplt_table *table,
-                              fplt_error *error)
+/* One claim as a line of the table and as an object. */
+static void add_claim(const fplt_settings *settings, const fplt_privacy_claim *claim,
+                      const fplt_threat *threat, double records, double mu, fplt_table *table,
+                      json_t *list)
 {
-    double delta = fplt_settings_real(settings, "delta");
+    static const fplt_conversion conversions[] = {FPLT_CONVERT_CLASSIC, FPLT_CONVERT_TIGHT,
+                                                  FPLT_CONVERT_EXACT};
+    double delta = fplt_settings_real(settings, "delta"), epsilon[3], order;
+    json_t *divergences = json_array();
+    fplt_table_text(table, threat->name);
+    fplt_table_whole(table, (long long)records);
+    fplt_table_number(table, mu, 5);
+    fplt_table_number(table, claim->renyi_rate, 5);
+    for (size_t i = 0; i < 3; i++) {
+        epsilon[i] = epsilon_or_nan(claim, conversions[i], delta);
+        fplt_table_number(table, epsilon[i], 5);
+    }
+    for (size_t k = 0; !isnan(order = privacy_listed(settings, "orders", k)); k++) {
+        double divergence = fplt_privacy_renyi(claim, order);
+        fplt_table_number(table, divergence, 5);
+        json_array_append_new(divergences, cli_json_number(divergence));
+    }
+    fplt_table_text(table, claim->method);
+    json_array_append_new(
+        list,
+        json_pack("{s:s, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "threat", threat->name,
+                  "guarantee", threat->is_guarantee, "records", (json_int_t)records, "mu",
+                  cli_json_number(mu), "rdp_rate", cli_json_number(claim->renyi_rate), "classic",
+                  cli_json_number(epsilon[0]), "tight", cli_json_number(epsilon[1]), "exact",
+                  cli_json_number(epsilon[2]), "rdp", divergences, "method", claim->method));
+}
+
+static fplt_status add_claims(const fplt_settings *settings, double records, fplt_table *table,
+                              json_t *list, fplt_error *error)
+{
     fplt_privacy_mechanism mechanism;
     fplt_status status = privacy_mechanism(settings, (uint64_t)records, &mechanism, error);
     const fplt_threat *threat;
@@ -167,17 +201,8 @@ static fplt_status add_claims(const fplt_settings *settings, double records, fpl
                 return error->status;
             continue; /* Prop. 4 needs strong convexity */
         }
-        fplt_table_text(table, threat->name);
-        fplt_table_whole(table, (long long)records);
-        fplt_table_number(table, claim.is_gaussian || mechanism.lattice ? claim.gdp_mu : NAN, 5);
-        fplt_table_number(table, claim.renyi_rate, 5);
-        fplt_table_number(table, epsilon_or_nan(&claim, FPLT_CONVERT_CLASSIC, delta), 5);
-        fplt_table_number(table, epsilon_or_nan(&claim, FPLT_CONVERT_TIGHT, delta), 5);
-        fplt_table_number(table, epsilon_or_nan(&claim, FPLT_CONVERT_EXACT, delta), 5);
-        for (size_t k = 0; !isnan(privacy_listed(settings, "orders", k)) && k < 8; k++)
-            fplt_table_number(table,
-                              fplt_privacy_renyi(&claim, privacy_listed(settings, "orders", k)), 5);
-        fplt_table_text(table, claim.method);
+        add_claim(settings, &claim, threat, records,
+                  claim.is_gaussian || mechanism.lattice ? claim.gdp_mu : NAN, table, list);
     }
     return status;
 }
@@ -229,54 +254,64 @@ static fplt_status add_chances(const fplt_settings *settings, double records, fp
     return status;
 }
 
-static fplt_status print_chances(const fplt_settings *settings, int json, fplt_error *error)
+/* What the program shows: claims, and what chance adds to them where it was asked for. */
+static fplt_status print_epsilon(const fplt_settings *settings, const fplt_table *claims,
+                                 json_t *list, const fplt_table *chances, fplt_error *error)
 {
-    static const char *const columns[] = {"sampling", "records", "epsilon", "order", "premise"};
-    fplt_table *table;
-    double records;
-    fplt_status status = fplt_table_create(columns, 5, &table, error);
-    if (status)
-        return status;
-    for (size_t i = 0; !status && !isnan(records = privacy_listed(settings, "records", i)); i++)
-        status = add_chances(settings, records, table, error);
-    if (!status && fplt_table_rows(table)) {
-        puts("");
-        status = cli_print_table(table, json, error);
+    double delta = fplt_settings_real(settings, "delta"), order;
+    if (fplt_settings_switch(settings, "json")) {
+        json_t *orders = json_array();
+        for (size_t k = 0; !isnan(order = privacy_listed(settings, "orders", k)); k++)
+            json_array_append_new(orders, json_real(order));
+        return cli_print_json(json_pack("{s:f, s:o, s:O, s:o}", "delta", delta, "orders", orders,
+                                        "claims", list, "sampling", cli_json_table(chances)),
+                              error);
     }
-    fplt_table_destroy(table);
-    return status;
+    printf("epsilon at delta %g by the classic, tighter and exact conversion\n\n", delta);
+    fplt_status status = cli_print_table(claims, error);
+    if (status || !fplt_table_rows(chances))
+        return status;
+    puts("");
+    return cli_print_table(chances, error);
 }
 
 static fplt_status run_epsilon(cli_call *cli, fplt_error *error)
 {
     const fplt_settings *settings = cli->settings;
-    const char *columns[16] = {"threat", "records", "mu", "rdp rate", "classic", "tight", "exact"};
-    char names[8][32];
+    static const char *const sampling[] = {"sampling", "records", "epsilon", "order", "premise"};
+    const char *columns[8 + MOST_ORDERS] = {"threat",  "records", "mu",   "rdp rate",
+                                            "classic", "tight",   "exact"};
+    char names[MOST_ORDERS][32];
     size_t count = 7;
     double order, records;
-    int json = fplt_settings_switch(settings, "json");
-    fplt_table *table;
+    fplt_table *claims = NULL, *chances = NULL;
     if (!fplt_settings_given(settings, "tau"))
         return fplt_error_set(
             error, FPLT_BAD_VALUE,
-            "tau is not given: add --tau, or let fedplt privacy calibrate find it");
-    for (size_t k = 0; k < 8 && !isnan(order = privacy_listed(settings, "orders", k)); k++) {
+            "tau is not given: add --tau (`fedplt privacy calibrate --epsilon 2` finds the one for "
+            "a promise)");
+    for (size_t k = 0; !isnan(order = privacy_listed(settings, "orders", k)); k++) {
+        if (k == MOST_ORDERS)
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "orders has more than %d values, but it may have at most %d",
+                                  MOST_ORDERS, MOST_ORDERS);
         snprintf(names[k], sizeof names[k], "rdp(%g)", order);
         columns[count++] = names[k];
     }
     columns[count++] = "method";
-    fplt_status status = fplt_table_create(columns, count, &table, error);
-    if (status)
-        return status;
-    for (size_t i = 0; !status && !isnan(records = privacy_listed(settings, "records", i)); i++)
-        status = add_claims(settings, records, table, error);
-    if (!status && !json)
-        printf("epsilon at delta %g by the classic, tighter and exact conversion\n\n",
-               fplt_settings_real(settings, "delta"));
+    json_t *list = json_array();
+    fplt_status status = fplt_table_create(columns, count, &claims, error);
     if (!status)
-        status = cli_print_table(table, json, error);
-    fplt_table_destroy(table);
-    return status ? status : print_chances(settings, json, error);
+        status = fplt_table_create(sampling, 5, &chances, error);
+    for (size_t i = 0; !status && !isnan(records = privacy_listed(settings, "records", i)); i++)
+        if (!(status = add_claims(settings, records, claims, list, error)))
+            status = add_chances(settings, records, chances, error);
+    if (!status)
+        status = print_epsilon(settings, claims, list, chances, error);
+    json_decref(list);
+    fplt_table_destroy(claims);
+    fplt_table_destroy(chances);
+    return status;
 }
 
 /* ---- calibrate ---- */
@@ -330,6 +365,20 @@ static fplt_status find_best(const fplt_settings *settings, const fplt_privacy_m
                                    error);
 }
 
+static fplt_status print_calibrated(const fplt_privacy_budget *budget, const char *threat,
+                                    const fplt_table *table, int json, fplt_error *error)
+{
+    int guarantee = strcmp(threat, "paper") != 0;
+    if (json)
+        return cli_print_json(json_pack("{s:s, s:b, s:f, s:f, s:o}", "threat", threat, "guarantee",
+                                        guarantee, "epsilon", budget->epsilon, "delta",
+                                        budget->delta, "results", cli_json_table(table)),
+                              error);
+    if (!guarantee)
+        puts("Prop. 4 as printed: reproduction only, not a guarantee\n");
+    return cli_print_table(table, error);
+}
+
 static fplt_status run_calibrate(cli_call *cli, fplt_error *error)
 {
     static const char *const columns[] = {"found", "tau",     "rounds",         "epochs",
@@ -361,10 +410,8 @@ static fplt_status run_calibrate(cli_call *cli, fplt_error *error)
                                 NAN, error);
     if (!status && fplt_settings_switch(settings, "best"))
         status = find_best(settings, &mechanism, threat, &budget, table, error);
-    if (!status && !json && strcmp(threat, "paper") == 0)
-        puts("Prop. 4 as printed: reproduction only, not a guarantee\n");
     if (!status)
-        status = cli_print_table(table, json, error);
+        status = print_calibrated(&budget, threat, table, json, error);
     fplt_table_destroy(table);
     return status;
 }
@@ -425,7 +472,7 @@ const cli_command cli_privacy[] = {
      .about = "Trains with simulated noise for each epsilon, several times, once with the planned "
               "epochs and once with a single one, and shows the accuracy. An experiment on the "
               "training data: not private.",
-     .examples = "fedplt privacy tradeoff --data hospitals.csv --label b --weights rows\n"
+     .examples = "fedplt privacy tradeoff --data hospitals.csv --schema hospitals.schema.yaml\n"
                  "fedplt privacy tradeoff --epsilons 0.5,1,2,4,8 --repeats 20",
      .most = 1,
      .config = 1,

@@ -118,7 +118,12 @@ fplt_status privacy_curve(cli_call *cli, fplt_error *error)
     for (size_t i = 0; !status && i < sizeof axes / sizeof *axes; i++)
         status = draw(settings, &mechanism, &axes[i], out, error);
     if (!status)
-        status = cli_print_table(out, fplt_settings_switch(settings, "json"), error);
+        status = fplt_settings_switch(settings, "json")
+                     ? cli_print_json(json_pack("{s:f, s:o}", "delta",
+                                                fplt_settings_real(settings, "delta"), "points",
+                                                cli_json_table(out)),
+                                      error)
+                     : cli_print_table(out, error);
     fplt_table_destroy(out);
     return status;
 }

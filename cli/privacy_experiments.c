@@ -172,28 +172,19 @@ static fplt_status list_attacks(const fplt_audit_result *result, fplt_table **ta
     return status;
 }
 
-/* The table as a value of a larger document. */
-static json_t *table_json(const fplt_table *table, fplt_error *error)
+static fplt_status print_audit_json(const fplt_audit_result *result,
+                                    const fplt_audit_settings *wanted, const fplt_table *checks,
+                                    const fplt_table *attacks, fplt_error *error)
 {
-    char *text;
-    if (fplt_table_render(table, FPLT_TABLE_JSON, &text, error))
-        return NULL;
-    json_t *value = json_loads(text, 0, NULL);
-    fplt_free(text);
-    return value;
-}
-
-static fplt_status print_audit_json(const fplt_audit_result *result, double confidence,
-                                    const fplt_table *checks, const fplt_table *attacks,
-                                    fplt_error *error)
-{
-    return cli_print_json(
-        json_pack("{s:b, s:f, s:I, s:f, s:{s:I, s:I, s:f}, s:o, s:o}", "refuted", result->refuted,
-                  "confidence", confidence, "runs", (json_int_t)result->runs, "seconds",
-                  result->seconds, "canary", "agent", (json_int_t)result->agent, "record",
-                  (json_int_t)result->record, "gap", result->gap, "checks",
-                  table_json(checks, error), "attacks", table_json(attacks, error)),
-        error);
+    return cli_print_json(json_pack("{s:b, s:f, s:I, s:b, s:f, s:{s:s, s:I, s:I, s:o}, s:o, s:o}",
+                                    "refuted", result->refuted, "confidence", wanted->confidence,
+                                    "runs", (json_int_t)result->runs, "secure_noise",
+                                    wanted->secure, "wall_seconds", result->seconds, "canary",
+                                    "replaced", wanted->canary, "agent", (json_int_t)result->agent,
+                                    "record", (json_int_t)result->record, "gap",
+                                    cli_json_number(result->gap), "checks", cli_json_table(checks),
+                                    "attacks", cli_json_table(attacks)),
+                          error);
 }
 
 static void print_refuted(const fplt_audit_result *result)
@@ -227,24 +218,24 @@ static void print_standing(const fplt_audit_result *result)
              "been missed: more runs see more.");
 }
 
-static fplt_status print_audit(const fplt_audit_result *result, double confidence, int json,
-                               fplt_error *error)
+static fplt_status print_audit(const fplt_audit_result *result, const fplt_audit_settings *wanted,
+                               int json, fplt_error *error)
 {
     fplt_table *checks = NULL, *attacks = NULL;
     fplt_status status = list_checks(result, &checks, error);
     if (!status)
         status = list_attacks(result, &attacks, error);
     if (!status && json)
-        status = print_audit_json(result, confidence, checks, attacks, error);
+        status = print_audit_json(result, wanted, checks, attacks, error);
     else if (!status) {
         printf("canary: record %u of agent %u, gradient gap at most %.4g; 2 x %llu trainings in "
                "%.1f s; confidence %g for all verdicts together\n\n",
                result->record, result->agent, result->gap, (unsigned long long)result->runs,
-               result->seconds, confidence);
-        status = cli_print_table(checks, 0, error);
+               result->seconds, wanted->confidence);
+        status = cli_print_table(checks, error);
         puts("");
         if (!status)
-            status = cli_print_table(attacks, 0, error);
+            status = cli_print_table(attacks, error);
         if (!status && result->refuted)
             print_refuted(result);
         else if (!status)
@@ -301,8 +292,7 @@ fplt_status privacy_audit(cli_call *cli, fplt_error *error)
             cli->exit_status = 130;
             cli_warn("interrupted: there is no verdict");
         } else if (!status) {
-            status = print_audit(&result, wanted.confidence, fplt_settings_switch(settings, "json"),
-                                 error);
+            status = print_audit(&result, &wanted, fplt_settings_switch(settings, "json"), error);
             if (!status && picture)
                 status = draw_audit(&result, picture, error);
             cli->exit_status = result.refuted;
@@ -332,7 +322,33 @@ fplt_status privacy_declare_tradeoff(const cli_call *cli, fplt_settings *setting
     return status ? status : fplt_settings_set(settings, "privacy.epsilon", "1", "epsilons", error);
 }
 
-static fplt_status print_tradeoff(const fplt_tradeoff_result *result, int json, fplt_error *error)
+static const fplt_tradeoff_point *point_at(const fplt_tradeoff_result *result, size_t index)
+{
+    return (index % 2 ? result->single : result->local) + index / 2;
+}
+
+static fplt_status print_tradeoff_json(const fplt_tradeoff_result *result, uint32_t repeats,
+                                       fplt_error *error)
+{
+    json_t *points = json_array();
+    for (size_t i = 0; i < 2 * result->count; i++) {
+        const fplt_tradeoff_point *point = point_at(result, i);
+        json_array_append_new(
+            points,
+            json_pack("{s:f, s:b, s:I, s:I, s:o, s:o, s:o, s:o}", "epsilon", point->epsilon,
+                      "local_training", i % 2 == 0, "epochs", (json_int_t)point->epochs, "rounds",
+                      (json_int_t)point->rounds, "tau", cli_json_number(point->noise_tau),
+                      "quality", cli_json_number(point->quality), "deviation",
+                      cli_json_number(point->deviation), "worst", cli_json_number(point->worst)));
+    }
+    return cli_print_json(json_pack("{s:b, s:s, s:I, s:o, s:o}", "private", 0, "quality",
+                                    result->classifies ? "accuracy" : "objective", "repeats",
+                                    (json_int_t)repeats, "without_noise",
+                                    cli_json_number(result->without_noise), "points", points),
+                          error);
+}
+
+static fplt_status print_tradeoff(const fplt_tradeoff_result *result, fplt_error *error)
 {
     const char *const columns[] = {"epsilon", "training",
                                    "epochs",  "rounds",
@@ -343,7 +359,7 @@ static fplt_status print_tradeoff(const fplt_tradeoff_result *result, int json, 
     if (status)
         return status;
     for (size_t i = 0; i < 2 * result->count; i++) {
-        const fplt_tradeoff_point *point = (i % 2 ? result->single : result->local) + i / 2;
+        const fplt_tradeoff_point *point = point_at(result, i);
         fplt_table_number(table, point->epsilon, 4);
         fplt_table_text(table, i % 2 ? "one epoch" : "local");
         fplt_table_whole(table, point->epochs);
@@ -353,11 +369,10 @@ static fplt_status print_tradeoff(const fplt_tradeoff_result *result, int json, 
         fplt_table_number(table, point->deviation, 2);
         fplt_table_number(table, point->worst, 4);
     }
-    if (!json)
-        printf("on the training data, with simulated noise: an experiment, not private; without "
-               "noise %.4g\n\n",
-               result->without_noise);
-    status = cli_print_table(table, json, error);
+    printf("on the training data, with simulated noise: an experiment, not private; without "
+           "noise %.4g\n\n",
+           result->without_noise);
+    status = cli_print_table(table, error);
     fplt_table_destroy(table);
     return status;
 }
@@ -413,7 +428,9 @@ fplt_status privacy_tradeoff(cli_call *cli, fplt_error *error)
         cli->exit_status = 130;
         cli_warn("interrupted: nothing is shown");
     } else {
-        status = print_tradeoff(&result, fplt_settings_switch(settings, "json"), error);
+        status = fplt_settings_switch(settings, "json")
+                     ? print_tradeoff_json(&result, wanted.repeats, error)
+                     : print_tradeoff(&result, error);
         if (!status && picture)
             status = draw_tradeoff(&result, picture, error);
     }

@@ -46,9 +46,10 @@ static fplt_status print_findings(cli_call *cli, struct findings *findings,
 {
     if (fplt_settings_switch(cli->settings, "json"))
         return cli_print_json(
-            json_pack("{s:b, s:s, s:s, s:f, s:f, s:f, s:I, s:b, s:b, s:O}", "holds", summary->holds,
+            json_pack("{s:b, s:s, s:s, s:o, s:o, s:o, s:I, s:b, s:b, s:O}", "holds", summary->holds,
                       "algorithm", summary->algorithm, "threat", summary->threat, "epsilon",
-                      summary->epsilon, "delta", summary->delta, "gdp_mu", summary->gdp_mu, "group",
+                      cli_json_number(summary->epsilon), "delta", cli_json_number(summary->delta),
+                      "gdp_mu", cli_json_number(summary->gdp_mu), "group",
                       (json_int_t)summary->group, "signed", summary->is_signed, "model_checked",
                       summary->has_model, "findings", findings->list),
             error);
@@ -170,7 +171,10 @@ fplt_status privacy_show_ledger(const fplt_settings *settings, const char *path,
         !(status = fplt_ledger_visit(ledger, NULL, add_entry, &listing, error))) {
         if (!json)
             printf("epsilon of one record at delta %g\n\n", listing.delta);
-        status = cli_print_table(listing.table, json, error);
+        status = json ? cli_print_json(json_pack("{s:f, s:o}", "delta", listing.delta, "charges",
+                                                 cli_json_table(listing.table)),
+                                       error)
+                      : cli_print_table(listing.table, error);
     }
     fplt_table_destroy(listing.table);
     fplt_ledger_close(ledger);

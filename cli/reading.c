@@ -5,7 +5,7 @@
 #include "fedplt/schema.h"
 
 const fplt_setting cli_reading_table[] = {
-    {"format", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm|npy",
+    {"format", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm|npy|fplt",
      "format of the file; auto: by its name, then its content", 0, 0},
     {"schema", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "YAML file that declares the columns; by default the model's own schema, if it has one", 0, 0},

@@ -52,6 +52,28 @@ void cli_end_on_signals(const char *folder)
     sigaction(SIGALRM, &action, NULL);
 }
 
+/* The system's answer to a page of a mapped file that is not there any more. */
+static void lose_file(int number)
+{
+    static const char told[] = "\nfedplt: a data file was made shorter while it was read\n";
+    (void)number;
+    (void)!write(STDERR_FILENO, told, sizeof told - 1);
+    _exit(1);
+}
+
+void cli_explain_lost_files(void)
+{
+    struct sigaction action = {.sa_handler = lose_file};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, NULL);
+}
+
+void cli_ignore_signals(void)
+{
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+}
+
 int cli_interrupted(void)
 {
     return asked;

@@ -1,6 +1,7 @@
 /* fedplt summary: coefficients with standard errors. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "fedplt/inference.h"
@@ -14,7 +15,8 @@ static const fplt_setting table[] = {
     {"units", FPLT_CHOICE, 0, "file", 0, 0, "file|model",
      "coefficients of the columns as the file has them, or as the model sees them", 0, 0},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
-    {"csv", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print CSV, numbers with 17 digits", 0, 0},
+    {"csv", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print CSV, numbers with 17 digits", 0, 0,
+     .needs = "json=no"},
     FPLT_SETTINGS_END,
 };
 
@@ -49,16 +51,11 @@ static fplt_status look(cli_call *cli, fplt_model **model, fplt_error *error)
 
 static fplt_status print_json(const fplt_table *lines, const char *notes, fplt_error *error)
 {
-    char *text;
-    fplt_status status = fplt_table_render(lines, FPLT_TABLE_JSON, &text, error);
-    if (status)
-        return status;
-    json_t *coefficients = json_loads(text, 0, NULL), *sentences = json_array();
-    fplt_free(text);
+    json_t *sentences = json_array();
     for (const char *end; (end = strchr(notes, '\n')); notes = end + 1)
         json_array_append_new(sentences, json_stringn(notes, (size_t)(end - notes)));
-    return cli_print_json(json_pack("{s:o, s:o}", "coefficients", coefficients, "notes", sentences),
-                          error);
+    return cli_print_json(
+        json_pack("{s:o, s:o}", "coefficients", cli_json_table(lines), "notes", sentences), error);
 }
 
 static fplt_status print_csv(const fplt_table *lines, fplt_error *error)
@@ -69,6 +66,46 @@ static fplt_status print_csv(const fplt_table *lines, fplt_error *error)
         fputs(text, stdout);
     fplt_free(text);
     return status;
+}
+
+/* The files a model was trained on, as its record has them; empty: they were none, or are not here. */
+static void files_of(const cli_call *cli, const fplt_model *model, cli_text *out)
+{
+    json_t *record = json_loads(fplt_model_see(model)->training, 0, NULL);
+    const char *list =
+        json_string_value(json_object_get(json_object_get(record, "problem"), "data"));
+    char file[4096];
+    for (size_t i = 1; i < cli->argument_count; i++) {
+        cli_text_add(out, " ");
+        cli_quote(out, cli->arguments[i]);
+    }
+    while (cli->argument_count < 2 && list && *list) {
+        list = fplt_list_next(list, file, sizeof file);
+        if (access(file, R_OK)) {
+            cli_text_clear(out);
+            break;
+        }
+        cli_text_add(out, " ");
+        cli_quote(out, file);
+    }
+    json_decref(record);
+}
+
+static void print_next(const cli_call *cli, const fplt_model *model)
+{
+    const fplt_inference *inference = fplt_model_see(model)->inference;
+    cli_text files = {NULL, 0, NULL}, out = {NULL, 0, NULL};
+    if (inference && inference->penalised)
+        files_of(cli, model, &files);
+    if (files.length) {
+        cli_text_add(&out, "\nnext\n  ");
+        cli_quote(&out, cli->all[0]);
+        cli_text_add(&out, " summary ");
+        cli_quote(&out, cli->arguments[0]);
+        cli_text_format(&out, "%s --refit\n", files.text);
+        cli_print_text(&out);
+    }
+    cli_text_clear(&files);
 }
 
 static fplt_status print(cli_call *cli, const fplt_model *model, fplt_error *error)
@@ -87,9 +124,10 @@ static fplt_status print(cli_call *cli, const fplt_model *model, fplt_error *err
     } else if (fplt_settings_switch(cli->settings, "csv")) {
         status = print_csv(lines, error);
     } else {
-        status = cli_print_table(lines, 0, error);
+        status = cli_print_table(lines, error);
         if (*notes)
             printf("\n%s", notes);
+        print_next(cli, model);
     }
     fplt_table_destroy(lines);
     fplt_free(notes);

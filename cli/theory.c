@@ -44,10 +44,11 @@ struct study {
 
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
-    (void)cli;
     fplt_status status = fplt_settings_add(settings, "theory", cli_curvature_table, error);
     if (!status)
         status = fplt_job_declare(settings, FPLT_JOB_ALL, "fed-plt", error);
+    if (!status)
+        status = cli_prefer(cli, settings, error);
     return status ? status : fplt_settings_add(settings, "theory", table, error);
 }
 
@@ -257,7 +258,7 @@ static fplt_status draw(const fplt_settings *settings, struct study *study, fplt
 /* Output */
 
 struct line {
-    const char *name;
+    const char *key, *name;    /* for programs, for people */
     double printed, corrected; /* NaN: there is none */
     const char *meaning;
 };
@@ -270,35 +271,40 @@ static void fill_table(const struct study *study, struct line *lines)
     const fplt_theory_parameters *q = &study->parameters;
     const fplt_theory_verdict *v = &study->verdict;
     struct line all[LINES] = {
-        {"lmin", NAN, p->strong_convexity, "least curvature of any agent's cost"},
-        {"lmax", NAN, p->smoothness, "greatest curvature"},
-        {"rho", NAN, q->rho, "penalty"},
-        {"gamma", NAN, q->step, "local step"},
-        {"gamma, limit",
+        {"lmin", "lmin", NAN, p->strong_convexity, "least curvature of any agent's cost"},
+        {"lmax", "lmax", NAN, p->smoothness, "greatest curvature"},
+        {"rho", "rho", NAN, q->rho, "penalty"},
+        {"gamma", "gamma", NAN, q->step, "local step"},
+        {"gamma_limit", "gamma, limit",
          q->accelerated ? NAN : fplt_theory_step_limit(p, q->rho, FPLT_THEORY_PRINTED),
          study->step_limit, "local training needs less"},
-        {"gamma, best", NAN, q->accelerated ? NAN : fplt_theory_best_step(p, q->rho),
+        {"gamma_best", "gamma, best", NAN, q->accelerated ? NAN : fplt_theory_best_step(p, q->rho),
          "contracts most in one step"},
-        {"N_e", NAN, q->epochs, "local epochs"},
-        {"zeta", NAN, fplt_theory_splitting_contraction(p, q->rho), "exact splitting, a round"},
-        {"chi", NAN, q->accelerated ? NAN : fplt_theory_step_contraction(p, q->rho, q->step),
+        {"epochs", "N_e", NAN, q->epochs, "local epochs"},
+        {"zeta", "zeta", NAN, fplt_theory_splitting_contraction(p, q->rho),
+         "exact splitting, a round"},
+        {"chi", "chi", NAN, q->accelerated ? NAN : fplt_theory_step_contraction(p, q->rho, q->step),
          "one local step"},
-        {q->accelerated ? "chi(N_e)" : "chi^N_e",
+        {"local_contraction", q->accelerated ? "chi(N_e)" : "chi^N_e",
          fplt_theory_local_contraction(p, q, FPLT_THEORY_PRINTED),
          fplt_theory_local_contraction(p, q, FPLT_THEORY_CORRECTED), "whole local training"},
-        {"S 11", v->printed.entry[0][0], v->corrected.entry[0][0], "matrix of a round"},
-        {"S 12", v->printed.entry[0][1], v->corrected.entry[0][1], ""},
-        {"S 21", v->printed.entry[1][0], v->corrected.entry[1][0], ""},
-        {"S 22", v->printed.entry[1][1], v->corrected.entry[1][1], ""},
-        {"spectral radius", v->printed.radius, v->corrected.radius, "stable below 1"},
-        {"norm", v->printed.norm, v->corrected.norm, "contracts in the plain norm below 1"},
-        {"weighted norm", NAN, v->weighted.contraction, "of S, z weighted as below"},
-        {"weight", NAN, v->weighted.weight, "of z in the norm of the bound"},
-        {"sigma", v->paper.rate, v->weighted.rate,
+        {"s_11", "S 11", v->printed.entry[0][0], v->corrected.entry[0][0], "matrix of a round"},
+        {"s_12", "S 12", v->printed.entry[0][1], v->corrected.entry[0][1], ""},
+        {"s_21", "S 21", v->printed.entry[1][0], v->corrected.entry[1][0], ""},
+        {"s_22", "S 22", v->printed.entry[1][1], v->corrected.entry[1][1], ""},
+        {"spectral_radius", "spectral radius", v->printed.radius, v->corrected.radius,
+         "stable below 1"},
+        {"norm", "norm", v->printed.norm, v->corrected.norm, "contracts in the plain norm below 1"},
+        {"weighted_norm", "weighted norm", NAN, v->weighted.contraction,
+         "of S, z weighted as below"},
+        {"weight", "weight", NAN, v->weighted.weight, "of z in the norm of the bound"},
+        {"sigma", "sigma", v->paper.rate, v->weighted.rate,
          "bound of a round with this participation [Prop. 2]"},
-        {"radius", fplt_theory_bound_radius(&v->paper), fplt_theory_bound_radius(&v->weighted),
+        {"radius", "radius", fplt_theory_bound_radius(&v->paper),
+         fplt_theory_bound_radius(&v->weighted),
          "error that noise leaves in the end [Cor. accuracy]"},
-        {"model rate", NAN, study->model.rate, "quadratics with these curvatures, all active"},
+        {"model_rate", "model rate", NAN, study->model.rate,
+         "quadratics with these curvatures, all active"},
     };
     memcpy(lines, all, sizeof all);
 }
@@ -318,7 +324,7 @@ static fplt_status print_lines(const struct study *study, fplt_error *error)
         fplt_table_number(rows, lines[i].corrected, 6);
         fplt_table_text(rows, lines[i].meaning);
     }
-    status = cli_print_table(rows, 0, error);
+    status = cli_print_table(rows, error);
     fplt_table_destroy(rows);
     return status;
 }
@@ -366,16 +372,11 @@ static void print_run(const fplt_settings *settings, const struct study *study)
                fplt_settings_text(settings, "picture"));
 }
 
-static json_t *real(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *numbers(const double *values, uint64_t count)
 {
     json_t *array = json_array();
     for (uint64_t i = 0; i < count; i++)
-        json_array_append_new(array, real(values[i]));
+        json_array_append_new(array, cli_json_number(values[i]));
     return array;
 }
 
@@ -385,15 +386,16 @@ static fplt_status print_json(const struct study *study, fplt_error *error)
     json_t *quantities = json_object(), *findings = json_array(), *run = json_null();
     fill_table(study, lines);
     for (size_t i = 0; i < LINES; i++)
-        json_object_set_new(quantities, lines[i].name,
-                            json_pack("{s:o, s:o}", "printed", real(lines[i].printed), "corrected",
-                                      real(lines[i].corrected)));
+        json_object_set_new(quantities, lines[i].key,
+                            json_pack("{s:o, s:o}", "printed", cli_json_number(lines[i].printed),
+                                      "corrected", cli_json_number(lines[i].corrected)));
     for (size_t i = 0; i < study->verdict.count; i++) {
         const fplt_theory_finding *f = &study->verdict.finding[i];
-        json_array_append_new(
-            findings, json_pack("{s:s, s:s, s:b, s:b, s:o, s:o, s:s}", "name", f->name, "meaning",
-                                f->meaning, "printed", f->printed, "holds", f->holds, "value",
-                                real(f->value), "limit", real(f->limit), "advice", f->advice));
+        json_array_append_new(findings,
+                              json_pack("{s:s, s:s, s:b, s:b, s:o, s:o, s:s}", "name", f->name,
+                                        "meaning", f->meaning, "printed", f->printed, "holds",
+                                        f->holds, "value", cli_json_number(f->value), "limit",
+                                        cli_json_number(f->limit), "advice", f->advice));
     }
     if (study->error)
         run = json_pack("{s:o, s:o}", "error", numbers(study->error, study->rounds + 1), "bound",
@@ -453,7 +455,7 @@ const cli_command cli_theory[] = {
      .examples =
          "fedplt theory --lmin 0.5 --lmax 5 --epochs 50\n"
          "fedplt theory --epochs 60 --participation bernoulli --active-share 0.5 --runs 20\n"
-         "fedplt theory --data hospitals.csv --label b --solver accelerated --json",
+         "fedplt theory --data hospitals.csv --solver accelerated --json",
      .most = 1,
      .config = 1,
      .declare = declare,

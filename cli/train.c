@@ -143,10 +143,11 @@ static fplt_status prepare(cli_call *cli, struct training *training, fplt_error 
     training->out = fplt_settings_text(settings, "out");
     training->json = fplt_settings_switch(settings, "json");
     training->quiet = fplt_settings_switch(settings, "quiet");
+    const fplt_job_source source = {.ranks = cli->ranks};
     fplt_status status = protect(cli, training, error);
     if (!status)
-        status = fplt_trainer_create(settings, NULL, &training->trainer, error);
-    if (status)
+        status = fplt_trainer_create(settings, &source, &training->trainer, error);
+    if (status || !cli_leads(cli))
         return status;
     training->view = fplt_trainer_job(training->trainer);
     training->engine = fplt_trainer_engine(training->trainer);
@@ -185,9 +186,10 @@ static fplt_status draw_history(cli_call *cli, struct training *training, fplt_e
         return FPLT_OK;
     for (size_t i = 0; i < 2; i++) {
         char path[4096], title[256];
+        uint32_t agents = fplt_objective_agents(training->view->objective);
         snprintf(path, sizeof path, "%s/convergence.%s", training->into, kinds[i]);
-        snprintf(title, sizeof title, "%s, %s, %u agents", run->algorithm->title,
-                 run->training.solver->name, fplt_objective_agents(training->view->objective));
+        snprintf(title, sizeof title, "%s, %s, %u agent%s", run->algorithm->title,
+                 run->training.solver->name, agents, cli_plural(agents));
         fplt_status status =
             fplt_history_plot(training->history, title, label, target, path, error);
         if (status == FPLT_IO || status == FPLT_NO_MEMORY)
@@ -207,15 +209,21 @@ static void add_vector(fplt_table *table, const double *x, size_t count)
         fplt_table_number(table, x[j], 17);
 }
 
-static fplt_status fill_agents(const struct training *training, fplt_table *table, int vector)
+struct listing {
+    const struct training *training;
+    fplt_table *table;
+    size_t vector;
+};
+
+static fplt_status list_agent(void *context, uint32_t agent, const double *kept)
 {
+    const struct listing *listing = context;
+    const struct training *training = listing->training;
     size_t n = fplt_objective_dimension(training->view->objective);
-    for (uint32_t i = 0; i < fplt_objective_agents(training->view->objective); i++) {
-        fplt_table_whole(table, i);
-        fplt_table_text(table, fplt_dataset_agent_name(training->view->training, i));
-        fplt_table_whole(table, (long long)fplt_engine_updates(training->engine, i));
-        add_vector(table, fplt_engine_kept(training->engine, i) + (size_t)vector * n, n);
-    }
+    fplt_table_whole(listing->table, agent);
+    fplt_table_text(listing->table, fplt_dataset_agent_name(training->view->training, agent));
+    fplt_table_whole(listing->table, (long long)fplt_engine_updates(training->engine, agent));
+    add_vector(listing->table, kept + listing->vector * n, n);
     return FPLT_OK;
 }
 
@@ -232,7 +240,7 @@ static fplt_status write_agents(cli_call *cli, struct training *training, fplt_e
     }
     const char **columns;
     char(*names)[24];
-    fplt_table *table = NULL;
+    struct listing listing = {training, NULL, (size_t)vector};
     fplt_status status =
         cli_alloc(&columns, n + 3, sizeof *columns + sizeof *names, "the columns", error);
     if (status)
@@ -245,11 +253,11 @@ static fplt_status write_agents(cli_call *cli, struct training *training, fplt_e
         snprintf(names[j], sizeof names[j], "x%zu", j + 1);
         columns[j + 3] = names[j];
     }
-    if (!(status = fplt_table_create(columns, n + 3, &table, error)) &&
-        !(status = fill_agents(training, table, vector)))
-        status = cli_save_table(training->into, "agents.csv", table, error);
+    if (!(status = fplt_table_create(columns, n + 3, &listing.table, error)) &&
+        !(status = fplt_engine_visit(training->engine, list_agent, &listing, error)))
+        status = cli_save_table(training->into, "agents.csv", listing.table, error);
     training->agents_written = !status;
-    fplt_table_destroy(table);
+    fplt_table_destroy(listing.table);
     free(columns);
     return status;
 }
@@ -293,23 +301,6 @@ static fplt_status write_all(cli_call *cli, struct training *training, fplt_erro
     return fplt_folder_commit(folder, error);
 }
 
-/* The command that goes on where this one stopped. */
-static void write_again(const cli_call *cli, const char *checkpoint, cli_text *again)
-{
-    for (char **word = cli->all; *word; word++) {
-        if (strcmp(*word, "--resume") == 0 && word[1]) {
-            word++;
-            continue;
-        }
-        if (strncmp(*word, "--resume=", 9) == 0)
-            continue;
-        cli_quote(again, *word);
-        cli_text_add(again, " ");
-    }
-    cli_text_add(again, "--resume ");
-    cli_quote(again, checkpoint);
-}
-
 /* What was learned so far is kept, without pictures: whoever interrupts does not want to wait. */
 static fplt_status stop_here(cli_call *cli, struct training *training, fplt_error *error)
 {
@@ -325,12 +316,13 @@ static fplt_status stop_here(cli_call *cli, struct training *training, fplt_erro
     cli_text_add(&told, round ? training->out : "");
     if (checkpoint) {
         cli_text_format(&told, ", and %s keeps the state, go on with:\n  ", checkpoint);
-        write_again(cli, checkpoint, &told);
+        cli_again(cli, NULL, (const char *const[]){"resume", NULL}, &told);
+        cli_text_add(&told, " --resume ");
+        cli_quote(&told, checkpoint);
     }
     cli_warn("interrupted after round %llu; %s", round, told.text ? told.text : "");
     cli_text_clear(&told);
-    return training->json && round && !training->quiet ? train_print_json(training, error)
-                                                       : FPLT_OK;
+    return training->json && !training->quiet ? train_print_json(training, error) : FPLT_OK;
 }
 
 /* Nothing is kept but the document that says so. */
@@ -367,7 +359,10 @@ static fplt_status run(cli_call *cli, fplt_error *error)
 {
     struct training training = {.trainer = NULL};
     fplt_status status = prepare(cli, &training, error);
-    if (!status) {
+    if (!status && !cli_leads(cli)) {
+        cli_ignore_signals();
+        status = fplt_trainer_run(training.trainer, NULL, NULL, NULL, error);
+    } else if (!status) {
         cli->running = 1;
         cli_catch_signals();
         prepare_meter(&training);
@@ -376,7 +371,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
         training.seconds = now() - begun;
         erase_progress(&training);
     }
-    if (!status)
+    if (!status && cli_leads(cli))
         status = conclude(cli, &training, error);
     if (training.made_folder && !training.keeps_folder)
         rmdir(training.out);
@@ -415,13 +410,14 @@ const cli_command cli_train[] = {
          "--help.",
      .examples =
          "fedplt train\n"
-         "fedplt train --data hospitals.csv --label b --eps 0.01 --tolerance 1e-12\n"
+         "fedplt train --data hospitals.csv --eps 0.01 --tolerance 1e-12\n"
          "fedplt train examples/sparse.yaml --epochs 10 --out sparse\n"
          "fedplt train --solver sgd --batch 16 --epoch pass --rounds 200 --json\n"
          "fedplt train --rounds 100000 --tolerance 0 --checkpoint run.state\n"
          "fedplt train --data hospitals.csv --schema hospitals.schema.yaml --privacy.epsilon 2",
      .most = 1,
      .config = 1,
+     .spreads = 1,
      .declare = declare,
      .run = run},
     {.name = NULL},

@@ -197,14 +197,11 @@ static void write_files(const struct training *training, cli_text *out)
 static void write_again(const cli_call *cli, const char *more, cli_text *out)
 {
     cli_text_add(out, "  ");
-    for (char **word = cli->all; *word; word++) {
-        cli_quote(out, *word);
-        cli_text_add(out, " ");
-    }
-    cli_text_format(out, "%s\n", more);
+    cli_again(cli, NULL, NULL, out);
+    cli_text_format(out, " %s\n", more);
 }
 
-/* A command about the model of a folder, and a file behind it, as a shell takes them. */
+/* A command about the model of a folder, and files behind it, as a shell takes them. */
 static void write_command(const char *program, const char *command, const char *folder,
                           const char *data, cli_text *out)
 {
@@ -214,9 +211,11 @@ static void write_command(const char *program, const char *command, const char *
     cli_quote(out, program);
     cli_text_format(out, " %s ", command);
     cli_quote(out, model);
-    if (data) {
+    while (data && *data) {
+        char file[4096];
+        data = fplt_list_next(data, file, sizeof file);
         cli_text_add(out, " ");
-        cli_quote(out, data);
+        cli_quote(out, file);
     }
     cli_text_add(out, "\n");
 }
@@ -236,15 +235,15 @@ static void write_next(const cli_call *cli, const struct training *training, cli
     if (data && training->promise)
         cli_text_add(out, "  (what evaluate or predict say of the training data is not private: "
                           "use other data, or keep it to yourself)\n");
-    else if (data && !strchr(data, ',')) {
+    else if (data && strcmp(data, "-") == 0)
+        cli_text_add(out, ""); /* what came through a pipe is gone */
+    else if (data) {
         write_command(program, "evaluate", training->out, data, out);
         write_command(program, "predict", training->out, data, out);
     } else {
-        if (!data) {
-            snprintf(more, sizeof more, "--seed %lld",
-                     fplt_settings_integer(cli->settings, "seed") + 1);
-            write_again(cli, more, out);
-        }
+        snprintf(more, sizeof more, "--seed %lld",
+                 fplt_settings_integer(cli->settings, "seed") + 1);
+        write_again(cli, more, out);
         snprintf(more, sizeof more, "--epochs %u", 2 * training->view->run.training.epochs);
         write_again(cli, more, out);
     }
@@ -263,16 +262,19 @@ fplt_status train_print(cli_call *cli, const struct training *training, fplt_err
     fplt_status status = fplt_trainer_record(training->trainer, &record, error);
     if (status)
         return status;
-    cli_text_format(&out, "%s on %u agent%s, %zu rows, %zu features: %s after %llu rounds\n\n",
-                    view->run.algorithm->title, fplt_dataset_agents(view->training),
-                    fplt_dataset_agents(view->training) == 1 ? "" : "s",
-                    fplt_dataset_rows(view->training), fplt_dataset_features(view->training),
+    size_t rows = fplt_dataset_rows(view->training),
+           features = fplt_dataset_features(view->training);
+    uint32_t agents = fplt_dataset_agents(view->training);
+    unsigned long long rounds = training->result.counters.rounds;
+    cli_text_format(&out, "%s on %u agent%s, %zu row%s, %zu feature%s: %s after %llu round%s\n\n",
+                    view->run.algorithm->title, agents, cli_plural(agents), rows, cli_plural(rows),
+                    features, cli_plural(features),
                     training->view->run.blind                    ? "trained in private"
                     : training->result.outcome == FPLT_CONVERGED ? "converged"
                     : training->result.outcome == FPLT_STALLED
                         ? "the model no longer changes"
                         : "not converged, the rounds ran out",
-                    (unsigned long long)training->result.counters.rounds);
+                    rounds, cli_plural(rounds));
     if (training->promise)
         train_print_promise(training->promise, &out);
     if (!view->run.blind)
@@ -311,14 +313,21 @@ static json_t *files_json(const struct training *training)
 
 fplt_status train_print_json(const struct training *training, fplt_error *error)
 {
+    const fplt_result *result = &training->result;
     cli_member model = {"model", NULL};
     json_t *document =
-        json_pack("{s:s, s:s, s:I, s:f, s:o}", "outcome",
-                  fplt_outcome_name(training->result.outcome), "sentence",
-                  training->result.sentence, "rounds", (json_int_t)training->result.counters.rounds,
+        json_pack("{s:s, s:s, s:I, s:f, s:o}", "outcome", fplt_outcome_name(result->outcome),
+                  "sentence", result->sentence, "rounds", (json_int_t)result->counters.rounds,
                   "wall_seconds", training->seconds, "files",
                   training->model ? files_json(training) : json_array());
-    if (training->model)
-        fplt_model_text(training->model, &model.text, NULL);
-    return cli_print_json_with(document, &model, training->model != NULL, error);
+    if (!training->view->run.blind) {
+        json_object_set_new(document, "criterion", cli_json_number(result->end.criterion));
+        json_object_set_new(document, "target", cli_json_number(result->target));
+    }
+    if (!training->model) {
+        json_object_set_new(document, "model", json_null());
+        return cli_print_json(document, error);
+    }
+    fplt_model_text(training->model, &model.text, NULL);
+    return cli_print_json_with(document, &model, 1, error);
 }

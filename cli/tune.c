@@ -25,6 +25,8 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
     fplt_status status = fplt_settings_add(settings, "tuning", cli_curvature_table, error);
     if (!status)
         status = fplt_job_declare(settings, FPLT_JOB_ALL, cli_peek(cli, "algorithm"), error);
+    if (!status)
+        status = cli_prefer(cli, settings, error);
     return status ? status : fplt_settings_add(settings, "tuning", table, error);
 }
 
@@ -79,8 +81,9 @@ static fplt_status search_all(const fplt_settings *settings, fplt_tune_settings 
 static fplt_status tune_with_data(const cli_call *cli, fplt_tune_settings *tune, double *parameter,
                                   fplt_tuning *tuning, fplt_error *error)
 {
+    const fplt_job_source source = {.whole = 1};
     fplt_job *job;
-    fplt_status status = fplt_job_create(cli->settings, 0, &job, error);
+    fplt_status status = fplt_job_create_from(cli->settings, 0, &source, &job, error);
     if (status)
         return status;
     const fplt_job_view *view = fplt_job_see(job);
@@ -138,14 +141,14 @@ static fplt_status make_rows(const fplt_tuning *tuning, size_t most, fplt_table 
 
 static json_t *candidate_json(const fplt_tune_candidate *c)
 {
-#define REAL(value) (isfinite(value) ? json_real(value) : json_null())
     return json_pack("{s:s, s:o, s:o, s:I, s:o, s:I, s:o, s:b, s:b, s:o, s:o}", "from", c->origin,
-                     "rho", REAL(c->rho), "gamma",
+                     "rho", cli_json_number(c->rho), "gamma",
                      c->step > 0 ? json_real(c->step) : json_string("auto"), "epochs",
-                     (json_int_t)c->epochs, "model_rate", REAL(c->rate), "rounds",
-                     (json_int_t)c->rounds, "criterion", REAL(c->criterion), "reached", c->reached,
-                     "diverged", c->left, "expected_rounds", REAL(c->expected_rounds),
-                     "expected_time", REAL(c->expected_time));
+                     (json_int_t)c->epochs, "model_rate", cli_json_number(c->rate), "rounds",
+                     (json_int_t)c->rounds, "criterion", cli_json_number(c->criterion), "reached",
+                     c->reached, "diverged", c->left, "expected_rounds",
+                     cli_json_number(c->expected_rounds), "expected_time",
+                     cli_json_number(c->expected_time));
 }
 
 static fplt_status print_json(const fplt_tuning *tuning, fplt_error *error)
@@ -153,14 +156,28 @@ static fplt_status print_json(const fplt_tuning *tuning, fplt_error *error)
     json_t *all = json_array();
     for (size_t i = 0; i < tuning->count; i++)
         json_array_append_new(all, candidate_json(&tuning->candidate[i]));
-    return cli_print_json(json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:f, s:s}", "format",
-                                    "fedplt-tuning 1", "choice",
-                                    candidate_json(&tuning->candidate[0]), "candidates", all,
-                                    "lmin", REAL(fplt_bend_lowest(&tuning->bend)), "lmax",
-                                    REAL(tuning->bend.everywhere.highest), "rounds_spent",
-                                    (json_int_t)tuning->rounds_spent, "time_spent",
-                                    tuning->time_spent, "reasoning", tuning->reasoning),
-                          error);
+    return cli_print_json(
+        json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:o, s:s}", "format", "fedplt-tuning 1", "choice",
+                  candidate_json(&tuning->candidate[0]), "candidates", all, "lmin",
+                  cli_json_number(fplt_bend_lowest(&tuning->bend)), "lmax",
+                  cli_json_number(tuning->bend.everywhere.highest), "rounds_spent",
+                  (json_int_t)tuning->rounds_spent, "time_spent",
+                  cli_json_number(tuning->time_spent), "reasoning", tuning->reasoning),
+        error);
+}
+
+/* The same job, trained with what was found. */
+static void write_next(const cli_call *cli, const fplt_tune_candidate *best, cli_text *out)
+{
+    static const char *const own[] = {"lmin", "lmax", "by",    "tune-rounds", "public",    "show",
+                                      "json", "rho",  "gamma", "epochs",      "algorithm", NULL};
+    cli_text_add(out, "\nnext\n  ");
+    cli_again(cli, "train", own + (has_bounds(cli->settings) ? 0 : 2), out);
+    cli_text_format(out, " --algorithm %s --rho %.6g",
+                    fplt_settings_text(cli->settings, "algorithm"), best->rho);
+    if (best->step > 0)
+        cli_text_format(out, " --gamma %.6g", best->step);
+    cli_text_format(out, " --epochs %u\n", best->epochs);
 }
 
 static fplt_status print(const cli_call *cli, const fplt_tuning *tuning, fplt_error *error)
@@ -174,18 +191,15 @@ static fplt_status print(const cli_call *cli, const fplt_tuning *tuning, fplt_er
     cli_print_text(&text);
     fplt_status status = make_rows(tuning, most, &rows, error);
     if (!status)
-        status = cli_print_table(rows, 0, error);
+        status = cli_print_table(rows, error);
     fplt_table_destroy(rows);
     if (status)
         return status;
     if (tuning->first_criterion > 0)
         printf("\ncriterion at the start %.4g, to reach %.4g\n", tuning->first_criterion,
                tuning->target);
-    if (best->step > 0)
-        printf("\nnext\n  fedplt train --rho %.6g --gamma %.6g --epochs %u ...\n", best->rho,
-               best->step, best->epochs);
-    else
-        printf("\nnext\n  fedplt train --rho %.6g --epochs %u ...\n", best->rho, best->epochs);
+    write_next(cli, best, &text);
+    cli_print_text(&text);
     return FPLT_OK;
 }
 
@@ -193,12 +207,16 @@ static fplt_status run(cli_call *cli, fplt_error *error)
 {
     fplt_tune_settings tune = fplt_tune_defaults();
     fplt_tuning tuning = {.candidate = NULL};
+    tune.ranks = cli->ranks;
     double parameter[FPLT_MOST_PARAMETERS];
     fplt_status status = has_data(cli->settings)
                              ? tune_with_data(cli, &tune, parameter, &tuning, error)
                              : tune_without(cli, &tune, parameter, &tuning, error);
-    if (status)
+    status = fplt_ranks_agree(cli->ranks, status, error);
+    if (status || !cli_leads(cli)) {
+        fplt_tuning_clear(&tuning);
         return status;
+    }
     cli->running = 1;
     status = fplt_settings_switch(cli->settings, "json") ? print_json(&tuning, error)
                                                          : print(cli, &tuning, error);
@@ -221,10 +239,11 @@ const cli_command cli_tune[] = {
          "hold for any data.",
      .examples = "fedplt tune\n"
                  "fedplt tune --lmin 0.5 --lmax 5 --t-communication 100\n"
-                 "fedplt tune --data hospitals.csv --label b --eps 0.01 --by experiment\n"
+                 "fedplt tune --data hospitals.csv --eps 0.01 --by experiment\n"
                  "fedplt tune --public --lmin 0.5 --lmax 0.75 --agents 100",
      .most = 1,
      .config = 1,
+     .spreads = 1,
      .declare = declare,
      .run = run},
     {.name = NULL},

@@ -97,13 +97,14 @@ static fplt_status refit(fplt_settings *settings, const char *name, double value
                          const char *folder, fplt_error *error)
 {
     char text[64], path[4096];
+    const fplt_job_source source = {.whole = 1};
     fplt_trainer *trainer;
     fplt_model *model = NULL;
     fplt_status status;
     snprintf(text, sizeof text, "%.17g", value);
     snprintf(path, sizeof path, "%s/model.json", folder);
     if ((status = fplt_settings_set(settings, name, text, "validation", error)) ||
-        (status = fplt_trainer_create(settings, NULL, &trainer, error)))
+        (status = fplt_trainer_create(settings, &source, &trainer, error)))
         return status;
     if (!(status = fplt_trainer_run(trainer, NULL, NULL, NULL, error)) &&
         !(status = fplt_trainer_model(trainer, &model, error)))
@@ -111,6 +112,26 @@ static fplt_status refit(fplt_settings *settings, const char *name, double value
     fplt_model_destroy(model);
     fplt_trainer_destroy(trainer);
     return status;
+}
+
+static fplt_status print_json(const cli_call *cli, const fplt_validation *made, fplt_error *error)
+{
+    json_t *points = json_array();
+    for (size_t v = 0; v < made->count; v++) {
+        const fplt_validate_point *point = &made->point[v];
+        json_array_append_new(points,
+                              json_pack("{s:f, s:o, s:o, s:o, s:b, s:b}", "value", point->value,
+                                        "loss", cli_json_number(point->loss), "std_error",
+                                        cli_json_number(point->error), "quality",
+                                        cli_json_number(point->quality), "least_loss",
+                                        v == made->best, "chosen", v == made->chosen));
+    }
+    return cli_print_json(json_pack("{s:s, s:s, s:s, s:I, s:f, s:o}", "search",
+                                    fplt_settings_text(cli->settings, "search"), "quality",
+                                    made->quality, "by", fplt_settings_text(cli->settings, "by"),
+                                    "folds", (json_int_t)made->folds, "chosen",
+                                    made->point[made->chosen].value, "points", points),
+                          error);
 }
 
 static fplt_status deliver(cli_call *cli, const fplt_validation *made, const fplt_dataset *dataset,
@@ -123,7 +144,7 @@ static fplt_status deliver(cli_call *cli, const fplt_validation *made, const fpl
     fplt_status status = make_table(made, name, &out, error);
     if (status)
         return status;
-    status = cli_print_table(out, json, error);
+    status = json ? print_json(cli, made, error) : cli_print_table(out, error);
     if (!json)
         printf("\n%s %.6g  (%u folds, %s)\n", name, made->point[made->chosen].value, made->folds,
                strcmp(fplt_settings_text(cli->settings, "by"), "rows") == 0 ? "rows of every site"
@@ -155,16 +176,20 @@ static fplt_status run(cli_call *cli, fplt_error *error)
         .seed = (uint64_t)fplt_settings_integer(cli->settings, "seed"),
         .watch = cli_progress_watch,
         .context = &progress,
+        .ranks = cli->ranks,
     };
     fplt_status status;
-    if ((status = read_grid(cli->settings, values, &wanted.count, error)) ||
-        (status = fplt_job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error)))
+    if (!(status = read_grid(cli->settings, values, &wanted.count, error)))
+        status = fplt_job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error);
+    if ((status = fplt_ranks_agree(cli->ranks, status, error)))
         return status;
     wanted.dataset = dataset;
     cli_progress_begin(&progress, fplt_settings_switch(cli->settings, "quiet"));
-    status = fplt_validate_run(&wanted, &made, error);
+    status = fplt_ranks_agree(cli->ranks, fplt_validate_run(&wanted, &made, error), error);
     cli_progress_end(&progress);
-    if (!status && made.stopped) {
+    if (!cli_leads(cli)) {
+        /* the first says it */
+    } else if (!status && made.stopped) {
         cli_warn("interrupted; nothing is kept");
         cli->exit_status = 130;
     } else if (!status) {
@@ -191,6 +216,7 @@ const cli_command cli_validate[] = {
      .least = 0,
      .most = 1,
      .config = 1,
+     .spreads = 1,
      .declare = declare,
      .run = run},
     {.name = NULL},

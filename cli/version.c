@@ -39,6 +39,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
         {"compiler", "gcc " __VERSION__},
 #endif
         {"kernels", kernels},
+        {"mpi", cli_ranks_version()},
         {"jansson", jansson_version_str()},
         {"libsodium", sodium_version_string()},
         {"libyaml", yaml_get_version_string()},

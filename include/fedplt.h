@@ -30,6 +30,7 @@
 #include "fedplt/promise.h"
 #include "fedplt/prox.h"
 #include "fedplt/random.h"
+#include "fedplt/ranks.h"
 #include "fedplt/report.h"
 #include "fedplt/schema.h"
 #include "fedplt/settings.h"

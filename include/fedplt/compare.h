@@ -16,6 +16,7 @@
 
 #include "fedplt/algorithm.h"
 #include "fedplt/data.h"
+#include "fedplt/ranks.h"
 #include "fedplt/settings.h"
 #include "fedplt/status.h"
 
@@ -44,6 +45,8 @@ typedef struct fplt_compare_settings {
     /* Asked with `context` after every round of every run, from all threads at once: non-zero ends the
      * experiment, not only between two steps as the watch does. NULL: never. */
     int (*stop)(void *context);
+    fplt_ranks
+        *ranks; /* borrowed: processes over which whole runs are spread; NULL: this one alone */
 } fplt_compare_settings;
 
 /* All algorithms, one run, no tuning, 25 points. */

@@ -88,6 +88,9 @@ FPLT_API const size_t *fplt_dataset_left_out(const fplt_dataset *dataset, size_t
 /* The schema the data were read by, kept by the data set; NULL: none. */
 FPLT_API const fplt_schema *fplt_dataset_schema(const fplt_dataset *dataset);
 
+/* Whether the rows are those of a file that is mapped into memory. */
+FPLT_API int fplt_dataset_is_mapped(const fplt_dataset *dataset);
+
 /* Synthetic data. N(m, C) is normal; agent i draws from a stream of its own, keyed by (seed, run,
  * i), so its rows do not depend on how many other agents there are.
  *   paper      mean_i ~ N(0, spread^2 I); each row: label b = -1 or +1 evenly,
@@ -131,13 +134,16 @@ FPLT_API const char *fplt_generator_list(size_t index, const char **help);
  *   libsvm  `label index:value ...`, indices from 1, increasing; # begins a comment. CSR.
  *   npy     versions 1 and 2, two dimensions in either order: floating point of 4 or 8 bytes, integers
  *           of any width, bool; any byte order. Dense.
+ *   fplt    what fplt_dataset_write made: everything a data set has. The file is mapped: it opens at
+ *           once, and its pages are shared. Told by its first bytes. One file only. While the data set
+ *           is in use the file must not be made shorter; replacing it does no harm.
  * Labels. With `labels`, or with class names of an existing model, a label must be one of them
  * (compared as text, then as numbers). Without, labels are numbers, or all of them words: two
  * distinct ones become -1 and +1, the smaller -1; more become 0, 1, ... in sorted order; in
  * regression the number itself counts. Task auto: two distinct labels are binary, 3 to
  * 100 whole ones are classes, decimals are regression, anything else must be said. */
 typedef struct fplt_read_settings {
-    const char *format; /* NULL or auto: by extension, then by content; csv, libsvm, npy */
+    const char *format; /* NULL or auto: by extension, then by content; csv, libsvm, npy, fplt */
     /* CSV: name or number (from 1) of the column, NULL: the column `label`. NPY: its number, NULL:
      * the last. none: there are no labels; they read as 0 and the task as regression. */
     const char *label;
@@ -180,6 +186,10 @@ typedef struct fplt_read_settings {
     int id_if_there;        /* a file without that column is legal */
     /* Missing features are NaN in the rows, to be filled by fplt_transform_fit and _apply. */
     int keep_missing;
+    unsigned threads; /* that read; 0: one a core. The data set does not depend on it */
+    /* fplt: whether the numbers of the rows are finite is not looked at, so that pages are not touched
+     * before they are needed; fplt_objective_create refuses those that are not. */
+    int unchecked;
 } fplt_read_settings;
 
 /* Everything NULL or 0: CSV with columns `label` and `site`, or LIBSVM, or NPY. */
@@ -192,10 +202,10 @@ FPLT_API fplt_status fplt_dataset_read(const char *const *paths, size_t count,
                                        const fplt_read_settings *settings, fplt_dataset **dataset,
                                        fplt_error *error);
 
-/* Writes a data set (format: csv, libsvm, npy; NULL: by the extension of the path), numbers with 17
- * digits so that reading gives the same bits. CSV has a column `label`, and a column `site` when
- * there are several agents or their names are known; LIBSVM and NPY do not hold agents or names.
- * Labels are written as the numbers they are in memory. The file appears whole or not at all. */
+/* Writes a data set (format: csv, libsvm, npy, fplt; NULL: by the extension of the path), numbers with 17
+ * digits, or as they are, so that reading gives the same bits. CSV has a column `label`, and a column `site` when
+ * there are several agents or their names are known; LIBSVM and NPY do not hold agents or names;
+ * FPLT holds everything. Labels are written as the numbers they are in memory. The file appears whole or not at all. */
 FPLT_API fplt_status fplt_dataset_write(const fplt_dataset *dataset, const char *path,
                                         const char *format, fplt_error *error);
 

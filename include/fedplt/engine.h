@@ -1,10 +1,11 @@
 /* The engine: runs an algorithm round by round over all agents of an objective, on the threads of
- * one machine. It never asks which algorithm it runs. */
+ * one machine, or of several processes. It never asks which algorithm it runs. */
 #ifndef FEDPLT_ENGINE_H
 #define FEDPLT_ENGINE_H
 
 #include "fedplt/algorithm.h"
 #include "fedplt/participation.h"
+#include "fedplt/ranks.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,6 +47,7 @@ typedef struct fplt_run_settings {
     int at_model; /* the criterion is taken at the model that is handed out, not at the mean of the
                      agents' models */
     int scaled;   /* the columns have one scale already: no advice asks for it */
+    fplt_ranks *ranks; /* borrowed: the processes that train together; NULL: this one alone */
 } fplt_run_settings;
 
 /* Fed-PLT, gradient, all active, from zero, 1000 rounds, tolerance 1e-5, t_G = 1, t_C = 10. */
@@ -108,6 +110,10 @@ FPLT_API fplt_status fplt_engine_create(const fplt_objective *objective,
                                         fplt_error *error);
 FPLT_API void fplt_engine_destroy(fplt_engine *engine);
 
+/* In a process that does not lead: answers the leader until that destroys its engine. Nothing else may
+ * be asked of such an engine. */
+FPLT_API void fplt_engine_serve(fplt_engine *engine);
+
 /* To the end, from wherever the engine is. Divergence is an outcome, not an error. */
 FPLT_API fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer, void *context,
                                      fplt_result *result, fplt_error *error);
@@ -125,7 +131,14 @@ FPLT_API fplt_status fplt_engine_measure_at(fplt_engine *engine, const double *x
 
 FPLT_API fplt_status fplt_engine_model(const fplt_engine *engine, double *x);
 FPLT_API fplt_status fplt_engine_mean(fplt_engine *engine, double *x); /* of the agents' models */
+/* An agent's vectors; NULL where they are in another process. */
 FPLT_API const double *fplt_engine_kept(const fplt_engine *engine, uint32_t agent);
+/* The vectors of all agents, one after the other, wherever they are: calls visit(context, agent, kept)
+ * until it fails. */
+FPLT_API fplt_status fplt_engine_visit(fplt_engine *engine,
+                                       fplt_status (*visit)(void *context, uint32_t agent,
+                                                            const double *kept),
+                                       void *context, fplt_error *error);
 FPLT_API const fplt_counters *fplt_engine_counters(const fplt_engine *engine);
 FPLT_API fplt_shape fplt_engine_shape(const fplt_engine *engine);
 /* The parameters as resolved, the curvature of all, an agent's step (NaN where its solver takes

@@ -128,6 +128,10 @@ typedef struct fplt_job_source {
     int part;
     const fplt_schema *schema; /* borrowed: by which the data set was read, instead of the setting;
                                   fplt_promise_prepare looks at it */
+    fplt_ranks
+        *ranks; /* borrowed: the processes that train together, each of which makes the job and
+                          then has the rows of its own agents; NULL: this one alone */
+    int whole;  /* all agents are here although engine is mpi: other processes make other runs */
 } fplt_job_source;
 
 /* Everything; the settings must have all parts and outlive the job. With `start: model` the point is

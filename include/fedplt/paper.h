@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fedplt/ranks.h"
 #include "fedplt/status.h"
 
 #ifdef __cplusplus
@@ -26,6 +27,8 @@ typedef struct fplt_paper_settings {
     /* Asked with `context` after every round of every run, from all threads at once: non-zero ends the
      * experiment, not only between two steps as the watch does. NULL: never. */
     int (*stop)(void *context);
+    fplt_ranks
+        *ranks; /* borrowed: processes over which whole runs are spread; NULL: this one alone */
 } fplt_paper_settings;
 
 /* All tables, seed 0, 20 data sets, 100 runs, 25 points. */

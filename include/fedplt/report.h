@@ -31,7 +31,7 @@ FPLT_API size_t fplt_table_rows(const fplt_table *table);
 typedef enum fplt_table_form {
     FPLT_TABLE_ALIGNED, /* numbers to the right, text to the left, UTF-8 counted by columns */
     FPLT_TABLE_CSV,     /* RFC 4180 with LF; numbers with 17 digits; missing is empty */
-    FPLT_TABLE_JSON,    /* an array of objects; missing is null */
+    FPLT_TABLE_JSON,    /* an array of objects, keys the headings in snake_case; missing is null */
     FPLT_TABLE_HTML     /* a table element, every text escaped */
 } fplt_table_form;
 

@@ -127,6 +127,10 @@ FPLT_API const char *fplt_list_next(const char *list, char *item, size_t size);
 FPLT_API const char *fplt_pairs_next(const char *pairs, char *key, size_t key_size, char *value,
                                      size_t value_size);
 
+/* Writes a word as a shell takes it, in quotes where it needs them, cut to the space there is; 4 times its
+ * length and 3 are enough. Commands in sentences are made of these, so that they can be pasted. */
+FPLT_API void fplt_shell_word(const char *word, char *text, size_t size);
+
 /* Fills FPLT_BAD_VALUE with a sentence that says which names there are and which is the nearest to
  * `name`; `what` they are names of. `list` gives name number `index`, and NULL past the last. */
 FPLT_API fplt_status fplt_unknown_name(const char *what, const char *name,

@@ -72,6 +72,9 @@ FPLT_API void fplt_hub_plan(const fplt_hub *hub, uint64_t number, uint32_t activ
 FPLT_API fplt_status fplt_hub_broadcast(const fplt_hub *hub, const fplt_round *round,
                                         unsigned exchange, double *down);
 FPLT_API fplt_status fplt_hub_receive(fplt_hub *hub, unsigned exchange, const uint64_t *words);
+/* The same of words as fplt_words_pack writes them; what it refuses leaves no trace. */
+FPLT_API fplt_status fplt_hub_receive_packed(fplt_hub *hub, unsigned exchange, const void *bytes,
+                                             size_t size, fplt_error *error);
 FPLT_API fplt_status fplt_hub_absorb(fplt_hub *hub, const fplt_round *round, unsigned exchange);
 /* Drops what was received in the exchange at hand: the round ends without effect. */
 FPLT_API void fplt_hub_abandon(fplt_hub *hub);

@@ -63,6 +63,10 @@ FPLT_API size_t fplt_words_pack(const uint64_t *words, size_t count, void *bytes
 /* Refuses what fplt_words_pack does not write, a byte too many or too few. */
 FPLT_API fplt_status fplt_words_unpack(const void *bytes, size_t size, uint64_t *words,
                                        size_t count, fplt_error *error);
+/* Adds packed integers to a sum of words without unpacking them all: as fplt_words_unpack and
+ * fplt_sum_add_words, which need 16 bytes a number between them, and the sum as it was on failure. */
+FPLT_API fplt_status fplt_sum_add_packed(fplt_sum *sum, size_t first, const void *bytes,
+                                         size_t size, size_t count, fplt_error *error);
 
 /* Rounds each number to the grid of 2^-64 in place, so that adding it to a sum loses nothing. */
 FPLT_API void fplt_grid_round(double *x, size_t count);

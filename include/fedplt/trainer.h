@@ -36,6 +36,10 @@ typedef const char *(*fplt_given)(void *context, const char *name);
  * relative to the start at the model that is handed out. */
 FPLT_API fplt_status fplt_trainer_declare(fplt_settings *settings, int own_data, fplt_given given,
                                           void *context, fplt_error *error);
+/* Of these only what concerns data of one's own: the switch `paper`, and the defaults of a statistician. For
+ * commands that have the tables of a job (fplt_job_declare) and look at the job that would be trained. */
+FPLT_API fplt_status fplt_trainer_prefer(fplt_settings *settings, int own_data, fplt_given given,
+                                         void *context, fplt_error *error);
 
 typedef struct fplt_trainer fplt_trainer;
 
@@ -46,7 +50,8 @@ FPLT_API fplt_status fplt_trainer_create(const fplt_settings *settings,
                                          fplt_error *error);
 FPLT_API void fplt_trainer_destroy(fplt_trainer *trainer);
 
-/* To the end, or until the observer (or NULL) stops it; called again it goes on. Writes the
+/* To the end, or until the observer (or NULL) stops it; called again it goes on. In a process that does
+ * not lead (ranks.h) it answers the leader until that destroys its trainer. Writes the
  * checkpoints that the settings ask for. `result` may be NULL. */
 FPLT_API fplt_status fplt_trainer_run(fplt_trainer *trainer, fplt_observer observer, void *context,
                                       fplt_result *result, fplt_error *error);

@@ -27,6 +27,8 @@ typedef struct fplt_tune_settings {
     double first_criterion; /* without data: the criterion at the start; 0: not known */
     fplt_watch watch;       /* after every round of the experiment, or NULL */
     void *context;
+    fplt_ranks
+        *ranks; /* borrowed: processes over which whole runs are spread; NULL: this one alone */
 } fplt_tune_settings;
 
 /* Theory; the run's defaults with everything to be searched. */

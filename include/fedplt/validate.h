@@ -23,6 +23,8 @@ typedef struct fplt_validate_settings {
     uint64_t seed;    /* of the dealing */
     fplt_watch watch; /* may be NULL */
     void *context;
+    fplt_ranks
+        *ranks; /* borrowed: processes over which whole runs are spread; NULL: this one alone */
 } fplt_validate_settings;
 
 typedef struct fplt_validate_point {

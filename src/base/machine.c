@@ -12,11 +12,21 @@ unsigned fplt__cores(unsigned asked)
     return online < 1 ? 1 : (unsigned)online;
 }
 
-double fplt__now(void)
+static double seconds_on(clockid_t clock)
 {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(clock, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+double fplt__now(void)
+{
+    return seconds_on(CLOCK_MONOTONIC);
+}
+
+double fplt__thread_time(void)
+{
+    return seconds_on(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void fplt__time_text(char text[FPLT_TIME_SPACE])

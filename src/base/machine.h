@@ -6,6 +6,8 @@
 unsigned fplt__cores(unsigned asked);
 /* Seconds on a clock that never goes back. */
 double fplt__now(void);
+/* Seconds that the calling thread has had a processor. */
+double fplt__thread_time(void);
 
 /* The time of day, UTC: 2026-03-14T09:26:53Z. */
 enum { FPLT_TIME_SPACE = 32 };

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 struct header {
     void *block;
@@ -31,6 +32,22 @@ void fplt_allocator_set(const fplt_allocator *allocator)
     current = allocator ? *allocator : standard;
 }
 
+/* Large blocks in large pages, where the system has them for the asking: fewer page faults while they are
+ * filled, and fewer look-ups where a million agents are visited in turn. */
+static void ask_for_large_pages(char *block, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    enum { PAGE = 1 << 21, WORTH = 4 * PAGE };
+    uintptr_t first = ((uintptr_t)block + PAGE - 1) / PAGE * PAGE;
+    uintptr_t last = ((uintptr_t)block + bytes) / PAGE * PAGE;
+    if (bytes >= WORTH)
+        madvise(block + (first - (uintptr_t)block), last - first, MADV_HUGEPAGE);
+#else
+    (void)block;
+    (void)bytes;
+#endif
+}
+
 void *fplt__alloc(size_t count, size_t size)
 {
     if (size && count > (SIZE_MAX - FPLT_ALIGNMENT - sizeof(struct header)) / size)
@@ -42,6 +59,8 @@ void *fplt__alloc(size_t count, size_t size)
     char *block = zeroed ? calloc(1, whole) : current.allocate(whole, current.context);
     if (!block)
         return NULL;
+    if (zeroed)
+        ask_for_large_pages(block, whole);
     uintptr_t first = (uintptr_t)block + sizeof(struct header);
     uintptr_t aligned = (first + FPLT_ALIGNMENT - 1) / FPLT_ALIGNMENT * FPLT_ALIGNMENT;
     char *memory = block + (aligned - (uintptr_t)block);

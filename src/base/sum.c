@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/words.h"
 
 _Static_assert(FLT_EVAL_METHOD == 0, "the magic-number rounding needs plain double arithmetic");
 
@@ -212,9 +213,41 @@ fplt_status fplt_sum_add(fplt_sum *sum, size_t first, const double *x, size_t co
     return add_signed(sum, first, x, count, 1);
 }
 
+/* What a million agents do in every round: both in one pass, where they are short and of usual size. */
+static int change_fast(fplt_sum *sum, size_t first, const double *restrict now,
+                       const double *restrict before, size_t count)
+{
+    int64_t *restrict high = sum->high + first, *restrict low = sum->low + first;
+    double scale = sum->scale;
+    int ok = 1;
+    if (count > BLOCK || sum->pending + 2 > SPILL_AFTER)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        ok &= (fabs(now[i] * scale) < fast_limit) & (fabs(before[i] * scale) < fast_limit);
+    if (!ok)
+        return 0;
+    sum->pending += 2;
+    for (size_t i = 0; i < count; i++) {
+        int64_t high_change, low_change;
+        {
+            SPLIT(now[i] * scale, high_limb, low_limb);
+            high_change = high_limb;
+            low_change = low_limb;
+        }
+        {
+            SPLIT(before[i] * scale, high_limb, low_limb);
+            high[i] += high_change - high_limb;
+            low[i] += low_change - low_limb;
+        }
+    }
+    return 1;
+}
+
 fplt_status fplt_sum_add_change(fplt_sum *sum, size_t first, const double *now,
                                 const double *before, size_t count)
 {
+    if (has_room(sum, first, count) && sum->high && change_fast(sum, first, now, before, count))
+        return FPLT_OK;
     fplt_status status = add_signed(sum, first, now, count, 1);
     return status ? status : add_signed(sum, first, before, count, -1);
 }
@@ -319,6 +352,43 @@ fplt_status fplt_sum_add_words(fplt_sum *sum, size_t first, const uint64_t *word
     for (size_t i = 0; i < count; i++)
         sum->total[first + i] += value_of(words + 2 * i);
     return spill(sum);
+}
+
+/* Subtracts the first `count` packed numbers, which are known to be legal. */
+static void take_back(fplt_sum *sum, size_t first, const void *bytes, size_t size, size_t count)
+{
+    size_t used = 0;
+    uint64_t words[2 * FPLT__WORDS_BLOCK];
+    for (size_t start = 0; start < count; start += FPLT__WORDS_BLOCK) {
+        size_t block = count - start < FPLT__WORDS_BLOCK ? count - start : FPLT__WORDS_BLOCK;
+        fplt__words_block(bytes, size, block, &used, words, NULL);
+        for (size_t i = 0; i < block; i++)
+            sum->total[first + start + i] -= value_of(words + 2 * i);
+    }
+}
+
+fplt_status fplt_sum_add_packed(fplt_sum *sum, size_t first, const void *bytes, size_t size,
+                                size_t count, fplt_error *error)
+{
+    size_t used = 0, done = 0;
+    uint64_t words[2 * FPLT__WORDS_BLOCK];
+    fplt_status status = FPLT_OK;
+    if (!has_room(sum, first, count) || sum->high)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "a sum that cannot take packed numbers");
+    while (!status && done < count) {
+        size_t block = count - done < FPLT__WORDS_BLOCK ? count - done : FPLT__WORDS_BLOCK;
+        if ((status = fplt__words_block(bytes, size, block, &used, words, error)))
+            break;
+        if ((status = fplt_sum_add_words(sum, first + done, words, block)))
+            fplt_error_set(error, status, "packed numbers: a number or a total is out of range");
+        else
+            done += block;
+    }
+    if (!status)
+        status = fplt__words_end(used, size, count, error);
+    if (status)
+        take_back(sum, first, bytes, size, done);
+    return status;
 }
 
 void fplt_grid_round(double *x, size_t count)

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fedplt/settings.h"
+
 enum { LONGEST = 63 };
 
 static size_t least(size_t a, size_t b)
@@ -52,4 +54,30 @@ fplt_status fplt_unknown_name(const char *what, const char *name,
                           "there is no %s '%.80s'%s%s%s; it must be one of %s", what, name,
                           nearest ? " (did you mean '" : "", nearest ? nearest : "",
                           nearest ? "'?)" : "", names);
+}
+
+void fplt_shell_word(const char *word, char *text, size_t size)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=./,:@%";
+    size_t at = 0;
+    if (*word && !word[strspn(word, plain)]) {
+        snprintf(text, size, "%s", word);
+        return;
+    }
+    if (size < 3) {
+        snprintf(text, size, "%s", "");
+        return;
+    }
+    text[at++] = '\'';
+    for (; *word; word++) {
+        const char *piece = *word == '\'' ? "'\\''" : word;
+        size_t length = *word == '\'' ? 4 : 1;
+        if (at + length + 2 > size)
+            break;
+        memcpy(text + at, piece, length);
+        at += length;
+    }
+    text[at++] = '\'';
+    text[at] = 0;
 }

@@ -111,8 +111,22 @@ void fplt__builder_clear(fplt__builder *builder)
         fplt__free(builder->extra[k]);
 }
 
-static fplt_status add_word(fplt__builder *builder, const fplt__source *source, size_t line,
-                            fplt__span text, double *label, fplt_error *error)
+static fplt_status number_label(const char *source, size_t line, fplt__span text, double *label,
+                                fplt_error *error)
+{
+    switch (fplt__number_parse(text, label)) {
+    case FPLT__NUMBER: return FPLT_OK;
+    case FPLT__NOT_FINITE:
+        return fplt__bad_data(error, source, line, "the label '%s' is not a finite number",
+                              fplt__show(text).text);
+    default:
+        return fplt__bad_data(error, source, line, "the label '%s' is not a number",
+                              fplt__show(text).text);
+    }
+}
+
+fplt_status fplt__builder_word(fplt__builder *builder, const char *source, size_t line,
+                               fplt__span text, double *label, fplt_error *error)
 {
     uint32_t number, before = builder->words.count;
     fplt_status status = fplt__lookup_add(&builder->words, text, &number, error);
@@ -126,8 +140,8 @@ static fplt_status add_word(fplt__builder *builder, const fplt__source *source, 
         if ((status = fplt__labels_turn(builder, &turned, error)))
             return status;
         if (turned)
-            return fplt__builder_label(builder, source, line, text, label, error);
-        return fplt__bad_data(error, source->name, line,
+            return number_label(source, line, text, label, error);
+        return fplt__bad_data(error, source, line,
                               "more than %d distinct labels: say whether the task is regression or "
                               "classes",
                               AUTOMATIC_WORDS);
@@ -135,7 +149,7 @@ static fplt_status add_word(fplt__builder *builder, const fplt__source *source, 
     status = fplt__grow(&builder->origin, &builder->origin_capacity, (size_t)number + 1,
                         sizeof *builder->origin, "labels", error);
     if (!status)
-        builder->origin[number] = (fplt__origin){source->name, line};
+        builder->origin[number] = (fplt__origin){source, line};
     return status;
 }
 
@@ -148,16 +162,8 @@ fplt_status fplt__builder_label(fplt__builder *builder, const fplt__source *sour
     if (builder->schema)
         return fplt__declared_label(builder, source, line, text, label, error);
     if (builder->label_mode == FPLT__LABEL_WORD)
-        return add_word(builder, source, line, text, label, error);
-    switch (fplt__number_parse(text, label)) {
-    case FPLT__NUMBER: return FPLT_OK;
-    case FPLT__NOT_FINITE:
-        return fplt__bad_data(error, source->name, line, "the label '%s' is not a finite number",
-                              fplt__show(text).text);
-    default:
-        return fplt__bad_data(error, source->name, line, "the label '%s' is not a number",
-                              fplt__show(text).text);
-    }
+        return fplt__builder_word(builder, source->name, line, text, label, error);
+    return number_label(source->name, line, text, label, error);
 }
 
 /* A guess, a tenth on the safe side: what is too much is never touched, and too little grows. */
@@ -454,17 +460,6 @@ static size_t fill_sparse_row(const fplt__builder *builder, const double *cells,
     return count;
 }
 
-static size_t copy_entries(const fplt__builder *builder, size_t row, uint32_t *column,
-                           double *value)
-{
-    size_t begin = row ? builder->end[row - 1] : 0, count = builder->end[row] - begin;
-    if (count) {
-        memcpy(column, builder->entry_column + begin, count * sizeof *column);
-        memcpy(value, builder->entry_value + begin, count * sizeof *value);
-    }
-    return count;
-}
-
 /* The texts of the id column, and the places in the files. */
 static fplt_status fill_ids(const fplt__builder *builder, const size_t *order,
                             fplt_dataset *dataset, fplt_error *error)
@@ -485,8 +480,8 @@ static fplt_status fill_ids(const fplt__builder *builder, const size_t *order,
 }
 
 /* In survival the label is the time, negative where the event did not happen. */
-static fplt_status fill_extras(const fplt__builder *builder, const size_t *order,
-                               fplt_dataset *dataset, fplt_error *error)
+static fplt_status fill_extras(fplt__builder *builder, const size_t *order, fplt_dataset *dataset,
+                               fplt_error *error)
 {
     static const fplt__extra kinds[] = {FPLT__EXTRA_WEIGHT, FPLT__EXTRA_OFFSET, FPLT__EXTRA_PERSON};
     double **places[] = {&dataset->weight, &dataset->offset, &dataset->person};
@@ -508,38 +503,119 @@ static fplt_status fill_extras(const fplt__builder *builder, const size_t *order
     return FPLT_OK;
 }
 
-/* Rows go to their agent's part in the order in which they were read. */
-static fplt_status fill_rows(const fplt__builder *builder, const double *word_value,
+static int is_sorted(const size_t *order, size_t rows)
+{
+    size_t moved = 0;
+    for (size_t r = 0; r < rows; r++)
+        moved |= order[r] ^ r;
+    return !moved;
+}
+
+/* Row r becomes what row order[r] was, within the same memory, circle after circle; `order` is used up. */
+static fplt_status move_rows(double *value, size_t width, size_t *order, size_t rows,
+                             fplt_error *error)
+{
+    double *row;
+    fplt_status status = fplt__alloc_into(&row, width, sizeof *row, "a row", error);
+    for (size_t first = 0; first < rows && !status; first++) {
+        if (order[first] == first)
+            continue;
+        size_t r = first;
+        memcpy(row, value + r * width, width * sizeof *row);
+        while (order[r] != first) {
+            size_t from = order[r];
+            memcpy(value + r * width, value + from * width, width * sizeof *row);
+            order[r] = r;
+            r = from;
+        }
+        memcpy(value + r * width, row, width * sizeof *row);
+        order[r] = r;
+    }
+    fplt__free(row);
+    return status;
+}
+
+/* The entries of LIBSVM rows: as they are where rows stay in their places. */
+static fplt_status take_entries(fplt__builder *builder, const size_t *order, fplt_dataset *dataset,
+                                fplt_error *error)
+{
+    size_t rows = builder->rows;
+    const size_t *end = builder->end;
+    fplt_status status =
+        fplt__alloc_into(&dataset->start, rows + 1, sizeof *dataset->start, "row starts", error);
+    for (size_t r = 0; r < rows && !status; r++) {
+        size_t begin = order[r] ? end[order[r] - 1] : 0;
+        dataset->start[r + 1] = dataset->start[r] + end[order[r]] - begin;
+    }
+    if (status)
+        return status;
+    if (is_sorted(order, rows) && builder->entry_column) {
+        dataset->column = builder->entry_column;
+        dataset->value = builder->entry_value;
+        builder->entry_column = NULL;
+        builder->entry_value = NULL;
+        return FPLT_OK;
+    }
+    if ((status = fplt__alloc_into(&dataset->column, builder->entries, sizeof *dataset->column,
+                                   "columns", error)) ||
+        (status = fplt__alloc_into(&dataset->value, builder->entries, sizeof *dataset->value,
+                                   "values", error)))
+        return status;
+    for (size_t r = 0; r < rows; r++) {
+        size_t begin = order[r] ? end[order[r] - 1] : 0, count = end[order[r]] - begin;
+        if (!count)
+            continue;
+        memcpy(dataset->column + dataset->start[r], builder->entry_column + begin,
+               count * sizeof *dataset->column);
+        memcpy(dataset->value + dataset->start[r], builder->entry_value + begin,
+               count * sizeof *dataset->value);
+    }
+    return FPLT_OK;
+}
+
+/* Cells that became features one by one, or columns of categories. */
+static void fill_values(const fplt__builder *builder, const size_t *order, fplt_dataset *dataset)
+{
+    size_t filled = 0;
+    for (size_t r = 0; r < builder->rows; r++) {
+        const double *cells = builder->cell + order[r] * builder->width;
+        if (dataset->dense) {
+            fill_dense_row(builder, cells, dataset->dense + r * dataset->features);
+            continue;
+        }
+        filled +=
+            fill_sparse_row(builder, cells, dataset->column + filled, dataset->value + filled);
+        dataset->start[r + 1] = filled;
+    }
+}
+
+/* Rows go to their agent's part in the order in which they were read. `taken`: the cells are the rows of
+ * the data set already. */
+static fplt_status fill_rows(fplt__builder *builder, const double *word_value, int taken,
                              fplt_dataset *dataset, fplt_error *error)
 {
-    size_t *order, filled = 0;
+    size_t *order;
     fplt_status status = fplt__alloc_into(&order, builder->rows, sizeof *order, "rows", error);
     if (status)
         return status;
     fplt__group_rows(dataset->first, dataset->agents, &builder->row->agent, sizeof *builder->row,
                      builder->rows, order);
     status = fill_extras(builder, order, dataset, error);
-    if (status) {
-        fplt__free(order);
-        return status;
-    }
-    for (size_t r = 0; r < builder->rows; r++) {
+    for (size_t r = 0; r < builder->rows && !status; r++) {
         const fplt__row *row = &builder->row[order[r]];
-        const double *cells = builder->sparse ? NULL : builder->cell + order[r] * builder->width;
         dataset->label[r] =
             builder->label_mode == FPLT__LABEL_WORD ? word_value[(size_t)row->label] : row->label;
-        if (dataset->dense) {
-            fill_dense_row(builder, cells, dataset->dense + r * dataset->features);
-            continue;
-        }
-        uint32_t *column = dataset->column + filled;
-        double *value = dataset->value + filled;
-        filled += builder->sparse ? copy_entries(builder, order[r], column, value)
-                                  : fill_sparse_row(builder, cells, column, value);
-        dataset->start[r + 1] = filled;
     }
+    fplt__free(builder->row);
+    builder->row = NULL;
+    if (!status && builder->sparse)
+        status = take_entries(builder, order, dataset, error);
+    else if (!status && !taken)
+        fill_values(builder, order, dataset);
+    else if (!status && !is_sorted(order, builder->rows))
+        status = move_rows(dataset->dense, dataset->features, order, builder->rows, error);
     fplt__free(order);
-    return FPLT_OK;
+    return status;
 }
 
 static fplt_status count_features(const fplt__builder *builder, const fplt__lookup *names,
@@ -562,14 +638,40 @@ static fplt_status count_features(const fplt__builder *builder, const fplt__look
 static size_t storage(const fplt__builder *builder, size_t features)
 {
     size_t numbers;
-    if (builder->sparse)
-        return builder->entries;
     if (!has_categories(builder))
         return FPLT__DENSE;
     if (__builtin_mul_overflow(builder->rows, features, &numbers))
         numbers = SIZE_MAX;
     return numbers <= DENSE_NUMBERS || numbers / DENSE_TIMES <= builder->cells ? FPLT__DENSE
                                                                                : builder->cells;
+}
+
+/* Every cell is the feature of its place. */
+static int cells_are_features(const fplt__builder *builder, size_t features)
+{
+    int same = !builder->sparse && builder->width == features;
+    for (uint32_t i = 0; i < builder->header.count; i++)
+        same &= !builder->column[i].category && builder->column[i].number_slot == i;
+    return same;
+}
+
+/* A data set with room for what is not taken over from the builder. */
+static fplt_status make_room(fplt__builder *builder, size_t features, int taken,
+                             fplt_dataset **dataset, fplt_error *error)
+{
+    if (!taken && !builder->sparse)
+        return fplt__dataset_create(builder->rows, features, storage(builder, features),
+                                    builder->agents.count, FPLT_TASK_REGRESSION, dataset, error);
+    fplt_status status = fplt__dataset_create_empty(builder->rows, features, builder->agents.count,
+                                                    FPLT_TASK_REGRESSION, dataset, error);
+    if (!status)
+        status = fplt__alloc_into(&(*dataset)->label, builder->rows, sizeof *(*dataset)->label,
+                                  "labels", error);
+    if (!status && taken) {
+        (*dataset)->dense = builder->cell;
+        builder->cell = NULL;
+    }
+    return status;
 }
 
 static fplt_status name_everything(const fplt__builder *builder, const fplt__lookup *names,
@@ -591,20 +693,20 @@ fplt_status fplt__builder_finish(fplt__builder *builder, fplt_dataset **dataset,
     fplt_status status = place_columns(builder, &names, error);
     if (!status)
         status = count_features(builder, &names, &features, error);
+    int taken = !status && cells_are_features(builder, features);
     if (!status)
-        status = fplt__dataset_create(builder->rows, features, storage(builder, features),
-                                      builder->agents.count, FPLT_TASK_REGRESSION, &made, error);
+        status = make_room(builder, features, taken, &made, error);
     if (!status)
         status = fplt__alloc_into(&word_value, builder->words.count, sizeof *word_value, "labels",
                                   error);
     if (!status)
         status = fplt__labels_settle(builder, word_value, made, error);
-    if (!status && builder->lost_levels && !made->dense)
+    if (!status && builder->lost_levels && !builder->sparse && !made->dense)
         status = fplt__bad_data(error, builder->first_source, 0,
                                 "a category with so many levels that its columns are kept sparse "
                                 "has missing values: give them a level of their own");
     if (!status)
-        status = fill_rows(builder, word_value, made, error);
+        status = fill_rows(builder, word_value, taken, made, error);
     if (!status)
         status = group_features(builder, made, error);
     if (!status)

@@ -3,22 +3,32 @@
 #define FPLT_DATA_BUILDER_H
 
 #include "base/file.h"
+#include "base/map.h"
 #include "data/schema.h"
 #include "data/text.h"
 
-/* One file in memory. */
+/* One file: the bytes of it that are in memory. */
 typedef struct fplt__source {
     const char *name, *text;
     size_t size;
-    char *owned; /* what `text` is, where it was loaded */
+    char *owned;     /* what `text` is, where it was loaded */
+    fplt__view view; /* mapped: `text` is in it. Open only: `text` is how it begins */
+    int packed;      /* gzip had packed it */
 } fplt__source;
 
-/* The whole of a file, `-` for standard input; what gzip packed is unpacked, by content. Released by
- * fplt__source_release, which is legal after a failure too. */
+#define FPLT__NO_SOURCE ((fplt__source){.view = {.handle = -1}})
+
+/* The whole of a file, `-` for standard input; what gzip packed is unpacked, by content; arrays of numbers
+ * are mapped. Released by fplt__source_release, which is legal after a failure too. */
 fplt_status fplt__source_load(const char *path, const fplt_read_settings *settings,
+                              fplt__source *source, fplt_error *error);
+/* The same, but of a long text at first no more than about `piece` bytes. */
+fplt_status fplt__source_open(const char *path, const fplt_read_settings *settings, size_t piece,
                               fplt__source *source, fplt_error *error);
 void fplt__source_release(fplt__source *source);
 int fplt__source_is_packed(const char *bytes, size_t size);
+/* Bytes that there are, in memory or not. */
+size_t fplt__source_bytes(const fplt__source *source);
 
 /* How labels are taken while reading. */
 typedef enum fplt__label_mode {
@@ -68,6 +78,11 @@ typedef struct fplt__left_out {
 typedef struct fplt__builder {
     const fplt_read_settings *settings;
     size_t sources;           /* how many files there will be */
+    size_t piece;             /* bytes of text that are read at once; 0: the whole file */
+    unsigned threads;         /* that read pieces */
+    int in_pieces;            /* a file was not read whole */
+    int part;                 /* it has a piece only, to be joined with those before it */
+    size_t bytes;             /* of all files, that were read so far */
     const char *first_source; /* set when the first file has fixed the features */
     fplt__label_mode label_mode;
     int automatic_task, sparse;
@@ -98,9 +113,10 @@ typedef struct fplt__builder {
     size_t lost_levels;                  /* categories whose level is missing, in all rows */
     fplt__lookup ignored, features_only; /* CSV: columns by name */
 
-    const fplt_schema *schema;   /* of the settings, or NULL */
-    int neutral;                 /* the row being read becomes the schema's neutral row */
-    double *extra[FPLT__EXTRAS]; /* one a row, or NULL */
+    const fplt_schema *schema;    /* of the settings, or NULL */
+    const fplt__portion *portion; /* with a schema: whose rows are kept; NULL: everyone's */
+    int neutral;                  /* the row being read becomes the schema's neutral row */
+    double *extra[FPLT__EXTRAS];  /* one a row, or NULL */
     size_t extra_capacity[FPLT__EXTRAS];
     fplt__lookup persons, ids;
     uint64_t *person_rows; /* of each so far */
@@ -136,12 +152,30 @@ void fplt__left_out_clear(fplt__left_out *left_out);
 /* Tells whoever listens how many rows of which site were left out. */
 void fplt__left_out_log(const fplt__left_out *left_out, const char *path);
 
+/* Texts in pieces (parts.c): rows up to the end of the first piece are read as they are, and those of the
+ * other pieces at once, by `read` into builders of their own that are then joined in order. Whatever
+ * goes wrong on this way says nothing: the file is then read again whole, where lines are counted. */
+typedef fplt_status (*fplt__part_reader)(const void *context, const fplt__source *piece,
+                                         fplt__builder *part, fplt_error *error);
+/* The first piece, or all of a short text. `quotes`: rows may have line ends between quotes. */
+fplt_status fplt__parts_head(const fplt__source *source, fplt__builder *builder, int quotes,
+                             fplt__source *head, fplt_error *error);
+/* What follows the head, whose rows are in the builder. */
+fplt_status fplt__parts_read(const fplt__source *source, const fplt__source *head,
+                             fplt__builder *builder, int quotes, fplt__part_reader read,
+                             const void *context, fplt_error *error);
+
 fplt_status fplt__builder_finish(fplt__builder *builder, fplt_dataset **dataset, fplt_error *error);
 
 /* Settles the meaning of the words: one label value a word (in `value`, room for all), the task,
  * the outputs and class names of `dataset`. */
 fplt_status fplt__labels_settle(const fplt__builder *builder, double *value, fplt_dataset *dataset,
                                 fplt_error *error);
+
+/* Where `word` appeared first is known from here on; label is its number, or its value once labels are
+ * numbers. */
+fplt_status fplt__builder_word(fplt__builder *builder, const char *source, size_t line,
+                               fplt__span text, double *label, fplt_error *error);
 
 /* More words than classes would have: where they are decimal numbers, labels are numbers from here on. */
 fplt_status fplt__labels_turn(fplt__builder *builder, int *turned, fplt_error *error);
@@ -187,9 +221,17 @@ typedef struct fplt__format {
     fplt_status (*scan)(const fplt__source *source, fplt__builder *builder, fplt_error *error);
     fplt_status (*read)(const fplt__source *source, fplt__builder *builder, fplt_error *error);
     fplt_status (*write)(const fplt_dataset *dataset, fplt__file *file, fplt_error *error);
+    /* instead of scan and read: the file is a data set; it keeps the source, and then leaves none */
+    fplt_status (*open)(fplt__source *source, const fplt_read_settings *settings,
+                        fplt_dataset **dataset, fplt_error *error);
 } fplt__format;
 
-extern const fplt__format fplt__format_csv, fplt__format_libsvm, fplt__format_npy;
+extern const fplt__format fplt__format_csv, fplt__format_libsvm, fplt__format_npy,
+    fplt__format_fplt;
+
+/* Whether the bytes begin as an array of NumPy, or as a data set of this program (fplt.c). */
+int fplt__npy_is(const char *bytes, size_t size);
+int fplt__fplt_is(const char *bytes, size_t size);
 
 /* The name of the format in which a file would be read. */
 fplt_status fplt__format_of(const char *path, const fplt_read_settings *settings,
@@ -201,7 +243,11 @@ size_t fplt__unpacked_length(const char *name);
 /* Refuses what is not UTF-8 text. */
 fplt_status fplt__text_check(const fplt__source *source, fplt_error *error);
 
-/* Reads one file from memory: `name` stands for the path. */
+/* Reads one file from memory: `name` stands for the path. In pieces of about `piece` bytes; 0: whole. */
+fplt_status fplt__dataset_read_pieces(const char *name, const void *bytes, size_t size,
+                                      size_t piece, const fplt_read_settings *settings,
+                                      fplt_dataset **dataset, fplt_error *error);
+/* The same, in pieces of the usual size. */
 fplt_status fplt__dataset_read_memory(const char *name, const void *bytes, size_t size,
                                       const fplt_read_settings *settings, fplt_dataset **dataset,
                                       fplt_error *error);

@@ -189,8 +189,11 @@ static fplt_status no_column(const struct reader *reader, const char *what, cons
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
                                  fplt__show(fplt__lookup_word(&reader->names, i)).text);
     return fplt__bad_data(error, reader->source->name, reader->row_line,
-                          "there is no %s column '%.80s'; the columns are %s%s", what, wanted, list,
-                          i < reader->names.count ? ", ..." : "");
+                          "there is no %s column '%.80s'; the columns are %s%s%s", what, wanted,
+                          list, i < reader->names.count ? ", ..." : "",
+                          reader->names.count == 1 && strpbrk(list, ";\t,")
+                              ? " (separator auto looks for the sign between them)"
+                              : "");
 }
 
 static const char *role_name(int role)
@@ -577,16 +580,18 @@ static fplt_status read_site(const struct reader *reader, fplt__builder *builder
         if (!status && *agent < before)
             status = fplt__bad_data(error, reader->source->name, reader->row_line,
                                     "the site '%s' is in an earlier file: with several files, each "
-                                    "is one agent",
+                                    "is one agent (site: none does not look at the column)",
                                     fplt__show(site).text);
         return status;
     }
     fplt__span known = fplt__lookup_word(&builder->agents, *agent);
     if (known.length == site.length && memcmp(known.text, site.text, site.length) == 0)
         return FPLT_OK;
-    return fplt__bad_data(error, reader->source->name, reader->row_line,
-                          "the site '%s' after '%s': with several files, each is one agent",
-                          fplt__show(site).text, fplt__show(known).text);
+    return fplt__bad_data(
+        error, reader->source->name, reader->row_line,
+        "the site '%s' after '%s': with several files, each is one agent (site: none "
+        "does not look at the column)",
+        fplt__show(site).text, fplt__show(known).text);
 }
 
 static fplt_status read_weight(const struct reader *reader, fplt__builder *builder, fplt__span text,
@@ -748,23 +753,78 @@ static fplt__span site_of(const struct reader *reader, const fplt__builder *buil
                : (fplt__span){"", 0};
 }
 
+/* All rows of the text. */
+static fplt_status read_rows(struct reader *reader, fplt__builder *builder, uint32_t *agent,
+                             fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    while (!status) {
+        if (quick_row(reader, builder, agent, &status, error))
+            continue;
+        status = next_row(reader, error);
+        if (status || !reader->fields)
+            break;
+        if (!check_missing(reader, builder, &status, error))
+            status = take_row(reader, builder, agent, error);
+        else if (!status)
+            status = fplt__builder_leave_out(builder, site_of(reader, builder, *agent), error);
+    }
+    return status;
+}
+
+/* What a piece needs to know of the file. */
+struct file {
+    const struct reader *reader;
+    uint32_t agent;
+};
+
+static fplt_status read_piece(const void *context, const fplt__source *piece, fplt__builder *part,
+                              fplt_error *error)
+{
+    const struct file *file = context;
+    struct reader reader = {.source = piece,
+                            .at = piece->text,
+                            .end = piece->text + piece->size,
+                            .line = 1,
+                            .separator = file->reader->separator,
+                            .names = file->reader->names,
+                            .role = file->reader->role,
+                            .quick = file->reader->quick};
+    uint32_t agent = file->agent;
+    fplt_status status = fplt__text_check(piece, error);
+    if (!status)
+        status = read_rows(&reader, part, &agent, error);
+    reader.names = (fplt__lookup){0}; /* the file's, as are the roles */
+    reader.role = NULL;
+    reader_clear(&reader);
+    return status;
+}
+
+/* With several files, every site must be the first one's: such rows are read one after the other. */
+static int names_one_site(const struct reader *reader, const fplt__builder *builder)
+{
+    for (uint32_t i = 0; i < reader->names.count; i++)
+        if (reader->role[i] == SITE && builder->sources > 1)
+            return 1;
+    return 0;
+}
+
 static fplt_status read_csv(const fplt__source *source, fplt__builder *builder, fplt_error *error)
 {
-    struct reader reader;
-    uint32_t agent;
+    struct reader reader = {.source = NULL};
+    struct file file = {&reader, FPLT__NOWHERE};
+    fplt__source head;
     size_t before = builder->rows, dropped = builder->left_out.count;
-    fplt_status status = prepare(&reader, source, builder, &agent, error);
-    while (!status) {
-        if (quick_row(&reader, builder, &agent, &status, error))
-            continue;
-        status = next_row(&reader, error);
-        if (status || !reader.fields)
-            break;
-        if (!check_missing(&reader, builder, &status, error))
-            status = take_row(&reader, builder, &agent, error);
-        else if (!status)
-            status = fplt__builder_leave_out(builder, site_of(&reader, builder, agent), error);
-    }
+    fplt_status status = fplt__parts_head(source, builder, 1, &head, error);
+    if (!status)
+        status = prepare(&reader, &head, builder, &file.agent, error);
+    if (!status)
+        status = read_rows(&reader, builder, &file.agent, error);
+    builder->bytes += head.size;
+    if (!status && head.size < fplt__source_bytes(source) && names_one_site(&reader, builder))
+        status = fplt_error_set(error, FPLT_UNSUPPORTED, "a site in one of several files");
+    if (!status)
+        status = fplt__parts_read(source, &head, builder, 1, read_piece, &file, error);
     if (!status && builder->rows == before)
         status = fplt__bad_data(error, source->name, reader.row_line,
                                 builder->left_out.count > dropped
@@ -885,5 +945,5 @@ static fplt_status write_csv(const fplt_dataset *dataset, fplt__file *file, fplt
 }
 
 const fplt__format fplt__format_csv = {
-    "csv", "comma-separated values with a header", ".csv", 1, scan_csv, read_csv, write_csv,
+    "csv", "comma-separated values with a header", ".csv", 1, scan_csv, read_csv, write_csv, NULL,
 };

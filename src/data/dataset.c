@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/memory.h"
 #include "fedplt/schema.h"
 
@@ -100,9 +101,8 @@ fplt_status fplt__dataset_add(const fplt_dataset *dataset, double **column, fplt
                    : fplt__alloc_into(column, dataset->rows, sizeof **column, "rows", error);
 }
 
-/* Without the rows themselves. */
-static fplt_status create_empty(size_t rows, size_t features, uint32_t agents, fplt_task task,
-                                fplt_dataset **dataset, fplt_error *error)
+fplt_status fplt__dataset_create_empty(size_t rows, size_t features, uint32_t agents,
+                                       fplt_task task, fplt_dataset **dataset, fplt_error *error)
 {
     fplt_dataset *made;
     fplt_status status = fplt__alloc_into(&made, 1, sizeof *made, "a data set", error);
@@ -129,7 +129,7 @@ fplt_status fplt__dataset_create(size_t rows, size_t features, size_t entries, u
 {
     fplt_dataset *made;
     *dataset = NULL;
-    fplt_status status = create_empty(rows, features, agents, task, &made, error);
+    fplt_status status = fplt__dataset_create_empty(rows, features, agents, task, &made, error);
     if (status)
         return status;
     if (!(status = fplt__alloc_into(&made->label, rows, sizeof *made->label, "labels", error)))
@@ -154,17 +154,22 @@ void fplt_dataset_destroy(fplt_dataset *dataset)
     if (!dataset->lent_rest) {
         fplt__free(dataset->start);
         fplt__free(dataset->column);
-        fplt__free(dataset->label);
-        fplt__free(dataset->weight);
         fplt__free(dataset->offset);
+    }
+    if (!dataset->lent_rest || dataset->own_label)
+        fplt__free(dataset->label);
+    if (!dataset->lent_rest || dataset->own_weight)
+        fplt__free(dataset->weight);
+    if (!dataset->lent_beside) {
+        fplt__free(dataset->person);
+        fplt__free(dataset->number);
+        fplt__free(dataset->group);
+        fplt__free(dataset->left_out);
     }
     if (dataset->release)
         dataset->release(dataset->release_context);
-    fplt__free(dataset->person);
-    fplt__free(dataset->number);
-    fplt__free(dataset->group);
     fplt__names_clear(&dataset->ids);
-    fplt__free(dataset->left_out);
+    fplt__free(dataset->census);
     fplt_schema_destroy(dataset->schema);
     fplt__names_clear(&dataset->feature_names);
     fplt__names_clear(&dataset->agent_names);
@@ -198,16 +203,64 @@ static fplt_status check_shares(const fplt_rows *rows, const size_t *agent_rows,
     return FPLT_OK;
 }
 
+/* 0 times a number is 0 only where it is finite; eight sums at once. */
+static int all_finite(const double *value, size_t count)
+{
+    double sum[8] = {0}, all = 0;
+    size_t i = 0;
+    for (; i + 8 <= count; i += 8)
+        for (size_t k = 0; k < 8; k++)
+            sum[k] += 0 * value[i + k];
+    for (; i < count; i++)
+        all += 0 * value[i];
+    for (size_t k = 0; k < 8; k++)
+        all += sum[k];
+    return all == 0;
+}
+
+size_t fplt__first_not_finite(const double *value, size_t count)
+{
+    enum { BLOCK = 4096 };
+    for (size_t i = 0; i < count; i += BLOCK) {
+        size_t size = count - i < BLOCK ? count - i : BLOCK;
+        if (all_finite(value + i, size))
+            continue;
+        while (isfinite(value[i]))
+            i++;
+        return i;
+    }
+    return count;
+}
+
+size_t fplt__dataset_not_finite(const fplt_dataset *dataset)
+{
+    fplt_rows all = fplt_dataset_all(dataset);
+    size_t from = all.start ? all.start[0] : 0;
+    size_t count = all.start ? all.start[all.count] - from : all.count * all.features;
+    size_t at = fplt__first_not_finite(all.start ? all.value + from : all.dense, count);
+    if (at == count)
+        return SIZE_MAX;
+    size_t row = 0;
+    while (all.start && all.start[row + 1] - from <= at)
+        row++;
+    return all.start ? row : at;
+}
+
+fplt_status fplt__dataset_unchanged(const fplt_dataset *dataset, fplt_error *error)
+{
+    return dataset->view ? fplt__view_unchanged(dataset->view, dataset->path, error) : FPLT_OK;
+}
+
 /* Row numbers in messages count from 0, as the arrays of a C caller do. */
 static fplt_status check_row(const fplt_rows *rows, size_t row, fplt_error *error)
 {
     if (rows->dense) {
         const double *value = rows->dense + row * rows->features;
-        for (size_t j = 0; j < rows->features; j++)
-            if (!isfinite(value[j]))
-                return fplt_error_set(error, FPLT_BAD_DATA,
-                                      "row %zu, feature %zu is %g, not a finite number", row, j,
-                                      value[j]);
+        size_t j = fplt__first_not_finite(value, rows->features);
+        if (j < rows->features)
+            return fplt_error_set(error, FPLT_BAD_DATA,
+                                  "row %zu, feature %zu is %g, not a finite number", row, j,
+                                  value[j]);
         return FPLT_OK;
     }
     if (rows->start[row + 1] < rows->start[row])
@@ -303,6 +356,29 @@ static fplt_status check_rows(const fplt_rows *rows, fplt_task task, const size_
     return status;
 }
 
+fplt_status fplt__dataset_check(const fplt_dataset *dataset, const char *name, fplt_error *error)
+{
+    fplt_rows all = fplt_dataset_all(dataset);
+    fplt_error inner = {.text = ""};
+    fplt_status status = FPLT_OK;
+    uint32_t least = outputs_of(dataset->task);
+    for (size_t r = 0; r < all.count && !status; r++) {
+        if (!(status = check_label(all.label[r], dataset->task, r, &inner)))
+            status = check_beside(&all, r, &inner);
+        if (!status && dataset->task == FPLT_TASK_CLASSES && !(all.label[r] < dataset->outputs))
+            status = fplt_error_set(&inner, FPLT_BAD_DATA,
+                                    "row %zu has label %g, but there are %u "
+                                    "classes",
+                                    r, all.label[r], dataset->outputs);
+    }
+    if (!status && (dataset->task == FPLT_TASK_CLASSES
+                        ? dataset->outputs < least || dataset->outputs > FPLT__CLASSES_MOST
+                        : dataset->outputs != least))
+        status = fplt_error_set(&inner, FPLT_BAD_DATA, "%u outputs, which no task %s has",
+                                dataset->outputs, fplt_task_name(dataset->task));
+    return status ? fplt_error_set(error, status, "%.300s: %.700s", name, inner.text) : FPLT_OK;
+}
+
 static void share_out(fplt_dataset *dataset, const size_t *agent_rows)
 {
     for (uint32_t i = 0; i < dataset->agents; i++)
@@ -354,7 +430,8 @@ fplt_status fplt_dataset_borrow(const fplt_rows *rows, fplt_task task, const siz
     uint32_t outputs;
     *dataset = NULL;
     fplt_status status = check_rows(rows, task, agent_rows, agents, &outputs, error);
-    if (status || (status = create_empty(rows->count, rows->features, agents, task, &made, error)))
+    if (status || (status = fplt__dataset_create_empty(rows->count, rows->features, agents, task,
+                                                       &made, error)))
         return status;
     made->outputs = outputs;
     share_out(made, agent_rows);
@@ -380,6 +457,19 @@ fplt_status fplt__dataset_own_values(fplt_dataset *dataset, fplt_error *error)
     *(dataset->dense ? &dataset->dense : &dataset->value) = own;
     dataset->lent_values = 0;
     return FPLT_OK;
+}
+
+fplt_status fplt__dataset_own_weights(fplt_dataset *dataset, fplt_error *error)
+{
+    const double *lent = dataset->weight;
+    if (lent && (!dataset->lent_rest || dataset->own_weight))
+        return FPLT_OK;
+    dataset->weight = NULL;
+    fplt_status status = fplt__dataset_add(dataset, &dataset->weight, error);
+    dataset->own_weight = 1;
+    if (!status && lent)
+        memcpy(dataset->weight, lent, dataset->rows * sizeof *lent);
+    return status;
 }
 
 static fplt_status name_all(const char *const *texts, size_t count, fplt__names *names,
@@ -514,8 +604,8 @@ fplt_status fplt__dataset_lend(const fplt_dataset *source, fplt_dataset **datase
     fplt_rows rows = fplt_dataset_all(source);
     fplt_dataset *made;
     *dataset = NULL;
-    fplt_status status =
-        create_empty(source->rows, source->features, source->agents, source->task, &made, error);
+    fplt_status status = fplt__dataset_create_empty(source->rows, source->features, source->agents,
+                                                    source->task, &made, error);
     if (status)
         return status;
     made->outputs = source->outputs;
@@ -658,6 +748,11 @@ const double *fplt_dataset_persons(const fplt_dataset *dataset, uint32_t agent)
 const fplt_schema *fplt_dataset_schema(const fplt_dataset *dataset)
 {
     return dataset->schema;
+}
+
+int fplt_dataset_is_mapped(const fplt_dataset *dataset)
+{
+    return dataset->view && dataset->view->bytes;
 }
 
 const char *fplt_dataset_feature_name(const fplt_dataset *dataset, size_t feature)

@@ -15,6 +15,33 @@ typedef struct fplt__names {
     const char **item; /* owned */
 } fplt__names;
 
+/* What an agent has, where its rows may be in another process. */
+typedef struct fplt__census {
+    size_t rows;
+    double weight; /* of them all: their number where they have none */
+} fplt__census;
+
+/* The agents first .. end - 1 of `agents`. */
+typedef struct fplt__portion {
+    uint32_t agents, first, end;
+} fplt__portion;
+
+/* Part `number` of `count` parts of as many agents as can be: contiguous blocks. */
+fplt__portion fplt__portion_make(uint32_t agents, unsigned number, unsigned count);
+int fplt__portion_has(const fplt__portion *part, uint32_t agent);
+
+/* Where a data set is one of several parts: what is folded over all rows, in the order of the agents, goes
+ * from part to part. */
+typedef struct fplt__relay {
+    /* Whether all parts are ready; one that is not says so here or later, and takes and passes nothing. */
+    fplt_status (*ready)(void *context, fplt_status status, fplt_error *error);
+    void (*take)(void *context, void *bytes,
+                 size_t size); /* from the part before, if there is one */
+    void (*pass)(void *context, void *bytes,
+                 size_t size); /* on; afterwards all have the last part's */
+    void *context;
+} fplt__relay;
+
 struct fplt_dataset {
     fplt_task task;
     uint32_t agents, outputs;
@@ -35,11 +62,19 @@ struct fplt_dataset {
     fplt__names feature_names, agent_names;
     fplt__names class_names; /* in order of the class values */
     fplt_schema *schema;     /* kept, or NULL */
+    /* Where the rows of some agents are in other processes: of every agent, and the largest label there. An
+     * agent that is not here has no rows in the arrays above. NULL: all are here. */
+    fplt__census *census;
+    double largest_label;
     /* What is borrowed is never written to. */
-    int lent_values;         /* dense or value is the caller's */
-    int lent_rest;           /* start, column, label, weight and offset are */
-    void (*release)(void *); /* told when nothing is borrowed any more, or NULL */
+    int lent_values;           /* dense or value is the caller's */
+    int lent_rest;             /* start, column, label, weight and offset are ... */
+    int own_label, own_weight; /* ... but for these */
+    int lent_beside;           /* person, number, group and left_out are */
+    void (*release)(void *);   /* told when nothing is borrowed any more, or NULL */
     void *release_context;
+    const struct fplt__view *view; /* of the file that the rows are mapped from, or NULL */
+    const char *path;              /* borrowed: its name */
 };
 
 /* For `entries` of fplt__dataset_create. */
@@ -51,6 +86,20 @@ struct fplt_dataset {
 /* Room for everything but names, zeroed; features and classes are the caller's to fill. */
 fplt_status fplt__dataset_create(size_t rows, size_t features, size_t entries, uint32_t agents,
                                  fplt_task task, fplt_dataset **dataset, fplt_error *error);
+
+/* The same without the rows themselves. */
+fplt_status fplt__dataset_create_empty(size_t rows, size_t features, uint32_t agents,
+                                       fplt_task task, fplt_dataset **dataset, fplt_error *error);
+
+/* Labels, weights and offsets of a data set that comes from `name`, and the number of its outputs. */
+fplt_status fplt__dataset_check(const fplt_dataset *dataset, const char *name, fplt_error *error);
+/* The place of the first number of the rows that is not finite: in the array of a dense data set, the row of a
+ * sparse one; SIZE_MAX: all are. */
+size_t fplt__dataset_not_finite(const fplt_dataset *dataset);
+/* Of `count` numbers the first that is not finite; `count`: all are. */
+size_t fplt__first_not_finite(const double *value, size_t count);
+/* FPLT_BAD_DATA where the rows are mapped from a file that has changed since. */
+fplt_status fplt__dataset_unchanged(const fplt_dataset *dataset, fplt_error *error);
 
 /* Room for a weight or an offset a row, zeroed, unless it is there already. */
 fplt_status fplt__dataset_add(const fplt_dataset *dataset, double **column, fplt_error *error);
@@ -65,6 +114,34 @@ fplt_status fplt__dataset_select(const fplt_dataset *source, const size_t *order
  * its own. */
 fplt_status fplt__dataset_lend(const fplt_dataset *source, fplt_dataset **dataset,
                                fplt_error *error);
+
+/* Weights become the data set's own, zeroed where there were none. */
+fplt_status fplt__dataset_own_weights(fplt_dataset *dataset, fplt_error *error);
+
+/* New data set with all agents of `source` (which has all rows), and the rows of agents first .. end - 1
+ * alone. */
+fplt_status fplt__dataset_keep(const fplt_dataset *source, uint32_t first, uint32_t end,
+                               fplt_dataset **kept, fplt_error *error);
+/* Files that are read by a schema, which says how many agents there are and what they are called: only the
+ * rows of part `number` of `count` are kept, and where each file is an agent only its files are opened. The
+ * census is of the part alone. */
+fplt_status fplt__dataset_read_part(const char *const *paths, size_t count,
+                                    const fplt_read_settings *settings, unsigned number,
+                                    unsigned parts, fplt_dataset **dataset, fplt_error *error);
+/* fplt_transform_fit over all parts; NULL: the data set is all there is. Missing values are filled only in
+ * one that is. */
+fplt_status fplt__transform_fit(const fplt_dataset *dataset,
+                                const fplt_transform_settings *settings, const fplt__relay *relay,
+                                fplt_transform *transform, fplt_error *error);
+/* The rows of an agent, of all agents, an agent's weight and the largest label (0 where all are less),
+ * here or elsewhere. */
+size_t fplt__dataset_count(const fplt_dataset *dataset, uint32_t agent);
+size_t fplt__dataset_all_rows(const fplt_dataset *dataset);
+double fplt__dataset_weight(const fplt_dataset *dataset, uint32_t agent);
+double fplt__dataset_largest_label(const fplt_dataset *dataset);
+/* Synthetic data of which the rows of agents first .. end - 1 alone are drawn. */
+fplt_status fplt__dataset_generate_part(const fplt_generate_settings *settings, uint32_t first,
+                                        uint32_t end, fplt_dataset **dataset, fplt_error *error);
 
 /* The numbers of the rows become the data set's own, where they are borrowed. */
 fplt_status fplt__dataset_own_values(fplt_dataset *dataset, fplt_error *error);

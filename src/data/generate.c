@@ -278,13 +278,16 @@ static fplt_status draw_row_counts(const fplt_generate_settings *settings,
     return FPLT_OK;
 }
 
+/* Of agents begin .. end - 1; the others have no rows. */
 static fplt_status fill(const fplt_generate_settings *settings, const struct generator *generator,
-                        const size_t *counts, fplt_dataset *dataset, fplt_error *error)
+                        const size_t *counts, uint32_t begin, uint32_t end, fplt_dataset *dataset,
+                        fplt_error *error)
 {
     size_t n = settings->features, most = 0;
     for (uint32_t i = 0; i < settings->agents; i++) {
-        dataset->first[i + 1] = dataset->first[i] + counts[i];
-        most = counts[i] > most ? counts[i] : most;
+        size_t rows = i >= begin && i < end ? counts[i] : 0;
+        dataset->first[i + 1] = dataset->first[i] + rows;
+        most = rows > most ? rows : most;
     }
     size_t vectors = generator->needs_tall ? 2 + n : planted_vectors(settings), numbers, more = 0;
     double *scratch = NULL;
@@ -293,15 +296,31 @@ static fplt_status fill(const fplt_generate_settings *settings, const struct gen
         __builtin_add_overflow(numbers, more, &numbers))
         numbers = SIZE_MAX;
     fplt_status status = fplt__alloc_into(&scratch, numbers, sizeof *scratch, "a generator", error);
-    for (uint32_t i = 0; i < settings->agents && !status; i++)
+    for (uint32_t i = begin; i < end && !status; i++)
         generator->fill(settings, i, counts[i], dataset->dense + dataset->first[i] * n,
                         dataset->label + dataset->first[i], scratch);
     fplt__free(scratch);
     return status;
 }
 
+/* Of every agent what it would have. */
+static fplt_status take_census(const size_t *counts, fplt_dataset *dataset, fplt_error *error)
+{
+    fplt_status status = fplt__alloc_into(&dataset->census, dataset->agents,
+                                          sizeof *dataset->census, "agents", error);
+    for (uint32_t i = 0; !status && i < dataset->agents; i++)
+        dataset->census[i] = (fplt__census){counts[i], (double)counts[i]};
+    return status;
+}
+
 fplt_status fplt_dataset_generate(const fplt_generate_settings *settings, fplt_dataset **dataset,
                                   fplt_error *error)
+{
+    return fplt__dataset_generate_part(settings, 0, settings->agents, dataset, error);
+}
+
+fplt_status fplt__dataset_generate_part(const fplt_generate_settings *settings, uint32_t first,
+                                        uint32_t end, fplt_dataset **dataset, fplt_error *error)
 {
     *dataset = NULL;
     const struct generator *generator = find_generator(settings->name);
@@ -318,7 +337,7 @@ fplt_status fplt_dataset_generate(const fplt_generate_settings *settings, fplt_d
         status = fplt__alloc_into(&counts, settings->agents, sizeof *counts, "agents", error);
     if (!status)
         status = draw_row_counts(settings, generator, counts, error);
-    for (uint32_t i = 0; i < settings->agents && !status; i++)
+    for (uint32_t i = first; i < end && !status; i++)
         if (__builtin_add_overflow(rows, counts[i], &rows))
             status = fplt_error_set(error, FPLT_NO_MEMORY, "no memory for so many rows");
     fplt_dataset *made = NULL;
@@ -327,7 +346,9 @@ fplt_status fplt_dataset_generate(const fplt_generate_settings *settings, fplt_d
         status = fplt__dataset_create(rows, settings->features, FPLT__DENSE, settings->agents, task,
                                       &made, error);
     if (!status)
-        status = fill(settings, generator, counts, made, error);
+        status = fill(settings, generator, counts, first, end, made, error);
+    if (!status && end - first < settings->agents)
+        status = take_census(counts, made, error);
     fplt__free(counts);
     if (status) {
         fplt_dataset_destroy(made);

@@ -294,7 +294,8 @@ fplt_status fplt__labels_turn(fplt__builder *builder, int *turned, fplt_error *e
         builder->row[r].label = value[(size_t)builder->row[r].label];
     if (*turned) {
         builder->label_mode = FPLT__LABEL_NUMBER;
-        note_regression(builder, builder->first_source);
+        if (!builder->part)
+            note_regression(builder, builder->first_source);
     }
     fplt__free(value);
     return FPLT_OK;

@@ -201,21 +201,14 @@ static fplt_status read_line(struct line *line, fplt__builder *builder, uint32_t
     return status ? status : fplt__builder_row(builder, label, agent, error);
 }
 
-static fplt_status read_libsvm(const fplt__source *source, fplt__builder *builder,
-                               fplt_error *error)
+/* All lines of a text. */
+static fplt_status read_lines(const fplt__source *source, const char *at, fplt__builder *builder,
+                              uint32_t agent, fplt_error *error)
 {
-    const char *at = source->text, *end = at + source->size;
-    uint32_t agent;
-    size_t before = builder->rows;
+    const char *end = source->text + source->size;
     struct line line = {source, 0, NULL, NULL};
-    builder->sparse = 1;
-    if (!builder->first_source)
-        builder->first_source = source->name;
-    fplt_status status = fplt__text_check(source, error);
-    if (!status)
-        status = fplt__builder_file_agent(builder, source, &agent, error);
-    if (source->size >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
-        at += 3;
+    size_t before = builder->rows;
+    fplt_status status = FPLT_OK;
     while (!status && at < end) {
         line.number++;
         const char *stop = quick_line(&line, at, end, builder, agent, &status, error);
@@ -236,6 +229,38 @@ static fplt_status read_libsvm(const fplt__source *source, fplt__builder *builde
         status = read_line(&line, builder, agent, error);
         at = stop < end ? stop + 1 : end;
     }
+    return status;
+}
+
+static fplt_status read_piece(const void *context, const fplt__source *piece, fplt__builder *part,
+                              fplt_error *error)
+{
+    const uint32_t *agent = context;
+    fplt_status status = fplt__text_check(piece, error);
+    return status ? status : read_lines(piece, piece->text, part, *agent, error);
+}
+
+static fplt_status read_libsvm(const fplt__source *source, fplt__builder *builder,
+                               fplt_error *error)
+{
+    fplt__source head;
+    uint32_t agent;
+    size_t before = builder->rows;
+    builder->sparse = 1;
+    if (!builder->first_source)
+        builder->first_source = source->name;
+    fplt_status status = fplt__parts_head(source, builder, 0, &head, error);
+    if (!status)
+        status = fplt__text_check(&head, error);
+    if (!status)
+        status = fplt__builder_file_agent(builder, source, &agent, error);
+    if (status)
+        return status;
+    int mark = head.size >= 3 && memcmp(head.text, "\xef\xbb\xbf", 3) == 0;
+    status = read_lines(&head, head.text + (mark ? 3 : 0), builder, agent, error);
+    builder->bytes += head.size;
+    if (!status)
+        status = fplt__parts_read(source, &head, builder, 0, read_piece, &agent, error);
     if (!status && builder->rows == before)
         status = fplt__bad_data(error, source->name, 0,
                                 source->size ? "there are no rows" : "the file is empty");
@@ -281,5 +306,5 @@ static fplt_status write_libsvm(const fplt_dataset *dataset, fplt__file *file, f
 }
 
 const fplt__format fplt__format_libsvm = {
-    "libsvm", "label index:value ..., sparse", ".libsvm", 0, NULL, read_libsvm, write_libsvm,
+    "libsvm", "label index:value ..., sparse", ".libsvm", 0, NULL, read_libsvm, write_libsvm, NULL,
 };

@@ -10,12 +10,18 @@
 
 static const char magic[] = "\x93NUMPY";
 
+int fplt__npy_is(const char *bytes, size_t size)
+{
+    return size >= 6 && memcmp(bytes, magic, 6) == 0;
+}
+
 struct array {
     const fplt__source *source;
     const char *numbers;
     size_t rows, columns, size; /* bytes of a number */
     char kind;                  /* f, i, u, b: floating point, signed, unsigned, truth */
     int big, by_column;         /* highest byte first; a column after the other */
+    int plain;                  /* doubles as they are in memory, row after row */
 };
 
 /* Finds `'key':` and returns what stands behind it; NULL where it is not. The header ends with a
@@ -67,6 +73,8 @@ static fplt_status parse_kind(struct array *array, const char *header, fplt_erro
     if (strncmp(order, "False", 5) != 0 && strncmp(order, "True", 4) != 0)
         return fplt__bad_data(error, name, 0, "fortran_order is neither True nor False");
     array->by_column = *order == 'T';
+    array->plain = array->kind == 'f' && array->size == 8 && !array->by_column &&
+                   array->big == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
     return FPLT_OK;
 }
 
@@ -111,7 +119,7 @@ static fplt_status find_header(const fplt__source *source, size_t *start, size_t
     const unsigned char *bytes = (const unsigned char *)source->text;
     if (source->size == 0)
         return fplt__bad_data(error, source->name, 0, "the file is empty");
-    if (source->size < 8 || memcmp(bytes, magic, 6) != 0)
+    if (source->size < 8 || !fplt__npy_is(source->text, source->size))
         return fplt__bad_data(error, source->name, 0, "this is not an NPY file");
     if ((bytes[6] != 1 && bytes[6] != 2) || bytes[7] != 0)
         return fplt__bad_data(error, source->name, 0, "NPY version %u.%u, but 1.0 and 2.0 are read",
@@ -211,31 +219,120 @@ static fplt_status label_column(const struct array *array, const fplt__builder *
     return FPLT_OK;
 }
 
-static fplt_status read_row(const struct array *array, fplt__builder *builder, size_t row,
-                            size_t label_at, uint32_t agent, fplt_error *error)
+/* Labels that were seen lately, so that their texts are not made again for each row. */
+struct recent {
+    uint64_t bits[16];
+    double label[16];
+    fplt__label_mode mode; /* in which they were taken; another empties the table */
+    unsigned used;
+};
+
+static fplt_status take_label(const struct array *array, fplt__builder *builder, double value,
+                              struct recent *recent, double *label, fplt_error *error)
+{
+    enum { MOST = sizeof recent->bits / sizeof *recent->bits };
+    uint64_t bits;
+    char text[32];
+    *label = value;
+    if (builder->label_mode == FPLT__LABEL_NUMBER)
+        return FPLT_OK;
+    memcpy(&bits, &value, sizeof bits);
+    for (unsigned i = 0; i < recent->used && recent->mode == builder->label_mode; i++)
+        if (recent->bits[i] == bits) {
+            *label = recent->label[i];
+            return FPLT_OK;
+        }
+    fplt__number_name(value, text);
+    fplt_status status =
+        fplt__builder_label(builder, array->source, 0, fplt__span_of(text), label, error);
+    if (recent->mode != builder->label_mode || recent->used == MOST)
+        recent->used = 0;
+    recent->mode = builder->label_mode;
+    recent->bits[recent->used] = bits;
+    recent->label[recent->used++] = *label;
+    return status;
+}
+
+static fplt_status bad_number(const struct array *array, size_t row, size_t column, double value,
+                              fplt_error *error)
+{
+    return fplt__bad_data(error, array->source->name, 0,
+                          "row %zu, column %zu: %g is not a finite number", row + 1, column + 1,
+                          value);
+}
+
+static fplt_status check_row(const struct array *array, const fplt__builder *builder, size_t row,
+                             const double *value, size_t label_at, fplt_error *error)
+{
+    size_t j = fplt__first_not_finite(value, array->columns);
+    for (; j < array->columns; j++)
+        if (!isfinite(value[j]) &&
+            !(isnan(value[j]) && j != label_at && builder->settings->keep_missing))
+            return bad_number(array, row, j, value[j], error);
+    return FPLT_OK;
+}
+
+/* The row as it lies in the file, or put together in `room`. */
+static const double *row_of(const struct array *array, size_t row, double *room)
+{
+    const char *place = array->numbers + row * array->columns * array->size;
+    if (array->plain && (uintptr_t)place % _Alignof(double) == 0)
+        return (const double *)(const void *)place;
+    if (array->plain)
+        memcpy(room, place, array->columns * sizeof *room);
+    for (size_t j = 0; j < array->columns && !array->plain; j++)
+        room[j] = number_at(array, row, j);
+    return room;
+}
+
+static fplt_status read_row(const struct array *array, fplt__builder *builder, const double *row,
+                            size_t label_at, uint32_t agent, struct recent *recent,
+                            fplt_error *error)
 {
     double *cells, label = 0;
     fplt_status status = fplt__builder_cells(builder, &cells, error);
-    for (size_t j = 0; j < array->columns && !status; j++) {
-        double value = number_at(array, row, j);
-        if (!isfinite(value) && !(isnan(value) && j != label_at && builder->settings->keep_missing))
-            return fplt__bad_data(error, array->source->name, 0,
-                                  "row %zu, column %zu: %g is not a finite number", row + 1, j + 1,
-                                  value);
-        if (j != label_at) {
-            *cells++ = value;
-            continue;
-        }
-        char text[32];
-        if (builder->label_mode == FPLT__LABEL_NUMBER)
-            label = value;
-        else {
-            fplt__number_name(value, text);
-            status =
-                fplt__builder_label(builder, array->source, 0, fplt__span_of(text), &label, error);
-        }
+    if (status)
+        return status;
+    memcpy(cells, row, label_at * sizeof *cells);
+    if (label_at < array->columns) {
+        memcpy(cells + label_at, row + label_at + 1,
+               (array->columns - label_at - 1) * sizeof *cells);
+        status = take_label(array, builder, row[label_at], recent, &label, error);
     }
     return status ? status : fplt__builder_row(builder, label, agent, error);
+}
+
+/* Pages that are read are given back, where the file is mapped. */
+static fplt_status read_rows(const struct array *array, fplt__builder *builder, size_t label_at,
+                             uint32_t agent, fplt_error *error)
+{
+    enum { STEP = 1 << 22 };
+    const fplt__source *source = array->source;
+    struct recent recent = {.used = 0};
+    double *room;
+    size_t kept = 0;
+    fplt_status status = fplt__alloc_into(&room, array->columns, sizeof *room, "a row", error);
+    if (!status)
+        status = fplt__grow(&builder->row, &builder->row_capacity, builder->rows + array->rows,
+                            sizeof *builder->row, "rows", error);
+    if (!status)
+        status = fplt__grow(&builder->cell, &builder->cell_capacity,
+                            builder->cells + array->rows * builder->width, sizeof *builder->cell,
+                            "rows", error);
+    for (size_t r = 0; r < array->rows && !status; r++) {
+        const double *row = row_of(array, r, room);
+        status = check_row(array, builder, r, row, label_at, error);
+        if (!status)
+            status = read_row(array, builder, row, label_at, agent, &recent, error);
+        size_t done =
+            (size_t)(array->numbers - source->text) + (r + 1) * array->columns * array->size;
+        if (!array->by_column && done - kept >= STEP) {
+            fplt__view_forget(&source->view, kept, done - kept);
+            kept = done;
+        }
+    }
+    fplt__free(room);
+    return status;
 }
 
 static fplt_status read_npy(const fplt__source *source, fplt__builder *builder, fplt_error *error)
@@ -260,9 +357,10 @@ static fplt_status read_npy(const fplt__source *source, fplt__builder *builder, 
     builder->first_source = builder->first_source ? builder->first_source : source->name;
     builder->features = builder->width = features;
     status = fplt__builder_file_agent(builder, source, &agent, error);
-    for (size_t r = 0; r < array.rows && !status; r++)
-        status = read_row(&array, builder, r, label_at, agent, error);
-    return status;
+    builder->bytes += source->size;
+    if (!status)
+        status = read_rows(&array, builder, label_at, agent, error);
+    return status ? status : fplt__view_unchanged(&source->view, source->name, error);
 }
 
 static fplt_status write_number(fplt__file *file, double value, fplt_error *error)
@@ -313,4 +411,5 @@ static fplt_status write_npy(const fplt_dataset *dataset, fplt__file *file, fplt
 
 const fplt__format fplt__format_npy = {
     "npy", "an array of NumPy; the last column is the label", ".npy", 0, NULL, read_npy, write_npy,
+    NULL,
 };

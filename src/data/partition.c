@@ -415,12 +415,9 @@ fplt_status fplt_dataset_balance(fplt_dataset *dataset, fplt_error *error)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "classes are balanced, but the task is %s: there are none",
                               fplt_task_name(dataset->task));
-    if (dataset->lent_rest)
-        return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "classes of borrowed rows are not balanced: give their weights");
     fplt_status status = fplt__alloc_into(&rows, dataset->outputs, sizeof *rows, "classes", error);
-    if (!status && !given)
-        status = fplt__dataset_add(dataset, &dataset->weight, error);
+    if (!status)
+        status = fplt__dataset_own_weights(dataset, error);
     for (size_t r = 0; !status && r < dataset->rows; r++)
         rows[binary ? dataset->label[r] > 0 : (size_t)dataset->label[r]]++;
     for (size_t r = 0; !status && r < dataset->rows; r++) {

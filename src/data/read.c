@@ -1,10 +1,14 @@
 /* Reading and writing of data sets: files, formats, settings. */
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/memory.h"
 #include "data/builder.h"
 
 static const fplt__format *const formats[] = {&fplt__format_csv, &fplt__format_libsvm,
-                                              &fplt__format_npy};
+                                              &fplt__format_npy, &fplt__format_fplt};
+
+/* Long enough that a thread is worth its while, short enough to stay in the cache. */
+enum { PIECE = 1 << 20 };
 
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -43,7 +47,7 @@ static const fplt__format *by_extension(const char *path)
 static const fplt__format *by_content(const fplt__source *source)
 {
     const char *at = source->text, *end = at + source->size;
-    if (source->size >= 6 && memcmp(at, "\x93NUMPY", 6) == 0)
+    if (fplt__npy_is(source->text, source->size))
         return &fplt__format_npy;
     while (at < end) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
@@ -64,17 +68,22 @@ static fplt_status find_format(const char *name, const fplt__format **format, fp
         }
     }
     return fplt_error_set(error, FPLT_BAD_VALUE,
-                          "format is '%.80s', but it must be one of csv, libsvm, npy", name);
+                          "format is '%.80s', but it must be one of csv, libsvm, npy, fplt", name);
 }
 
 static fplt_status choose_format(const fplt__source *source, const fplt_read_settings *settings,
                                  const fplt__format **format, fplt_error *error)
 {
+    int given = settings->format && strcmp(settings->format, "auto") != 0;
+    if (!given && fplt__fplt_is(source->text, source->size)) {
+        *format = &fplt__format_fplt;
+        return FPLT_OK;
+    }
     if (settings->schema) {
         *format = settings->schema->libsvm ? &fplt__format_libsvm : &fplt__format_csv;
         return FPLT_OK;
     }
-    if (settings->format && strcmp(settings->format, "auto") != 0)
+    if (given)
         return find_format(settings->format, format, error);
     *format = by_extension(source->name);
     if (!*format)
@@ -105,7 +114,7 @@ static fplt_status check_settings(const fplt__source *source, const fplt__format
                                   const fplt_read_settings *settings, fplt_error *error)
 {
     const char *site = settings->site, *label = settings->label;
-    if (format->columns)
+    if (format->columns || format->open)
         return FPLT_OK;
     const char *name = site && strcmp(site, "none") != 0        ? "site"
                        : settings->categories                   ? "categories"
@@ -210,36 +219,102 @@ static fplt_status visit(const fplt__source *source, fplt__builder *builder,
     return (*format)->scan ? (*format)->scan(source, builder, error) : FPLT_OK;
 }
 
-/* Standard input is kept in `input` from its first visit: it cannot be read again. */
+/* Where a file is read from; standard input is kept in `input` from its first visit: it cannot be read
+ * again. */
+static fplt_status open_path(const char *path, const fplt__builder *builder, fplt__source *own,
+                             fplt__source *input, fplt__source **source, fplt_error *error)
+{
+    *source = strcmp(path, "-") == 0 ? input : own;
+    return (*source)->owned
+               ? FPLT_OK
+               : fplt__source_open(path, builder->settings, builder->piece, *source, error);
+}
+
 static fplt_status visit_path(const char *path, fplt__builder *builder, const fplt__format **format,
                               int scan, fplt__source *input, fplt_error *error)
 {
-    fplt__source own = {NULL, NULL, 0, NULL};
-    fplt__source *source = strcmp(path, "-") == 0 ? input : &own;
-    fplt_status status =
-        source->owned ? FPLT_OK : fplt__source_load(path, builder->settings, source, error);
+    fplt__source own = FPLT__NO_SOURCE, *source;
+    fplt_status status = open_path(path, builder, &own, input, &source, error);
     if (!status)
         status = visit(source, builder, format, scan, error);
     fplt__source_release(&own);
     return status;
 }
 
+/* Where rows name their site every file is read. */
+static int names_sites(const fplt_read_settings *settings)
+{
+    return fplt__schema_column(settings->schema, FPLT__SITE) &&
+           !(settings->site && strcmp(settings->site, "none") == 0);
+}
+
+/* Whether file number `index` is an agent of another part. */
+static int is_elsewhere(const fplt__builder *builder, size_t index)
+{
+    return builder->portion && !names_sites(builder->settings) &&
+           !fplt__portion_has(builder->portion, (uint32_t)index);
+}
+
+/* Its agent has a name all the same. */
+static fplt_status skip_path(const char *path, fplt__builder *builder, fplt_error *error)
+{
+    const fplt__source source = {.name = path};
+    uint32_t agent;
+    return fplt__builder_file_agent(builder, &source, &agent, error);
+}
+
+/* A file that is a data set by itself; `opened` says whether the first file is one. */
+static fplt_status open_whole(const char *const *paths, size_t count, const fplt__builder *builder,
+                              fplt__source *input, int *opened, fplt_dataset **dataset,
+                              fplt_error *error)
+{
+    const fplt__format *format = NULL;
+    fplt__source own = FPLT__NO_SOURCE, *source;
+    *opened = 0;
+    fplt_status status = open_path(paths[0], builder, &own, input, &source, error);
+    if (!status)
+        status = choose_format(source, builder->settings, &format, error);
+    if (!status && format->open) {
+        *opened = 1;
+        status = count > 1 ? fplt__bad_data(error, source->name, 0,
+                                            "an %s file has all agents in it, but there are "
+                                            "several files: make one of them",
+                                            format->name)
+                           : format->open(source, builder->settings, dataset, error);
+    }
+    fplt__source_release(&own);
+    return status;
+}
+
 static fplt_status read_paths(const char *const *paths, size_t count, fplt__builder *builder,
-                              fplt_dataset **dataset, fplt_error *error)
+                              fplt__source *input, fplt_dataset **dataset, fplt_error *error)
 {
     const fplt__format *format = NULL;
     const char *categories = builder->settings->categories;
-    fplt__source input = {NULL, NULL, 0, NULL};
-    fplt_status status = FPLT_OK;
+    int opened;
+    fplt_status status = open_whole(paths, count, builder, input, &opened, dataset, error);
+    if (status || opened)
+        return status;
     if (categories && strcmp(categories, "auto") == 0)
         for (size_t i = 0; i < count && !status; i++)
-            status = visit_path(paths[i], builder, &format, 1, &input, error);
+            status = visit_path(paths[i], builder, &format, 1, input, error);
     for (size_t i = 0; i < count && !status; i++)
-        status = visit_path(paths[i], builder, &format, 0, &input, error);
-    fplt__source_release(&input);
+        status = is_elsewhere(builder, i) ? skip_path(paths[i], builder, error)
+                                          : visit_path(paths[i], builder, &format, 0, input, error);
+    if (!status)
+        status = fplt__builder_finish(builder, dataset, error);
     if (!status)
         fplt__left_out_log(&builder->left_out, paths[0]);
-    return status ? status : fplt__builder_finish(builder, dataset, error);
+    return status;
+}
+
+/* What must be seen whole before it is read, or row after row, is not read in pieces. */
+static void choose_pieces(fplt__builder *builder, size_t piece)
+{
+    const fplt_read_settings *settings = builder->settings;
+    int automatic = settings->categories && strcmp(settings->categories, "auto") == 0;
+    builder->piece = builder->schema || automatic ? 0 : piece;
+    builder->threads = fplt__cores(settings->threads);
 }
 
 static fplt_status check_paths(const char *const *paths, size_t count,
@@ -264,21 +339,124 @@ static fplt_status check_paths(const char *const *paths, size_t count,
     return status;
 }
 
-fplt_status fplt_dataset_read(const char *const *paths, size_t count,
-                              const fplt_read_settings *settings, fplt_dataset **dataset,
-                              fplt_error *error)
+static fplt_status attempt(const char *const *paths, size_t count,
+                           const fplt_read_settings *settings, const fplt__portion *part,
+                           size_t piece, fplt__source *input, int *in_pieces,
+                           fplt_dataset **dataset, fplt_error *error)
 {
     fplt__builder builder;
+    fplt_status status = fplt__builder_init(&builder, settings, count, error);
+    builder.portion = part;
+    choose_pieces(&builder, piece);
+    if (!status)
+        status = read_paths(paths, count, &builder, input, dataset, error);
+    *in_pieces = builder.in_pieces;
+    fplt__builder_clear(&builder);
+    return status;
+}
+
+/* A file that cannot be read in pieces is read again whole: that way has the sentences. */
+static fplt_status read_some(const char *const *paths, size_t count,
+                             const fplt_read_settings *settings, const fplt__portion *part,
+                             fplt_dataset **dataset, fplt_error *error)
+{
+    fplt__source input = FPLT__NO_SOURCE;
+    int in_pieces;
     *dataset = NULL;
     fplt_status status = check_paths(paths, count, settings, error);
     if (status)
         return status;
     locale_t locale = fplt__locale_enter();
-    status = fplt__builder_init(&builder, settings, count, error);
-    if (!status)
-        status = read_paths(paths, count, &builder, dataset, error);
-    fplt__builder_clear(&builder);
+    status = attempt(paths, count, settings, part, PIECE, &input, &in_pieces, dataset, error);
+    if (status && status != FPLT_NO_MEMORY && in_pieces)
+        status = attempt(paths, count, settings, part, 0, &input, &in_pieces, dataset, error);
+    fplt__source_release(&input);
     fplt__locale_leave(locale);
+    return status;
+}
+
+static fplt_status attempt_memory(fplt__source *source, size_t piece,
+                                  const fplt_read_settings *settings, int *in_pieces,
+                                  fplt_dataset **dataset, fplt_error *error)
+{
+    fplt__builder builder;
+    const fplt__format *format = NULL;
+    fplt_status status = fplt__builder_init(&builder, settings, 1, error);
+    choose_pieces(&builder, piece);
+    if (!status)
+        status = choose_format(source, settings, &format, error);
+    if (!status && format->open) {
+        status = format->open(source, settings, dataset, error);
+    } else if (!status) {
+        format = NULL;
+        if (!(status = visit(source, &builder, &format, 1, error)) &&
+            !(status = visit(source, &builder, &format, 0, error)))
+            status = fplt__builder_finish(&builder, dataset, error);
+    }
+    *in_pieces = builder.in_pieces;
+    fplt__builder_clear(&builder);
+    return status;
+}
+
+fplt_status fplt__dataset_read_pieces(const char *name, const void *bytes, size_t size,
+                                      size_t piece, const fplt_read_settings *settings,
+                                      fplt_dataset **dataset, fplt_error *error)
+{
+    fplt__source source = {.name = name, .text = bytes, .size = size, .view = {.handle = -1}};
+    int in_pieces;
+    *dataset = NULL;
+    locale_t locale = fplt__locale_enter();
+    fplt_status status = attempt_memory(&source, piece, settings, &in_pieces, dataset, error);
+    if (status && status != FPLT_NO_MEMORY && in_pieces)
+        status = attempt_memory(&source, 0, settings, &in_pieces, dataset, error);
+    fplt__locale_leave(locale);
+    return status;
+}
+
+fplt_status fplt_dataset_read(const char *const *paths, size_t count,
+                              const fplt_read_settings *settings, fplt_dataset **dataset,
+                              fplt_error *error)
+{
+    return read_some(paths, count, settings, NULL, dataset, error);
+}
+
+/* Of a file that is a data set by itself every row is there. */
+static fplt_status keep_part(const fplt__portion *part, fplt_dataset **dataset, fplt_error *error)
+{
+    fplt_dataset *all = *dataset;
+    if (all->first[part->end] - all->first[part->first] == all->rows)
+        return FPLT_OK;
+    fplt_status status = fplt__dataset_keep(all, part->first, part->end, dataset, error);
+    fplt_dataset_destroy(all);
+    return status;
+}
+
+fplt_status fplt__dataset_read_part(const char *const *paths, size_t count,
+                                    const fplt_read_settings *settings, unsigned number,
+                                    unsigned parts, fplt_dataset **dataset, fplt_error *error)
+{
+    const fplt__declared *site = fplt__schema_column(settings->schema, FPLT__SITE);
+    size_t agents = names_sites(settings) ? site->levels.names.count : count;
+    fplt__portion part = fplt__portion_make((uint32_t)agents, number, parts);
+    fplt_status status = read_some(paths, count, settings, &part, dataset, error);
+    if (status)
+        return status;
+    part = fplt__portion_make((*dataset)->agents, number, parts);
+    if ((status = keep_part(&part, dataset, error)) || (*dataset)->census)
+        return status;
+    status = fplt__alloc_into(&(*dataset)->census, part.agents, sizeof *(*dataset)->census,
+                              "agents", error);
+    for (uint32_t i = part.first; !status && i < part.end; i++) {
+        fplt__census *census = (*dataset)->census;
+        (*dataset)->census = NULL; /* of the rows that are here */
+        fplt__census own = {fplt__dataset_count(*dataset, i), fplt__dataset_weight(*dataset, i)};
+        (*dataset)->census = census;
+        census[i] = own;
+    }
+    if (status) {
+        fplt_dataset_destroy(*dataset);
+        *dataset = NULL;
+    }
     return status;
 }
 
@@ -286,21 +464,7 @@ fplt_status fplt__dataset_read_memory(const char *name, const void *bytes, size_
                                       const fplt_read_settings *settings, fplt_dataset **dataset,
                                       fplt_error *error)
 {
-    fplt__builder builder;
-    fplt__source source = {name, bytes, size, NULL};
-    const fplt__format *format = NULL;
-    *dataset = NULL;
-    locale_t locale = fplt__locale_enter();
-    fplt_status status = fplt__builder_init(&builder, settings, 1, error);
-    if (!status)
-        status = visit(&source, &builder, &format, 1, error);
-    if (!status)
-        status = visit(&source, &builder, &format, 0, error);
-    if (!status)
-        status = fplt__builder_finish(&builder, dataset, error);
-    fplt__builder_clear(&builder);
-    fplt__locale_leave(locale);
-    return status;
+    return fplt__dataset_read_pieces(name, bytes, size, PIECE, settings, dataset, error);
 }
 
 fplt_status fplt_dataset_write(const fplt_dataset *dataset, const char *path, const char *format,
@@ -312,11 +476,12 @@ fplt_status fplt_dataset_write(const fplt_dataset *dataset, const char *path, co
     if (format && strcmp(format, "auto") != 0)
         status = find_format(format, &found, error);
     else if (!found)
-        status = fplt_error_set(error, FPLT_BAD_VALUE,
-                                "%s: the name does not end with .csv, .libsvm or .npy; say the "
-                                "format",
-                                path);
-    if (!status && (dataset->weight || dataset->offset || dataset->person))
+        status =
+            fplt_error_set(error, FPLT_BAD_VALUE,
+                           "%s: the name does not end with .csv, .libsvm, .npy or .fplt; say the "
+                           "format",
+                           path);
+    if (!status && !found->open && (dataset->weight || dataset->offset || dataset->person))
         status =
             fplt_error_set(error, FPLT_UNSUPPORTED,
                            "%s: rows with a %s cannot be written: the file would not hold it", path,

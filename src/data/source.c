@@ -73,24 +73,34 @@ static fplt_status unpack(const fplt__source *source, size_t most, struct unpack
     return status;
 }
 
-fplt_status fplt__source_load(const char *path, const fplt_read_settings *settings,
-                              fplt__source *source, fplt_error *error)
+static const char *path_of(const char *path)
 {
-    int is_input = strcmp(path, "-") == 0;
-    struct unpacked to = {NULL, 0, 0};
-    *source = (fplt__source){.name = is_input ? standard_input : path};
-    size_t most = 0;
-    fplt_status status =
-        fplt__read_limit(is_input ? "/dev/stdin" : path, settings->largest, &most, error);
+    return strcmp(path, "-") == 0 ? "/dev/stdin" : path;
+}
+
+/* The beginning of a file that is open, as much as `count`; the rest of the memory is zero. */
+static fplt_status load_beginning(fplt__source *source, size_t count, fplt_error *error)
+{
+    fplt_status status = fplt__alloc_into(&source->owned, count + 1, 1, "a file", error);
     if (!status)
-        status = fplt_file_read(is_input ? "/dev/stdin" : path, most, &source->owned, &source->size,
-                                error);
-    if (status)
-        return status;
+        status = fplt__view_read(&source->view, source->name, 0, source->owned, count,
+                                 &source->size, error);
     source->text = source->owned;
-    if (!fplt__source_is_packed(source->text, source->size))
-        return FPLT_OK;
-    status = unpack(source, most, &to, error);
+    return status;
+}
+
+static fplt_status map(fplt__source *source, const char *path, fplt_error *error)
+{
+    fplt_status status = fplt__view_map(&source->view, path, error);
+    source->text = source->view.bytes;
+    source->size = source->view.size;
+    return status;
+}
+
+static fplt_status unpack_source(fplt__source *source, size_t most, fplt_error *error)
+{
+    struct unpacked to = {NULL, 0, 0};
+    fplt_status status = unpack(source, most, &to, error);
     fplt__source_release(source);
     if (status) {
         fplt__free(to.bytes);
@@ -99,12 +109,72 @@ fplt_status fplt__source_load(const char *path, const fplt_read_settings *settin
     to.bytes[to.size] = 0;
     source->text = source->owned = to.bytes;
     source->size = to.size;
+    source->packed = 1;
     return FPLT_OK;
+}
+
+/* Looks at how a regular file begins. Text is kept open where its first `piece` bytes are not all. */
+static fplt_status begin_view(fplt__source *source, const char *path, size_t piece, int *done,
+                              fplt_error *error)
+{
+    fplt__source first = {.name = source->name, .view = source->view};
+    *done = 0;
+    fplt_status status = load_beginning(&first, piece < 64 ? 64 : piece, error);
+    int numbers = fplt__npy_is(first.text, first.size) || fplt__fplt_is(first.text, first.size);
+    int stays = piece && !fplt__source_is_packed(first.text, first.size);
+    if (status || numbers || !stays)
+        fplt__free(first.owned);
+    if (status)
+        return status;
+    if (numbers) {
+        *done = 1;
+        return map(source, path, error);
+    }
+    if (stays) {
+        *done = 1;
+        *source = first;
+    }
+    return FPLT_OK;
+}
+
+fplt_status fplt__source_open(const char *path, const fplt_read_settings *settings, size_t piece,
+                              fplt__source *source, fplt_error *error)
+{
+    int is_input = strcmp(path, "-") == 0, done = 0;
+    size_t most = 0;
+    *source = FPLT__NO_SOURCE;
+    source->name = is_input ? standard_input : path;
+    fplt_status status = fplt__read_limit(path_of(path), settings->largest, &most, error);
+    if (!status && !is_input)
+        status = fplt__view_open(path, most, &source->view, error);
+    if (!status && source->view.handle >= 0)
+        status = begin_view(source, path, piece, &done, error);
+    if (status || done)
+        return status;
+    fplt__view_close(&source->view);
+    if (!(status = fplt_file_read(path_of(path), most, &source->owned, &source->size, error))) {
+        source->text = source->owned;
+        if (fplt__source_is_packed(source->text, source->size))
+            status = unpack_source(source, most, error);
+    }
+    return status;
+}
+
+fplt_status fplt__source_load(const char *path, const fplt_read_settings *settings,
+                              fplt__source *source, fplt_error *error)
+{
+    return fplt__source_open(path, settings, 0, source, error);
+}
+
+size_t fplt__source_bytes(const fplt__source *source)
+{
+    return source->view.handle >= 0 ? source->view.size : source->size;
 }
 
 void fplt__source_release(fplt__source *source)
 {
     fplt__free(source->owned);
+    fplt__view_close(&source->view);
     source->owned = NULL;
     source->text = NULL;
 }

@@ -6,7 +6,7 @@
 const fplt_setting fplt_read_table[] = {
     {"data", FPLT_TEXT, FPLT_LIST | FPLT_REQUIRED, NULL, 0, 0, NULL,
      "file to read; several: one agent a file", 0, 0},
-    {"format", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm|npy",
+    {"format", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm|npy|fplt",
      "format of the file; auto: by its name, then its content", 0, 0, .needs = "data"},
     {"schema", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "YAML file that declares the columns: types, bounds, levels, classes, missing values", 0, 0,

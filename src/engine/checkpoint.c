@@ -58,13 +58,6 @@ static fplt_status read_bytes(void *context, void *bytes, size_t size)
     return FPLT_OK;
 }
 
-static fplt_status count_bytes(void *context, void *bytes, size_t size)
-{
-    (void)bytes;
-    *(size_t *)context += size;
-    return FPLT_OK;
-}
-
 static void hash_text(crypto_generichash_state *hash, const char *text)
 {
     crypto_generichash_update(hash, (const unsigned char *)text, strlen(text) + 1);
@@ -187,10 +180,25 @@ static void fill_head(const fplt_engine *engine, struct head *head)
     memcpy(head->identity, engine->identity, HASH);
 }
 
+struct pieces {
+    const fplt_engine *engine;
+    fplt_status (*visit)(void *, void *, size_t);
+    void *context;
+};
+
+static fplt_status visit_piece(void *context, uint32_t first, uint32_t agents, double *numbers)
+{
+    const struct pieces *pieces = context;
+    size_t size = pieces->engine->hub->shape.kept * pieces->engine->plan.dimension;
+    (void)first;
+    return pieces->visit(pieces->context, numbers, agents * size * sizeof *numbers);
+}
+
 /* Visits everything behind the head, in the order of the file. */
-static fplt_status visit_state(fplt_engine *engine, uint64_t *totals,
+static fplt_status visit_state(fplt_engine *engine, uint64_t *totals, fplt__direction direction,
                                fplt_status (*visit)(void *, void *, size_t), void *context)
 {
+    struct pieces pieces = {engine, visit, context};
     fplt_hub *hub = engine->hub;
     size_t n = engine->plan.dimension;
     fplt_status status;
@@ -200,7 +208,17 @@ static fplt_status visit_state(fplt_engine *engine, uint64_t *totals,
         (status = visit(context, hub->view.number, hub->shape.numbers * sizeof(double))) ||
         (status = visit(context, totals, 2 * fplt_sum_length(hub->totals) * sizeof(uint64_t))))
         return status;
-    return engine->fleet->verbs->each_state(engine->fleet, visit, context);
+    return engine->fleet->verbs->carry(engine->fleet, direction, visit_piece, &pieces, NULL);
+}
+
+/* Bytes of a file of this run. */
+static size_t file_size(const fplt_engine *engine)
+{
+    const fplt_shape *shape = &engine->hub->shape;
+    size_t n = engine->plan.dimension, agents = engine->plan.agents;
+    size_t numbers = agents + n + shape->vectors * n + shape->numbers +
+                     2 * fplt_sum_length(engine->hub->totals) + agents * shape->kept * n;
+    return sizeof(struct head) + numbers * sizeof(double) + HASH;
 }
 
 static fplt_status totals_buffer(const fplt_engine *engine, uint64_t **totals, fplt_error *error)
@@ -231,7 +249,7 @@ fplt_status fplt_engine_save(fplt_engine *engine, const char *path, fplt_error *
         unsigned char hash[HASH];
         status = write_bytes(&carrier, &head, sizeof head);
         if (!status)
-            status = visit_state(engine, totals, write_bytes, &carrier);
+            status = visit_state(engine, totals, FPLT__OUT, write_bytes, &carrier);
         crypto_generichash_final(&carrier.hash, hash, HASH);
         if (!status)
             status = fplt__file_write(carrier.file, hash, HASH, error);
@@ -296,7 +314,7 @@ static fplt_status restore(fplt_engine *engine, const char *text, uint64_t *tota
     struct head head;
     memcpy(&head, text, sizeof head);
     struct carrier carrier = {.cursor = text + sizeof head};
-    fplt_status status = visit_state(engine, totals, read_bytes, &carrier);
+    fplt_status status = visit_state(engine, totals, FPLT__IN, read_bytes, &carrier);
     if (status)
         return fplt_error_set(error, status, "the agents' state cannot be restored");
     engine->round = head.round;
@@ -322,15 +340,13 @@ fplt_status fplt_engine_load(fplt_engine *engine, const char *path, fplt_error *
 {
     char *text = NULL;
     uint64_t *totals = NULL;
-    size_t length = 0, expected = sizeof(struct head) + HASH;
+    size_t length = 0;
     identify(engine);
     fplt_status status = fplt_file_read(path, SIZE_MAX / 4, &text, &length, error);
     if (!status)
         status = totals_buffer(engine, &totals, error);
     if (!status)
-        status = visit_state(engine, totals, count_bytes, &expected);
-    if (!status)
-        status = check(engine, path, text, length, expected, error);
+        status = check(engine, path, text, length, file_size(engine), error);
     if (!status)
         status = restore(engine, text, totals, error);
     fplt__free(text);

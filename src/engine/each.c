@@ -5,6 +5,7 @@
 
 #include "base/machine.h"
 #include "engine/pool.h"
+#include "engine/ranks.h"
 
 struct survey {
     uint32_t count, portion;
@@ -75,6 +76,33 @@ fplt_status fplt__each(uint32_t count, unsigned threads,
     return survey.failure.status;
 }
 
+struct block {
+    uint32_t first;
+    fplt_status (*ask)(void *, uint32_t, fplt_error *);
+    void *context;
+};
+
+static fplt_status ask_block(void *context, uint32_t index, fplt_error *error)
+{
+    const struct block *block = context;
+    return block->ask(block->context, block->first + index, error);
+}
+
+fplt_status fplt__survey(fplt_ranks *ranks, uint32_t agents, unsigned threads,
+                         fplt_status (*ask)(void *context, uint32_t agent, fplt_error *error),
+                         void *context, void *items, size_t size, fplt_error *error)
+{
+    struct block block = {.ask = ask, .context = context};
+    uint32_t end;
+    fplt__ranks_block(ranks, agents, ranks ? ranks->number : 0, &block.first, &end);
+    fplt_status status = fplt__each(end - block.first, fplt__ranks_threads(ranks, threads),
+                                    ask_block, &block, error);
+    status = fplt_ranks_agree(ranks, status, error);
+    if (!status)
+        fplt__ranks_gather(ranks, agents, items, size);
+    return status;
+}
+
 struct curving {
     const fplt_objective *objective;
     fplt_curvature *curvatures;
@@ -87,9 +115,10 @@ static fplt_status ask_curvature(void *context, uint32_t index, fplt_error *erro
                                     error);
 }
 
-fplt_status fplt__each_curvature(const fplt_objective *objective, unsigned threads,
-                                 fplt_curvature *curvatures, fplt_error *error)
+fplt_status fplt__each_curvature(fplt_ranks *ranks, const fplt_objective *objective,
+                                 unsigned threads, fplt_curvature *curvatures, fplt_error *error)
 {
     struct curving curving = {objective, curvatures};
-    return fplt__each(fplt_objective_agents(objective), threads, ask_curvature, &curving, error);
+    return fplt__survey(ranks, fplt_objective_agents(objective), threads, ask_curvature, &curving,
+                        curvatures, sizeof *curvatures, error);
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "fedplt/objective.h"
+#include "fedplt/ranks.h"
 
 /* Calls ask(context, index, error) for every index below `count`, in any order and from several threads
  * (0: one a processor). Of those that fail the first by index is told, whoever was quicker. */
@@ -12,8 +13,15 @@ fplt_status fplt__each(uint32_t count, unsigned threads,
                        fplt_status (*ask)(void *context, uint32_t index, fplt_error *error),
                        void *context, fplt_error *error);
 
+/* The same about agents, of whom every process asks its own; what `ask` wrote into items[agent], of
+ * `size` bytes each, all processes have afterwards. Of the failures the first agent's is told, in all of
+ * them. `ranks` NULL: one process. */
+fplt_status fplt__survey(fplt_ranks *ranks, uint32_t agents, unsigned threads,
+                         fplt_status (*ask)(void *context, uint32_t agent, fplt_error *error),
+                         void *context, void *items, size_t size, fplt_error *error);
+
 /* How the cost of every agent curves. */
-fplt_status fplt__each_curvature(const fplt_objective *objective, unsigned threads,
-                                 fplt_curvature *curvatures, fplt_error *error);
+fplt_status fplt__each_curvature(fplt_ranks *ranks, const fplt_objective *objective,
+                                 unsigned threads, fplt_curvature *curvatures, fplt_error *error);
 
 #endif

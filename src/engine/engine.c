@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "engine/each.h"
 #include "engine/member.h"
+#include "engine/ranks.h"
 
 fplt_run_settings fplt_run_defaults(void)
 {
@@ -28,8 +29,8 @@ static fplt_status find_curvatures(fplt_engine *engine, fplt_error *error)
     const fplt_run_settings *settings = &engine->settings;
     fplt_curvature all = {HUGE_VAL, -HUGE_VAL};
     if (!settings->curvatures && !(settings->curvature.highest > 0)) {
-        fplt_status status =
-            fplt__each_curvature(engine->objective, settings->threads, engine->curvatures, error);
+        fplt_status status = fplt__each_curvature(settings->ranks, engine->objective,
+                                                  settings->threads, engine->curvatures, error);
         if (status)
             return status;
     }
@@ -223,9 +224,11 @@ static fplt_status build(fplt_engine *engine, fplt_error *error)
         (status = fplt__hub_create(&engine->plan, engine->prox, given, fplt_sum_create,
                                    &engine->hub, error)))
         return status;
-    struct fplt__fleet_plan plan = {&engine->plan, engine->objective, &engine->settings,
-                                    engine->curvatures, engine->facts.cohort};
-    if ((status = fplt__threads_create(&plan, &engine->fleet, error)) ||
+    struct fplt__fleet_plan plan = {&engine->plan,        engine->objective,
+                                    &engine->settings,    engine->curvatures,
+                                    engine->facts.cohort, engine->participation};
+    if ((status = settings->ranks ? fplt__ranked_create(&plan, &engine->fleet, error)
+                                  : fplt__threads_create(&plan, &engine->fleet, error)) ||
         (status = engine->fleet->verbs->begin(engine->fleet, engine->hub->totals, error)))
         return status;
     fplt__hub_refresh(engine->hub);
@@ -268,6 +271,8 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
     fplt_status status = check_algorithm(settings->algorithm, error);
     if (!status && settings->noise)
         status = FPLT__CHECK_TABLE(fplt_noise_source, settings->noise, error);
+    if (!status && settings->ranks)
+        status = FPLT__CHECK_TABLE(fplt_ranks, settings->ranks, error);
     if (status || (status = fplt__alloc_into(&engine, 1, sizeof *engine, "the engine", error)))
         return status;
     engine->objective = objective;
@@ -288,7 +293,7 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
     }
     if (!status)
         status = build(engine, error);
-    if (status) {
+    if ((status = fplt_ranks_agree(settings->ranks, status, error))) {
         fplt_engine_destroy(engine);
         return status;
     }
@@ -451,10 +456,8 @@ static void diverged(const fplt_engine *engine, const fplt_error *error, fplt_re
                  "contract only below %.4g; try gamma: auto",
                  round, error->text, fplt_engine_step(engine, agent), agent, limit);
     else
-        snprintf(result->sentence, sizeof result->sentence,
-                 "diverged in round %llu (%.200s): try %s epochs, a smaller gamma or automatic "
-                 "parameters of %s",
-                 round, error->text, algorithm->inverse_rho ? "more" : "fewer", algorithm->name);
+        fplt__diverged_sentence(algorithm, round, error->text, result->sentence,
+                                sizeof result->sentence);
 }
 
 /* Takes the model of this round, once: a run that is taken up again goes by the move it stopped at.
@@ -602,6 +605,49 @@ const double *fplt_engine_kept(const fplt_engine *engine, uint32_t agent)
     return engine->fleet->verbs->kept(engine->fleet, agent);
 }
 
+void fplt_engine_serve(fplt_engine *engine)
+{
+    if (engine->fleet->verbs->serve)
+        engine->fleet->verbs->serve(engine->fleet);
+}
+
+struct visiting {
+    fplt_status (*visit)(void *context, uint32_t agent, const double *kept);
+    void *context;
+    size_t size;
+};
+
+static fplt_status visit_piece(void *context, uint32_t first, uint32_t agents, double *numbers)
+{
+    const struct visiting *visiting = context;
+    fplt_status status = FPLT_OK;
+    for (uint32_t i = 0; !status && i < agents; i++)
+        status = visiting->visit(visiting->context, first + i, numbers + i * visiting->size);
+    return status;
+}
+
+fplt_status fplt_engine_visit(fplt_engine *engine,
+                              fplt_status (*visit)(void *context, uint32_t agent,
+                                                   const double *kept),
+                              void *context, fplt_error *error)
+{
+    struct visiting visiting = {visit, context, engine->hub->shape.kept * engine->plan.dimension};
+    return engine->fleet->verbs->carry(engine->fleet, FPLT__OUT, visit_piece, &visiting, error);
+}
+
+fplt_status fplt__engine_information(fplt_engine *engine, const double *x, double *information,
+                                     double *scores, double *losses, fplt_error *error)
+{
+    size_t square = engine->plan.dimension * engine->plan.dimension;
+    fplt__information sums = {information, scores, losses};
+    memset(information, 0, square * sizeof *information);
+    if (scores)
+        memset(scores, 0, square * sizeof *scores);
+    if (losses)
+        *losses = 0;
+    return engine->fleet->verbs->inform(engine->fleet, x, &sums, error);
+}
+
 const fplt_counters *fplt_engine_counters(const fplt_engine *engine)
 {
     return &engine->counters;
@@ -642,7 +688,7 @@ int fplt_engine_consistent(fplt_engine *engine)
     if (!mirrored)
         return 1;
     fplt_sum_clear(engine->sum);
-    if (engine->fleet->verbs->total(engine->fleet, 0, mirrored, engine->sum))
+    if (engine->fleet->verbs->total(engine->fleet, 0, mirrored, engine->sum, NULL))
         return 0;
     for (size_t i = 0; i < count_; i++) {
         uint64_t own[2], running[2];

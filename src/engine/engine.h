@@ -37,4 +37,8 @@ struct fplt_engine {
     int identified;
 };
 
+/* The information in the records of all agents, as fplt__objective_information has it. */
+fplt_status fplt__engine_information(fplt_engine *engine, const double *x, double *information,
+                                     double *scores, double *losses, fplt_error *error);
+
 #endif

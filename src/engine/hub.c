@@ -168,6 +168,12 @@ fplt_status fplt_hub_receive(fplt_hub *hub, unsigned exchange, const uint64_t *w
     return fplt_sum_add_words(hub->up, 0, words, fplt_plan_up(&hub->plan, exchange));
 }
 
+fplt_status fplt_hub_receive_packed(fplt_hub *hub, unsigned exchange, const void *bytes,
+                                    size_t size, fplt_error *error)
+{
+    return fplt_sum_add_packed(hub->up, 0, bytes, size, fplt_plan_up(&hub->plan, exchange), error);
+}
+
 fplt_status fplt_hub_absorb(fplt_hub *hub, const fplt_round *round, unsigned exchange)
 {
     size_t n = hub->plan.dimension;

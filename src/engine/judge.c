@@ -2,6 +2,7 @@
 #include "engine/judge.h"
 
 #include <math.h>
+#include <stdio.h>
 
 const char *fplt_outcome_name(fplt_outcome outcome)
 {
@@ -80,4 +81,14 @@ fplt_outcome fplt__judge(const fplt__stopping *stopping, uint64_t round,
     if (stalled)
         return FPLT_STALLED;
     return round >= stopping->rounds ? FPLT_ROUNDS_DONE : FPLT_RUNNING;
+}
+
+void fplt__diverged_sentence(const fplt_algorithm *algorithm, uint64_t round, const char *why,
+                             char *sentence, size_t size)
+{
+    snprintf(sentence, size,
+             "diverged in round %llu (%.200s): try %s epochs, a smaller gamma or automatic "
+             "parameters of %s",
+             (unsigned long long)round, why, algorithm->inverse_rho ? "more" : "fewer",
+             algorithm->name);
 }

@@ -32,5 +32,8 @@ int fplt__is_due(const fplt__stopping *stopping, uint64_t round, int started, in
 fplt_outcome fplt__judge(const fplt__stopping *stopping, uint64_t round,
                          const fplt_measure *measure, double start_criterion, int stalled,
                          fplt_error *error);
+/* That it diverged, why, and what to change. */
+void fplt__diverged_sentence(const fplt_algorithm *algorithm, uint64_t round, const char *why,
+                             char *sentence, size_t size);
 
 #endif

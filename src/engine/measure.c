@@ -24,7 +24,7 @@ fplt_status fplt_engine_mean(fplt_engine *engine, double *x)
     size_t n = engine->plan.dimension;
     fplt_sum_clear(engine->sum);
     fplt_status status =
-        engine->fleet->verbs->total(engine->fleet, (unsigned)vector, 1, engine->sum);
+        engine->fleet->verbs->total(engine->fleet, (unsigned)vector, 1, engine->sum, NULL);
     fplt_sum_read(engine->sum, 0, x, n);
     for (size_t j = 0; j < n; j++)
         x[j] /= engine->plan.agents;

@@ -1,21 +1,43 @@
 /* A thread pool with one job at a time. A round may last a quarter of a millisecond, so a thread
  * watches an atomic for a moment before it sleeps; only where there is a core for every thread. Helpers
  * join a job while it is open. The caller closes it when it has nothing left to do itself, and waits for
- * those who joined: one that another program keeps from its core delays nobody. */
+ * those who joined: one that another program keeps from its core delays nobody.
+ *
+ * Who is at a job may offer parts of what it does, and threads that have nothing to do take some. An offer
+ * is a small job of its own, opened, joined and closed in the same way.
+ *
+ * One that joined and loses its core then does delay the others. So the pool keeps an account: what
+ * helpers have done is gained, the waiting for them is lost, and after a loss it works alone for many
+ * times as long. */
 #include "engine/pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <unistd.h>
 
-#include "base/memory.h"
 #include "base/machine.h"
+#include "base/memory.h"
 
 enum { WATCH = 4000 };
 
-/* The state: number of the job, whether it is closed, helpers at it. */
+/* The state of a job: its number, whether it is closed, helpers at it. */
 enum { JOB = 32, CLOSED = 1 << 16, HELPERS = CLOSED - 1 };
+
+/* Seconds. Credit is bounded, so that a neighbour who comes later is noticed soon. */
+struct account {
+    double credit, alone_until;
+};
+
+static const double most_credit = 2e-3, most_debt = 5e-5, times_alone = 50;
+
+struct offer {
+    _Alignas(64) atomic_ullong state;
+    atomic_size_t next, helped; /* helped: parts done by others */
+    size_t count;
+    void (*part)(void *, size_t, unsigned);
+    void *context;
+    struct account account;
+};
 
 struct helper {
     struct fplt__pool *pool;
@@ -27,10 +49,14 @@ struct fplt__pool {
     unsigned threads, started;
     int watch;
     struct helper *helpers; /* owned; threads - 1 */
+    struct offer *offers;   /* owned; one a thread */
     pthread_mutex_t mutex;
     pthread_cond_t begin, end;
     atomic_ullong state;
+    atomic_uint open, sleepers; /* open: offers that have parts left */
     atomic_int quit;
+    atomic_ullong spent; /* nanoseconds that helpers were at the job */
+    struct account account;
     void (*task)(void *, unsigned);
     void *context;
 };
@@ -47,40 +73,136 @@ static uint32_t job_of(unsigned long long state)
     return (uint32_t)(state >> JOB);
 }
 
-static void wait_for_job(struct fplt__pool *pool, uint32_t done)
+/* ---- jobs and offers ---- */
+
+/* Zero where it is closed; `seen` is then its state all the same. */
+static int join(atomic_ullong *state, unsigned long long *seen)
+{
+    *seen = atomic_load(state);
+    while (!(*seen & CLOSED))
+        if (atomic_compare_exchange_weak(state, seen, *seen + 1))
+            return 1;
+    return 0;
+}
+
+static void leave(fplt__pool *pool, atomic_ullong *state)
+{
+    unsigned long long before = atomic_fetch_sub(state, 1);
+    if ((before & HELPERS) == 1 && before & CLOSED) {
+        pthread_mutex_lock(&pool->mutex);
+        pthread_cond_broadcast(&pool->end);
+        pthread_mutex_unlock(&pool->mutex);
+    }
+}
+
+static void reopen(atomic_ullong *state)
+{
+    unsigned long long next = job_of(atomic_load(state)) + 1;
+    atomic_store(state, (next & UINT32_MAX) << JOB);
+}
+
+static void wake(fplt__pool *pool)
+{
+    if (!atomic_load(&pool->sleepers))
+        return;
+    pthread_mutex_lock(&pool->mutex);
+    pthread_cond_broadcast(&pool->begin);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+/* The next parts of an offer: many at first, in the end single ones, so that all are done at the same
+ * time. How many; zero when none is left. */
+static size_t take_parts(const fplt__pool *pool, struct offer *offer, size_t *first)
+{
+    size_t taken;
+    *first = atomic_load(&offer->next);
+    do {
+        if (*first >= offer->count)
+            return 0;
+        taken = (offer->count - *first) / (2 * (size_t)pool->threads);
+        taken = taken ? taken : 1;
+    } while (!atomic_compare_exchange_weak(&offer->next, first, *first + taken));
+    return taken;
+}
+
+/* Parts of an offer until none is left; how many. Who takes the last one says so. */
+static size_t do_parts(fplt__pool *pool, struct offer *offer, unsigned number)
+{
+    size_t done = 0, first;
+    for (size_t taken; (taken = take_parts(pool, offer, &first)) > 0; done += taken) {
+        if (first + taken == offer->count)
+            atomic_fetch_sub(&pool->open, 1);
+        for (size_t k = 0; k < taken; k++)
+            offer->part(offer->context, first + k, number);
+    }
+    return done;
+}
+
+/* Parts of what others do, as long as there are any. */
+static void help_with_offers(fplt__pool *pool, unsigned number)
+{
+    for (unsigned i = 0; i < pool->threads && atomic_load(&pool->open); i++) {
+        struct offer *offer = &pool->offers[i];
+        unsigned long long seen;
+        if (i == number || !join(&offer->state, &seen))
+            continue;
+        atomic_fetch_add(&offer->helped, do_parts(pool, offer, number));
+        leave(pool, &offer->state);
+    }
+}
+
+/* Closes it and waits for those who joined, helping others in the meantime. */
+static void close_and_wait(fplt__pool *pool, atomic_ullong *state, unsigned number, int helps)
+{
+    atomic_fetch_or(state, CLOSED);
+    for (int i = 0; i < pool->watch; i++) {
+        if (!(atomic_load(state) & HELPERS))
+            return;
+        if (helps && atomic_load(&pool->open)) {
+            help_with_offers(pool, number);
+            i = 0;
+        }
+        relax();
+    }
+    pthread_mutex_lock(&pool->mutex);
+    while (atomic_load(state) & HELPERS)
+        pthread_cond_wait(&pool->end, &pool->mutex);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+/* ---- the account ---- */
+
+static void book(struct account *account, double gained, double lost, double now)
+{
+    account->credit += gained - lost;
+    if (account->credit > most_credit)
+        account->credit = most_credit;
+    if (account->credit >= -most_debt)
+        return;
+    account->alone_until = now - times_alone * account->credit;
+    account->credit = 0;
+}
+
+/* ---- helpers ---- */
+
+static int is_idle(const fplt__pool *pool, uint32_t done)
+{
+    return job_of(atomic_load(&pool->state)) == done && !atomic_load(&pool->open);
+}
+
+static void wait_for_work(fplt__pool *pool, uint32_t done)
 {
     for (int i = 0; i < pool->watch; i++) {
-        if (job_of(atomic_load(&pool->state)) != done)
+        if (!is_idle(pool, done))
             return;
         relax();
     }
     pthread_mutex_lock(&pool->mutex);
-    while (job_of(atomic_load(&pool->state)) == done)
+    atomic_fetch_add(&pool->sleepers, 1);
+    while (is_idle(pool, done))
         pthread_cond_wait(&pool->begin, &pool->mutex);
+    atomic_fetch_sub(&pool->sleepers, 1);
     pthread_mutex_unlock(&pool->mutex);
-}
-
-/* Zero where the job was closed before; `done` is then its number all the same. */
-static int join(struct fplt__pool *pool, uint32_t *done)
-{
-    unsigned long long seen = atomic_load(&pool->state);
-    while (!(seen & CLOSED))
-        if (atomic_compare_exchange_weak(&pool->state, &seen, seen + 1)) {
-            *done = job_of(seen);
-            return 1;
-        }
-    *done = job_of(seen);
-    return 0;
-}
-
-static void leave(struct fplt__pool *pool)
-{
-    unsigned long long before = atomic_fetch_sub(&pool->state, 1);
-    if ((before & HELPERS) == 1 && before & CLOSED) {
-        pthread_mutex_lock(&pool->mutex);
-        pthread_cond_signal(&pool->end);
-        pthread_mutex_unlock(&pool->mutex);
-    }
 }
 
 static void *help(void *argument)
@@ -88,15 +210,26 @@ static void *help(void *argument)
     struct helper *helper = argument;
     struct fplt__pool *pool = helper->pool;
     for (uint32_t done = 0;;) {
-        wait_for_job(pool, done);
+        unsigned long long seen;
+        wait_for_work(pool, done);
         if (atomic_load(&pool->quit))
             return NULL;
-        if (join(pool, &done)) {
-            pool->task(pool->context, helper->number);
-            leave(pool);
+        if (job_of(atomic_load(&pool->state)) != done) {
+            int joined = join(&pool->state, &seen);
+            done = job_of(seen);
+            if (joined) {
+                double begun = fplt__thread_time();
+                pool->task(pool->context, helper->number);
+                atomic_fetch_add(&pool->spent,
+                                 (unsigned long long)(1e9 * (fplt__thread_time() - begun)));
+                leave(pool, &pool->state);
+            }
         }
+        help_with_offers(pool, helper->number);
     }
 }
+
+/* ---- the pool ---- */
 
 fplt_status fplt__pool_create(unsigned threads, fplt__pool **out, fplt_error *error)
 {
@@ -111,6 +244,10 @@ fplt_status fplt__pool_create(unsigned threads, fplt__pool **out, fplt_error *er
     pthread_cond_init(&pool->begin, NULL);
     pthread_cond_init(&pool->end, NULL);
     status = fplt__alloc_into(&pool->helpers, threads - 1, sizeof *pool->helpers, "threads", error);
+    if (!status)
+        status = fplt__alloc_into(&pool->offers, threads, sizeof *pool->offers, "threads", error);
+    for (unsigned i = 0; !status && i < threads; i++)
+        atomic_store(&pool->offers[i].state, CLOSED);
     for (unsigned i = 0; !status && i + 1 < threads; i++) {
         struct helper *helper = &pool->helpers[i];
         helper->pool = pool;
@@ -129,27 +266,20 @@ fplt_status fplt__pool_create(unsigned threads, fplt__pool **out, fplt_error *er
     return FPLT_OK;
 }
 
-static void announce(fplt__pool *pool)
-{
-    pthread_mutex_lock(&pool->mutex);
-    uint32_t next = job_of(atomic_load(&pool->state)) + 1;
-    atomic_store(&pool->state, (unsigned long long)next << JOB);
-    pthread_cond_broadcast(&pool->begin);
-    pthread_mutex_unlock(&pool->mutex);
-}
-
 void fplt__pool_destroy(fplt__pool *pool)
 {
     if (!pool)
         return;
     atomic_store(&pool->quit, 1);
-    announce(pool);
+    reopen(&pool->state);
+    wake(pool);
     for (unsigned i = 0; i < pool->started; i++)
         pthread_join(pool->helpers[i].thread, NULL);
     pthread_mutex_destroy(&pool->mutex);
     pthread_cond_destroy(&pool->begin);
     pthread_cond_destroy(&pool->end);
     fplt__free(pool->helpers);
+    fplt__free(pool->offers);
     fplt__free(pool);
 }
 
@@ -160,22 +290,45 @@ unsigned fplt__pool_threads(const fplt__pool *pool)
 
 void fplt__pool_run(fplt__pool *pool, void (*task)(void *context, unsigned number), void *context)
 {
-    if (pool->threads == 1) {
+    if (pool->threads == 1 ||
+        (pool->account.alone_until > 0 && fplt__now() < pool->account.alone_until)) {
         task(context, 0);
         return;
     }
     pool->task = task;
     pool->context = context;
-    announce(pool);
+    atomic_store(&pool->spent, 0);
+    reopen(&pool->state);
+    wake(pool);
     task(context, 0);
-    atomic_fetch_or(&pool->state, CLOSED);
-    for (int i = 0; i < pool->watch; i++) {
-        if (!(atomic_load(&pool->state) & HELPERS))
-            return;
-        relax();
+    double begun = fplt__now();
+    close_and_wait(pool, &pool->state, 0, 1);
+    double ended = fplt__now();
+    book(&pool->account, 1e-9 * (double)atomic_load(&pool->spent), ended - begun, ended);
+}
+
+void fplt__pool_share(fplt__pool *pool, unsigned number, size_t count,
+                      void (*part)(void *context, size_t index, unsigned who), void *context)
+{
+    struct offer *offer = &pool->offers[number];
+    double begun = fplt__now();
+    if (pool->threads == 1 || begun < offer->account.alone_until) {
+        for (size_t k = 0; k < count; k++)
+            part(context, k, number);
+        return;
     }
-    pthread_mutex_lock(&pool->mutex);
-    while (atomic_load(&pool->state) & HELPERS)
-        pthread_cond_wait(&pool->end, &pool->mutex);
-    pthread_mutex_unlock(&pool->mutex);
+    offer->count = count;
+    offer->part = part;
+    offer->context = context;
+    atomic_store(&offer->next, 0);
+    atomic_store(&offer->helped, 0);
+    atomic_fetch_add(&pool->open, 1);
+    reopen(&offer->state);
+    wake(pool);
+    size_t own = do_parts(pool, offer, number);
+    double done = fplt__now();
+    close_and_wait(pool, &offer->state, number, 0);
+    double ended = fplt__now(), helped = (double)atomic_load(&offer->helped);
+    book(&offer->account, own ? (done - begun) / (double)own * helped : ended - begun, ended - done,
+         ended);
 }

@@ -1,4 +1,4 @@
-/* The fleet on the threads of one machine. An agent is never an object: its vectors are rows of one
+/* The fleet on the threads of one process, of all agents or of a block of them. An agent is never an object: its vectors are rows of one
  * array, its staged state belongs to the worker that trains it and is committed in place, and the
  * view an algorithm sees is filled on the stack. */
 #include "engine/fleet.h"
@@ -9,13 +9,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hands.h"
+#include "base/machine.h"
 #include "base/memory.h"
 #include "engine/hub.h"
 #include "engine/member.h"
 #include "engine/pool.h"
-#include "base/machine.h"
+#include "engine/ranks.h"
+#include "objective/objective.h"
 
+struct threads;
+
+/* A worker shares what is large with those that have nothing to do: while it has the hands, its calls of
+ * the objective do. */
 struct worker {
+    fplt__hands hands;
+    struct threads *threads;
+    unsigned number;
     double *staged, *work, *up, *scratch; /* owned */
     fplt_sum *sum;
     double gradients;
@@ -27,21 +37,25 @@ struct threads {
     fplt_shape shape;
     const fplt_objective *objective; /* borrowed */
     const fplt_noise_source *noise;  /* borrowed; one a worker, or NULL */
+    uint32_t first, own;             /* the agents that are here */
     fplt_training training;
-    fplt_training *each;        /* owned; NULL: `training` for all */
-    fplt_curvature *curvatures; /* owned; one an agent */
-    double *step;               /* owned; one an agent */
+    fplt_training *each;        /* owned; NULL: `training` for all. One an agent that is here, */
+    fplt_curvature *curvatures; /* owned; as here */
+    double *step;               /* owned; and here */
     fplt_start start;
     double start_scale, lowest;  /* lowest: the least curvature of all */
     double *given;               /* owned */
     double *kept, *held, *state; /* owned; agent after agent */
     size_t state_size, numbers;  /* numbers: length of a worker's sum */
     fplt__pool *pool;
+    int shares;             /* some records are divided into parts */
     struct worker *workers; /* owned */
     /* the job at hand */
+    void (*task)(void *, unsigned);
     const fplt_round *round;
     const uint32_t *active;
-    const double *point; /* broadcast, or the point to evaluate */
+    uint32_t position, active_own; /* where those of `active` that are here begin, and how many */
+    const double *point;           /* broadcast, or the point to evaluate */
     unsigned exchange, vector, count;
     atomic_uint next;
     atomic_int failed;
@@ -55,38 +69,39 @@ static struct threads *threads_of(fplt__fleet *fleet)
     return (struct threads *)(void *)fleet;
 }
 
-static uint32_t agents_of(const struct threads *threads)
+/* Doubles that an agent keeps. */
+static size_t kept_size(const struct threads *threads)
 {
-    return threads->plan.agents;
+    return threads->shape.kept * threads->plan.dimension;
 }
 
 static double *kept_of(const struct threads *threads, uint32_t agent)
 {
-    return threads->kept + (size_t)agent * threads->shape.kept * threads->plan.dimension;
+    return threads->kept + (size_t)(agent - threads->first) * kept_size(threads);
 }
 
 static const fplt_training *training_of(const struct threads *threads, uint32_t agent)
 {
-    return threads->each ? &threads->each[agent] : &threads->training;
+    return threads->each ? &threads->each[agent - threads->first] : &threads->training;
 }
 
 static fplt_agent view_of(struct threads *threads, unsigned number, uint32_t identity,
                           fplt_local *local)
 {
     struct worker *worker = &threads->workers[number];
-    size_t n = threads->plan.dimension;
+    size_t n = threads->plan.dimension, place = identity - threads->first;
     *local = (fplt_local){
         .problem = {.objective = threads->objective, .agent = identity},
         .training = *training_of(threads, identity),
-        .step = threads->step[identity],
-        .curvature = threads->curvatures[identity],
+        .step = threads->step[place],
+        .curvature = threads->curvatures[place],
         .seed = threads->plan.seed,
         .round = threads->round ? threads->round->number : 0,
         .run = threads->plan.run,
         .identity = identity,
         .noise = threads->noise ? &threads->noise[number] : NULL,
         .scratch = worker->scratch,
-        .state = threads->state_size ? threads->state + identity * threads->state_size : NULL,
+        .state = threads->state_size ? threads->state + place * threads->state_size : NULL,
     };
     return (fplt_agent){
         .identity = identity,
@@ -94,7 +109,7 @@ static fplt_agent view_of(struct threads *threads, unsigned number, uint32_t ide
         .parameter = threads->plan.parameter,
         .kept = kept_of(threads, identity),
         .staged = worker->staged,
-        .held = threads->held + (size_t)identity * threads->shape.held * n,
+        .held = threads->held + place * threads->shape.held * n,
         .work = worker->work,
         .local = local,
     };
@@ -102,8 +117,31 @@ static fplt_agent view_of(struct threads *threads, unsigned number, uint32_t ide
 
 static void commit(struct threads *threads, const fplt_agent *agent)
 {
-    memcpy(kept_of(threads, agent->identity), agent->staged,
-           threads->shape.kept * threads->plan.dimension * sizeof(double));
+    memcpy(kept_of(threads, agent->identity), agent->staged, kept_size(threads) * sizeof(double));
+}
+
+struct sharing {
+    struct threads *threads;
+    fplt__part part;
+    void *context;
+    double *scratch; /* of the thread `number`, which asked */
+    unsigned number;
+};
+
+static void do_part(void *context, size_t index, unsigned who)
+{
+    const struct sharing *sharing = context;
+    sharing->part(sharing->context, index,
+                  who == sharing->number ? sharing->scratch
+                                         : sharing->threads->workers[who].scratch);
+}
+
+static void spread(fplt__hands *hands, size_t count, fplt__part part, void *context,
+                   double *scratch)
+{
+    const struct worker *worker = (const struct worker *)(const void *)hands;
+    struct sharing sharing = {worker->threads, part, context, scratch, worker->number};
+    fplt__pool_share(worker->threads->pool, worker->number, count, do_part, &sharing);
 }
 
 /* Of several failures the one of the first agent is reported, whatever the timing. */
@@ -132,6 +170,22 @@ static int take(struct threads *threads, uint32_t count, uint32_t *first, uint32
     return 1;
 }
 
+/* The agents that come next: where some of many are active, hardly anything of them is near. */
+static void approach(const struct threads *threads, const uint32_t *active, uint32_t left)
+{
+    enum { FAR = 6, NEAR = 3 };
+    if (left > FAR) {
+        uint32_t agent = active[FAR];
+        fplt__objective_approach(threads->objective, agent, 0);
+        __builtin_prefetch(&threads->step[agent - threads->first]);
+        __builtin_prefetch(&threads->curvatures[agent - threads->first]);
+        __builtin_prefetch(kept_of(threads, agent));
+        __builtin_prefetch((const char *)kept_of(threads, agent) + 64);
+    }
+    if (left > NEAR)
+        fplt__objective_approach(threads->objective, active[NEAR], 1);
+}
+
 static void train_task(void *context, unsigned number)
 {
     struct threads *threads = context;
@@ -140,11 +194,13 @@ static void train_task(void *context, unsigned number)
     int last_step =
         threads->exchange + 1 == threads->shape.exchanges && !threads->shape.finish_down;
     uint32_t first, last;
-    while (take(threads, round.active, &first, &last)) {
-        for (uint32_t position = first; position < last; position++) {
+    while (take(threads, threads->active_own, &first, &last)) {
+        for (uint32_t i = first; i < last; i++) {
+            uint32_t position = threads->position + i;
             fplt_error error;
             fplt_local local;
             fplt_agent agent = view_of(threads, number, threads->active[position], &local);
+            approach(threads, threads->active + position, last - i);
             round.position = position;
             fplt_status status = fplt__member_exchange(&threads->plan, &threads->shape, &agent,
                                                        &round, threads->exchange, threads->point,
@@ -166,8 +222,9 @@ static void finish_task(void *context, unsigned number)
     struct threads *threads = context;
     fplt_round round = *threads->round;
     uint32_t first, last;
-    while (take(threads, round.active, &first, &last)) {
-        for (uint32_t position = first; position < last; position++) {
+    while (take(threads, threads->active_own, &first, &last)) {
+        for (uint32_t i = first; i < last; i++) {
+            uint32_t position = threads->position + i;
             fplt_local local;
             fplt_agent agent = view_of(threads, number, threads->active[position], &local);
             round.position = position;
@@ -184,8 +241,9 @@ static void evaluate_task(void *context, unsigned number)
     struct worker *worker = &threads->workers[number];
     size_t n = threads->plan.dimension;
     uint32_t first, last;
-    while (take(threads, agents_of(threads), &first, &last)) {
-        for (uint32_t agent = first; agent < last; agent++) {
+    while (take(threads, threads->own, &first, &last)) {
+        for (uint32_t i = first; i < last; i++) {
+            uint32_t agent = threads->first + i;
             fplt_error error;
             double *out = worker->up;
             fplt_status status = fplt__member_measure(threads->objective, agent, threads->point,
@@ -210,8 +268,9 @@ static void total_task(void *context, unsigned number)
     struct worker *worker = &threads->workers[number];
     size_t n = threads->plan.dimension;
     uint32_t first, last;
-    while (take(threads, agents_of(threads), &first, &last)) {
-        for (uint32_t agent = first; agent < last; agent++) {
+    while (take(threads, threads->own, &first, &last)) {
+        for (uint32_t i = first; i < last; i++) {
+            uint32_t agent = threads->first + i;
             const double *vectors = kept_of(threads, agent) + threads->vector * n;
             if (fplt_sum_add(worker->sum, 0, vectors, threads->count * n)) {
                 fplt_error error;
@@ -224,6 +283,15 @@ static void total_task(void *context, unsigned number)
     }
 }
 
+/* The job at hand, with help for what is large. */
+static void take_part(void *context, unsigned number)
+{
+    struct threads *threads = context;
+    fplt__hands_lend(&threads->workers[number].hands);
+    threads->task(threads, number);
+    fplt__hands_lend(NULL);
+}
+
 /* Starts the job on all workers and adds up their sums. */
 static fplt_status run(struct threads *threads, void (*task)(void *, unsigned), fplt_sum *sum,
                        size_t count, fplt_error *error)
@@ -233,7 +301,8 @@ static fplt_status run(struct threads *threads, void (*task)(void *, unsigned), 
     unsigned workers = fplt__pool_threads(threads->pool);
     for (unsigned i = 0; i < workers; i++)
         fplt_sum_clear(threads->workers[i].sum);
-    fplt__pool_run(threads->pool, task, threads);
+    threads->task = task;
+    fplt__pool_run(threads->pool, threads->shares ? take_part : task, threads);
     if (atomic_load(&threads->failed)) {
         if (error)
             *error = threads->failure;
@@ -247,14 +316,37 @@ static fplt_status run(struct threads *threads, void (*task)(void *, unsigned), 
     return FPLT_OK;
 }
 
+/* How many of `active`, which increase, come before an agent. */
+static uint32_t before(const uint32_t *active, uint32_t count, uint32_t agent)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (active[middle] < agent)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void take_round(struct threads *threads, const fplt_round *round, const uint32_t *active,
+                       const double *down)
+{
+    threads->round = round;
+    threads->active = active;
+    threads->position = before(active, round->active, threads->first);
+    threads->active_own =
+        before(active, round->active, threads->first + threads->own) - threads->position;
+    threads->point = down;
+}
+
 static fplt_status train(fplt__fleet *fleet, const fplt_round *round, unsigned exchange,
                          const uint32_t *active, const double *down, fplt_sum *sum,
                          double *gradients, fplt_error *error)
 {
     struct threads *threads = threads_of(fleet);
-    threads->round = round;
-    threads->active = active;
-    threads->point = down;
+    take_round(threads, round, active, down);
     threads->exchange = exchange;
     unsigned workers = fplt__pool_threads(threads->pool);
     for (unsigned i = 0; i < workers; i++)
@@ -270,9 +362,7 @@ static fplt_status finish(fplt__fleet *fleet, const fplt_round *round, const uin
                           const double *down, fplt_error *error)
 {
     struct threads *threads = threads_of(fleet);
-    threads->round = round;
-    threads->active = active;
-    threads->point = down;
+    take_round(threads, round, active, down);
     return run(threads, finish_task, NULL, 0, error);
 }
 
@@ -283,12 +373,13 @@ static fplt_status evaluate(fplt__fleet *fleet, const double *x, fplt_sum *sum, 
     return run(threads, evaluate_task, sum, threads->plan.dimension + FPLT_MEASURES, error);
 }
 
-static fplt_status total(fplt__fleet *fleet, unsigned vector, unsigned count, fplt_sum *sum)
+static fplt_status total(fplt__fleet *fleet, unsigned vector, unsigned count, fplt_sum *sum,
+                         fplt_error *error)
 {
     struct threads *threads = threads_of(fleet);
     threads->vector = vector;
     threads->count = count;
-    return run(threads, total_task, sum, count * threads->plan.dimension, NULL);
+    return run(threads, total_task, sum, count * threads->plan.dimension, error);
 }
 
 /* The agent's starting points into two work vectors. */
@@ -318,29 +409,40 @@ static fplt_status begin(fplt__fleet *fleet, fplt_sum *totals, fplt_error *error
     struct threads *threads = threads_of(fleet);
     size_t n = threads->plan.dimension;
     double *start = threads->workers[0].up, *second = start + n;
-    for (uint32_t i = 0; i < agents_of(threads); i++) {
+    for (uint32_t i = threads->first; i < threads->first + threads->own; i++) {
         fplt_local local;
         fplt_agent agent = view_of(threads, 0, i, &local);
         draw_start(threads, i, start, second);
         fplt__member_begin(&threads->plan, &threads->shape, &agent, start, second);
         commit(threads, &agent);
     }
-    fplt_status status = total(fleet, 0, threads->shape.mirrored, totals);
+    fplt_status status = total(fleet, 0, threads->shape.mirrored, totals, error);
     return status ? fplt_error_set(error, status, "the initial vectors are out of range") : FPLT_OK;
 }
 
-static fplt_status each_state(fplt__fleet *fleet,
-                              fplt_status (*visit)(void *context, void *bytes, size_t size),
-                              void *context)
+/* In place, all at once. */
+static fplt_status carry(fplt__fleet *fleet, fplt__direction direction, fplt__piece piece,
+                         void *context, fplt_error *error)
 {
     struct threads *threads = threads_of(fleet);
-    size_t numbers = (size_t)agents_of(threads) * threads->shape.kept * threads->plan.dimension;
-    return visit(context, threads->kept, numbers * sizeof(double));
+    (void)direction;
+    fplt_status status = piece(context, threads->first, threads->own, threads->kept);
+    return status ? fplt_error_set(error, status, "the agents' state cannot be carried") : FPLT_OK;
+}
+
+static fplt_status inform(fplt__fleet *fleet, const double *x, const fplt__information *sums,
+                          fplt_error *error)
+{
+    struct threads *threads = threads_of(fleet);
+    return fplt__objective_add_information(threads->objective, threads->first,
+                                           threads->first + threads->own, x, sums->information,
+                                           sums->scores, sums->losses, error);
 }
 
 static const double *kept(const fplt__fleet *fleet, uint32_t agent)
 {
-    return kept_of((const struct threads *)(const void *)fleet, agent);
+    const struct threads *threads = (const struct threads *)(const void *)fleet;
+    return agent - threads->first < threads->own ? kept_of(threads, agent) : NULL;
 }
 
 static void destroy(fplt__fleet *fleet)
@@ -376,7 +478,8 @@ static const struct fplt__fleet_verbs verbs = {
     .finish = finish,
     .evaluate = evaluate,
     .total = total,
-    .each_state = each_state,
+    .carry = carry,
+    .inform = inform,
     .kept = kept,
     .destroy = destroy,
 };
@@ -391,10 +494,14 @@ static fplt_status copy_of(void *to, const void *from, size_t count, size_t size
     return status;
 }
 
-static fplt_status create_worker(struct threads *threads, struct worker *worker, size_t scratch,
+static fplt_status create_worker(struct threads *threads, unsigned number, size_t scratch,
                                  fplt_error *error)
 {
     size_t n = threads->plan.dimension;
+    struct worker *worker = &threads->workers[number];
+    worker->hands.spread = spread;
+    worker->threads = threads;
+    worker->number = number;
     fplt_status status;
     if ((status = copy_of(&worker->staged, NULL, threads->shape.kept * n, sizeof(double), error)) ||
         (status = copy_of(&worker->work, NULL, threads->shape.work * n, sizeof(double), error)) ||
@@ -404,14 +511,14 @@ static fplt_status create_worker(struct threads *threads, struct worker *worker,
     return fplt_sum_create(threads->numbers, FPLT_SUM_EXPONENT, &worker->sum, error);
 }
 
-/* Longest sum any job needs: an exchange, an evaluation, all mirrored vectors, or two vectors. */
-static size_t longest(const struct threads *threads)
+size_t fplt__fleet_longest(const fplt_plan *plan)
 {
-    size_t n = threads->plan.dimension, most = 2 * n + FPLT_MEASURES;
-    if (threads->shape.mirrored * n > most)
-        most = threads->shape.mirrored * n;
-    for (unsigned e = 0; e < threads->shape.exchanges; e++) {
-        size_t size = fplt_plan_up(&threads->plan, e);
+    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
+    size_t n = plan->dimension, most = 2 * n + FPLT_MEASURES;
+    if (shape.mirrored * n > most)
+        most = shape.mirrored * n;
+    for (unsigned e = 0; e < shape.exchanges; e++) {
+        size_t size = fplt_plan_up(plan, e);
         most = size > most ? size : most;
     }
     return most;
@@ -419,27 +526,28 @@ static size_t longest(const struct threads *threads)
 
 static fplt_status check_step(const struct threads *threads, uint32_t agent, fplt_error *error)
 {
-    double step = threads->step[agent];
+    const fplt_curvature *curvature = &threads->curvatures[agent - threads->first];
+    double step = threads->step[agent - threads->first];
     if (!fplt_solver_has_step(training_of(threads, agent)->solver) || (step > 0 && isfinite(step)))
         return FPLT_OK;
     return fplt_error_set(
         error, FPLT_BAD_VALUE,
         "gamma would be %g for agent %u, whose cost curves between %g and %g, but "
         "it must be a number above 0: give gamma, a ridge or a smaller rho",
-        step, agent, threads->curvatures[agent].lowest, threads->curvatures[agent].highest);
+        step, agent, curvature->lowest, curvature->highest);
 }
 
 static fplt_status create_agents(struct threads *threads, const struct fplt__fleet_plan *plan,
                                  size_t *scratch, fplt_error *error)
 {
     const fplt_run_settings *settings = plan->settings;
-    size_t n = threads->plan.dimension, agents = threads->plan.agents;
+    size_t n = threads->plan.dimension, agents = threads->own, first = threads->first;
     fplt_status status;
-    if ((settings->each && (status = copy_of(&threads->each, settings->each, agents,
+    if ((settings->each && (status = copy_of(&threads->each, settings->each + first, agents,
                                              sizeof *threads->each, error))) ||
         (settings->given &&
          (status = copy_of(&threads->given, settings->given, n, sizeof(double), error))) ||
-        (status = copy_of(&threads->curvatures, plan->curvatures, agents,
+        (status = copy_of(&threads->curvatures, plan->curvatures + first, agents,
                           sizeof *threads->curvatures, error)) ||
         (status = copy_of(&threads->step, NULL, agents, sizeof(double), error)) ||
         (status = copy_of(&threads->kept, NULL, agents * threads->shape.kept * n, sizeof(double),
@@ -449,10 +557,10 @@ static fplt_status create_agents(struct threads *threads, const struct fplt__fle
         return status;
     *scratch = 0;
     for (uint32_t i = 0; i < agents; i++) {
-        const fplt_training *training = training_of(threads, i);
+        const fplt_training *training = training_of(threads, threads->first + i);
         threads->step[i] =
             fplt__member_step(&threads->plan, training, &threads->curvatures[i], plan->cohort);
-        if ((status = check_step(threads, i, error)))
+        if ((status = check_step(threads, threads->first + i, error)))
             return status;
         if (i && !threads->each)
             continue;
@@ -466,10 +574,12 @@ static fplt_status create_agents(struct threads *threads, const struct fplt__fle
     return copy_of(&threads->state, NULL, agents * threads->state_size, sizeof(double), error);
 }
 
-static unsigned workers_for(unsigned asked, uint32_t agents)
+/* No more than there is something to do for; a source of noise is there for every thread asked for. */
+static unsigned workers_for(const fplt_ranks *ranks, unsigned asked, uint32_t agents, size_t parts)
 {
-    unsigned workers = fplt__cores(asked);
-    return workers > agents ? agents : workers;
+    unsigned workers = fplt__ranks_threads(ranks, asked);
+    size_t most = agents ? agents * parts : 1;
+    return workers > most ? (unsigned)most : workers;
 }
 
 fplt_status fplt__threads_create(const struct fplt__fleet_plan *plan, fplt__fleet **out,
@@ -477,6 +587,7 @@ fplt_status fplt__threads_create(const struct fplt__fleet_plan *plan, fplt__flee
 {
     *out = NULL;
     const fplt_run_settings *settings = plan->settings;
+    uint32_t end;
     struct threads *threads;
     fplt_status status = fplt__alloc_into(&threads, 1, sizeof *threads, "the agents", error);
     if (status)
@@ -485,6 +596,9 @@ fplt_status fplt__threads_create(const struct fplt__fleet_plan *plan, fplt__flee
     threads->plan = *plan->plan;
     threads->shape =
         fplt_algorithm_shape(plan->plan->algorithm, plan->plan->parameter, plan->plan->dimension);
+    fplt__ranks_block(settings->ranks, plan->plan->agents,
+                      settings->ranks ? settings->ranks->number : 0, &threads->first, &end);
+    threads->own = end - threads->first;
     threads->objective = plan->objective;
     threads->noise = settings->noise;
     threads->training = settings->training;
@@ -494,17 +608,19 @@ fplt_status fplt__threads_create(const struct fplt__fleet_plan *plan, fplt__flee
     threads->lowest = HUGE_VAL;
     for (uint32_t i = 0; i < plan->plan->agents; i++)
         threads->lowest = fmin(threads->lowest, plan->curvatures[i].lowest);
-    threads->numbers = longest(threads);
-    size_t scratch = 0;
+    threads->numbers = fplt__fleet_longest(&threads->plan);
+    size_t scratch = 0, parts = fplt__objective_parts(plan->objective);
+    threads->shares = parts > 1;
     status = create_agents(threads, plan, &scratch, error);
     if (!status)
-        status = fplt__pool_create(workers_for(settings->threads, plan->plan->agents),
-                                   &threads->pool, error);
+        status =
+            fplt__pool_create(workers_for(settings->ranks, settings->threads, threads->own, parts),
+                              &threads->pool, error);
     if (!status)
         status = fplt__alloc_into(&threads->workers, fplt__pool_threads(threads->pool),
                                   sizeof *threads->workers, "the threads", error);
     for (unsigned i = 0; !status && i < fplt__pool_threads(threads->pool); i++)
-        status = create_worker(threads, &threads->workers[i], scratch, error);
+        status = create_worker(threads, i, scratch, error);
     if (status) {
         destroy(&threads->base);
         return status;

@@ -288,7 +288,8 @@ static fplt_status find_bend(const fplt_objective *objective, const fplt_run_set
     fplt_status status =
         fplt__alloc_into(&bending.bends, agents, sizeof *bending.bends, "curvatures", error);
     if (!status)
-        status = fplt__each(agents, run->threads, ask_bend, &bending, error);
+        status = fplt__survey(run->ranks, agents, run->threads, ask_bend, &bending, bending.bends,
+                              sizeof *bending.bends, error);
     for (uint32_t i = 0; !status && i < agents; i++) {
         fplt_bend own = bending.bends[i];
         if (run->curvatures)

@@ -8,9 +8,12 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "data/dataset.h"
+#include "engine/ranks.h"
 #include "fedplt/schema.h"
 #include "job/job.h"
 #include "job/tables.h"
+#include "linalg/kernel.h"
 
 struct fplt_job {
     fplt_job_view view;
@@ -169,6 +172,8 @@ fplt_read_settings fplt_job_read(const fplt_settings *settings)
     read.categories = fplt_settings_text(settings, "categories");
     read.drop_first_level = fplt_settings_switch(settings, "drop-first-level");
     read.task = fplt_settings_text(settings, "task");
+    if (fplt_settings_find(settings, "threads"))
+        read.threads = (unsigned)fplt_settings_integer(settings, "threads");
     return read;
 }
 
@@ -182,8 +187,7 @@ static fplt_task generator_task(const fplt_settings *settings)
     return FPLT_TASK_BINARY;
 }
 
-static fplt_status generate(const fplt_settings *settings, uint32_t run, fplt_dataset **dataset,
-                            fplt_error *error)
+static fplt_generate_settings read_generator(const fplt_settings *settings, uint32_t run)
 {
     fplt_generate_settings generator = fplt_generate_defaults();
     generator.name = fplt_settings_text(settings, "generator");
@@ -201,6 +205,13 @@ static fplt_status generate(const fplt_settings *settings, uint32_t run, fplt_da
     generator.seed = (uint64_t)fplt_settings_integer(settings, "seed");
     generator.run = run;
     generator.task = generator_task(settings);
+    return generator;
+}
+
+static fplt_status generate(const fplt_settings *settings, uint32_t run, fplt_dataset **dataset,
+                            fplt_error *error)
+{
+    fplt_generate_settings generator = read_generator(settings, run);
     return fplt_dataset_generate(&generator, dataset, error);
 }
 
@@ -291,6 +302,7 @@ static fplt_status read_files(const fplt_settings *settings, const char *const *
     fplt_schema *schema = NULL;
     char **items = NULL;
     fplt_status status = FPLT_OK;
+    own.unchecked = !paths; /* the numbers of a job's own data are looked at when they are packed */
     if (!paths) {
         if ((status = split(fplt_settings_text(settings, "data"), &items, &count, error)))
             return status;
@@ -382,6 +394,41 @@ fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
     return wanted;
 }
 
+/* Whether a process can take the rows of its own agents without those of others: they are drawn, or a
+ * schema says what they are, and nothing is divided, held out or weighed by looking at all. */
+static int is_apart(const fplt_settings *settings, const fplt_job_source *source)
+{
+    return source->ranks && !source->dataset && !wished(settings, "partition") &&
+           !(wished(settings, "data") &&
+             (!wished(settings, "schema") || wished(settings, "agents"))) &&
+           !(fplt_settings_real(settings, "holdout") > 0) &&
+           !is(settings, "class-weight", "balanced");
+}
+
+/* Moments go from process to process. */
+static fplt_status relay_ready(void *context, fplt_status status, fplt_error *error)
+{
+    return fplt_ranks_agree(context, status, error);
+}
+
+static void relay_take(void *context, void *bytes, size_t size)
+{
+    const fplt_ranks *ranks = context;
+    if (ranks->number)
+        ranks->receive(ranks->context, ranks->number - 1, bytes, size);
+}
+
+static void relay_pass(void *context, void *bytes, size_t size)
+{
+    const fplt_ranks *ranks = context;
+    if (ranks->count == 1)
+        return;
+    ranks->send(ranks->context, (ranks->number + 1) % ranks->count, bytes, size);
+    if (!ranks->number)
+        ranks->receive(ranks->context, ranks->count - 1, bytes, size);
+    ranks->share(ranks->context, bytes, size);
+}
+
 /* Found on the training rows, done to both. */
 static fplt_status transform_both(const fplt_settings *settings, const fplt_job_source *source,
                                   fplt_dataset *training, fplt_dataset *held_out,
@@ -390,11 +437,66 @@ static fplt_status transform_both(const fplt_settings *settings, const fplt_job_
     fplt_transform_settings wanted = fplt__job_transform(settings, source);
     if (!source->by_schema)
         fplt_job_filling(settings, &wanted);
-    fplt_status status = fplt_transform_fit(training, &wanted, transform, error);
+    const fplt__relay relay = {relay_ready, relay_take, relay_pass, source->ranks};
+    fplt_status status =
+        fplt__transform_fit(training, &wanted, is_apart(settings, source) ? &relay : NULL,
+                            transform, error);
     if (!status)
         status = fplt_transform_apply(transform, training, error);
     if (!status && held_out)
         status = fplt_transform_apply(transform, held_out, error);
+    return status;
+}
+
+/* The rows of the own agents stay. Held-out rows are the leader's. */
+static fplt_status keep_own(const fplt_job_source *source, fplt_dataset **training,
+                            fplt_dataset **held_out, fplt_error *error)
+{
+    uint32_t first, end;
+    fplt_dataset *kept;
+    if (!source->ranks || source->ranks->count == 1 || (*training)->census)
+        return FPLT_OK;
+    fplt__ranks_block(source->ranks, fplt_dataset_agents(*training), source->ranks->number, &first,
+                      &end);
+    fplt_status status = fplt__dataset_keep(*training, first, end, &kept, error);
+    if (status)
+        return status;
+    fplt_dataset_destroy(*training);
+    *training = kept;
+    if (source->ranks->number) {
+        fplt_dataset_destroy(*held_out);
+        *held_out = NULL;
+    }
+    return FPLT_OK;
+}
+
+static fplt_status generate_own(const fplt_settings *settings, uint32_t run,
+                                const fplt_job_source *source, fplt_dataset **dataset,
+                                fplt_error *error)
+{
+    fplt_generate_settings generator = read_generator(settings, run);
+    uint32_t first, end;
+    fplt__ranks_block(source->ranks, generator.agents, source->ranks->number, &first, &end);
+    return fplt__dataset_generate_part(&generator, first, end, dataset, error);
+}
+
+static fplt_status read_own(const fplt_settings *settings, const fplt_job_source *source,
+                            fplt_dataset **dataset, fplt_error *error)
+{
+    fplt_read_settings read = fplt_job_read(settings);
+    fplt_schema *schema = NULL;
+    char **items = NULL;
+    size_t count;
+    fplt_status status = split(fplt_settings_text(settings, "data"), &items, &count, error);
+    if (!status)
+        status = load_schema(settings, count ? items[0] : "", &schema, error);
+    read.schema = schema;
+    if (!status)
+        status =
+            fplt__dataset_read_part((const char *const *)items, count, &read, source->ranks->number,
+                                    source->ranks->count, dataset, error);
+    fplt__free(items);
+    fplt_schema_destroy(schema);
     return status;
 }
 
@@ -406,7 +508,10 @@ static fplt_status build_data(const fplt_settings *settings, uint32_t run,
     *held_out = NULL;
     *transform = (fplt_transform){0, NULL, NULL, 0};
     fplt_status status = FPLT_OK;
-    if (!*training)
+    if (is_apart(settings, source))
+        status = wished(settings, "data") ? read_own(settings, source, training, error)
+                                          : generate_own(settings, run, source, training, error);
+    else if (!*training)
         status = fplt_job_dataset(settings, run, NULL, 0, NULL, training, error);
     else if (!source->part)
         status = divide(settings, training, error);
@@ -416,6 +521,8 @@ static fplt_status build_data(const fplt_settings *settings, uint32_t run,
         status = transform_both(settings, source, *training, *held_out, transform, error);
     if (!status && is(settings, "class-weight", "balanced"))
         status = fplt_dataset_balance(*training, error);
+    if (!status)
+        status = keep_own(source, training, held_out, error);
     if (status) {
         fplt_dataset_destroy(*training);
         fplt_dataset_destroy(*held_out);
@@ -602,6 +709,13 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
     const fplt_setting *const about_data[] = {fplt__job_data_table, fplt_read_table,
                                               fplt_generate_table};
     fplt_status status = FPLT_OK;
+    if (is(settings, "engine", "mpi") && !source->ranks && !source->whole)
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "%s: engine is mpi, but this process runs without MPI: start `mpirun -n 4 "
+            "fedplt train ... --engine mpi`, with a fedplt whose `fedplt version` tells "
+            "of MPI",
+            fplt_settings_origin(settings, "engine"));
     if (source->objective && source->dataset)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "a data set and own costs are both given; leave one of them out");
@@ -621,6 +735,41 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
     return status;
 }
 
+/* What depends on the rows or the machine of every process: the largest label, and the fastest kernel that
+ * all have. */
+struct common {
+    double largest_label;
+    size_t kernel;
+};
+
+static fplt_status take_common(fplt_ranks *ranks, fplt_dataset *training, const char **kernel,
+                               fplt_error *error)
+{
+    struct common *each;
+    fplt_status status = fplt__alloc_into(&each, ranks->count, sizeof *each, "a job", error);
+    if ((status = fplt_ranks_agree(ranks, status, error))) {
+        fplt__free(each);
+        return status;
+    }
+    struct common *own = &each[ranks->number];
+    own->largest_label = fplt__dataset_largest_label(training);
+    while (!fplt__kernel_get(own->kernel)->available())
+        own->kernel++;
+    fplt__ranks_gather_each(ranks, each, sizeof *each);
+    if (training->census)
+        fplt__ranks_gather(ranks, training->agents, training->census, sizeof *training->census);
+    struct common all = each[0];
+    for (unsigned i = 1; i < ranks->count; i++) {
+        all.largest_label = fmax(all.largest_label, each[i].largest_label);
+        all.kernel = each[i].kernel > all.kernel ? each[i].kernel : all.kernel;
+    }
+    training->largest_label = all.largest_label;
+    if (!*kernel)
+        *kernel = fplt__kernel_get(all.kernel)->name;
+    fplt__free(each);
+    return FPLT_OK;
+}
+
 static fplt_status build_objective(fplt_job *job, const fplt_settings *settings, uint32_t run,
                                    const fplt_job_source *source, fplt_error *error)
 {
@@ -631,7 +780,7 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
         return FPLT_OK;
     fplt_status status =
         build_data(settings, run, source, &job->training, &job->held_out, &job->transform, error);
-    if (status)
+    if ((status = fplt_ranks_agree(source->ranks, status, error)))
         return status;
     view->training = job->training;
     view->held_out = job->held_out;
@@ -642,9 +791,12 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
                               "%s: label is none, but the loss %s learns from labels: name their "
                               "column",
                               fplt_settings_origin(settings, "label"), view->cost.loss);
+    if (source->ranks &&
+        (status = take_common(source->ranks, job->training, &view->cost.kernel, error)))
+        return status;
     status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
-    return status;
+    return status == FPLT_BAD_DATA ? fplt__job_blame_row(settings, job->training, error) : status;
 }
 
 static fplt_status build_costs(fplt_job *job, const fplt_settings *settings, uint32_t run,
@@ -768,22 +920,24 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
     return FPLT_OK;
 }
 
-/* A measurement takes about two gradients of every agent, however few were active. Where all are, it is
- * taken after every round: a round too many costs more. */
-static void space_measurements(fplt_job *job)
+/* A measurement takes about two gradients of every agent, however few were active: so many rounds apart
+ * that it is a fifth of the work. After every round where agents only evaluate, for there a round too many
+ * costs more, and on generated data with all active, whose tables count single rounds. */
+static void space_measurements(fplt_job *job, int own_data)
 {
     fplt_run_settings *run = &job->view.run;
     double agents = fplt_objective_agents(job->view.objective), cohort = 0;
+    int full = fplt_participation_is_full(run->participation);
     for (uint32_t i = 0; i < agents; i++)
         cohort += fplt_participation_rate(run->participation, i);
     double round = fmax(cohort, 1) * (run->training.epochs ? run->training.epochs : 1);
-    if (!fplt_participation_is_full(run->participation))
+    if (!full || (own_data && !(run->algorithm->allows & FPLT_TRAINS_NOTHING)))
         run->evaluate_every = (uint32_t)fmax(1, ceil(8 * agents / round - 1e-6));
 }
 
 /* What is auto becomes a number; agents that train in their own way share the number of epochs. */
 static fplt_status resolve(fplt_job *job, const fplt_settings *settings, int public_only,
-                           fplt_error *error)
+                           int own_data, fplt_error *error)
 {
     fplt_run_settings *run = &job->view.run;
     if (public_only) {
@@ -802,7 +956,7 @@ static fplt_status resolve(fplt_job *job, const fplt_settings *settings, int pub
             job->each[i].epochs = job->automatic.epochs;
     job->view.automatic = &job->automatic;
     if (fplt_settings_is_auto(settings, "eval-every"))
-        space_measurements(job);
+        space_measurements(job, own_data);
     return FPLT_OK;
 }
 
@@ -813,7 +967,9 @@ static fplt_status build(fplt_job *job, const fplt_settings *settings, uint32_t 
     if ((status = build_costs(job, settings, run, source, error)) ||
         (status = build_training(job, settings, source, error)) ||
         (status = build_run(job, settings, run, error)) ||
-        (status = resolve(job, settings, source->public_only, error)) || !source->start)
+        (status = resolve(job, settings, source->public_only,
+                          source->dataset || wished(settings, "data"), error)) ||
+        !source->start)
         return status;
     return fplt_job_start(job, source->start, fplt_objective_dimension(job->view.objective),
                           "start", error);
@@ -837,6 +993,7 @@ fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_t run,
     }
     job->view.settings = settings;
     job->view.run = fplt_run_defaults();
+    job->view.run.ranks = source->ranks;
     if ((status = build(job, settings, run, source, error))) {
         fplt_job_destroy(job);
         return status;

@@ -4,12 +4,14 @@
 
 #include "linalg/elementary.h"
 #include "linalg/kernel.h"
+#include "linalg/sparse.h"
 
 #define KERNEL     fplt__kernel_avx2
 #define NAME       "avx2"
 #define HELP       "AVX2 and FMA"
 #define LANES      4
 #define PANEL_MOST 16
+#define BLOCK_ROWS 4
 
 typedef __m256d lanes;
 
@@ -42,6 +44,11 @@ static inline lanes load_some(const double *x, size_t count)
 static inline void store_some(double *x, lanes a, size_t count)
 {
     _mm256_maskstore_pd(x, first_lanes(count), a);
+}
+
+static inline lanes load_apart(const double *const *from, size_t at)
+{
+    return _mm256_set_pd(from[3][at], from[2][at], from[1][at], from[0][at]);
 }
 
 static inline lanes splat(double x)

@@ -6,12 +6,14 @@
 
 #include "linalg/elementary.h"
 #include "linalg/kernel.h"
+#include "linalg/sparse.h"
 
 #define KERNEL     fplt__kernel_avx512
 #define NAME       "avx512"
 #define HELP       "AVX-512 (F, DQ and VL)"
 #define LANES      8
 #define PANEL_MOST 24
+#define BLOCK_ROWS 8
 
 typedef __m512d lanes;
 
@@ -44,6 +46,12 @@ static inline lanes load_some(const double *x, size_t count)
 static inline void store_some(double *x, lanes a, size_t count)
 {
     _mm512_mask_storeu_pd(x, first_lanes(count), a);
+}
+
+static inline lanes load_apart(const double *const *from, size_t at)
+{
+    return _mm512_set_pd(from[7][at], from[6][at], from[5][at], from[4][at], from[3][at],
+                         from[2][at], from[1][at], from[0][at]);
 }
 
 static inline lanes splat(double x)

@@ -7,6 +7,8 @@
 #include "fedplt/status.h"
 #include "linalg/matrix.h"
 
+enum { FPLT_TILE_MOST = 8 };
+
 typedef struct fplt__kernel {
     const char *name, *help;
     int (*available)(void);
@@ -31,13 +33,27 @@ typedef struct fplt__kernel {
     size_t (*below)(const double *x, size_t count, size_t *ties);
 
     /* margins[r] = <row first + r, x> for r < count. `first` is a multiple of FPLT_PANEL; dense
-     * matrices write margins up to the padded count (zero for the padding). */
+     * matrices write margins up to the padded count (zero for the padding). In both, rows that are
+     * picked are read where they are. */
     void (*margins)(const fplt__matrix *a, size_t first, size_t count, const double *x,
                     double *margins);
     /* y += sum over r < count of weights[r] (row first + r). `first` as above; weights are read up
      * to the padded count and must be finite there. */
     void (*combine)(const fplt__matrix *a, size_t first, size_t count, const double *weights,
                     double *y);
+    /* Both for several vectors at once: x and y hold `outputs` of them, one behind the other, and the numbers
+     * of the rows for each are `stride` apart, at least the padded count. */
+    void (*all_margins)(const fplt__matrix *a, size_t first, size_t count, size_t outputs,
+                        const double *x, double *margins, size_t stride);
+    void (*all_combine)(const fplt__matrix *a, size_t first, size_t count, size_t outputs,
+                        const double *weights, size_t stride, double *y);
+    /* tile[i * tile_columns + j] = sum over d < depth of left[d * tile_rows + i] right[d * tile_columns + j],
+     * for i < tile_rows, which is 4 or 8, and j < tile_columns <= 3 FPLT_TILE_MOST, a divisor of 96. */
+    size_t tile_rows, tile_columns;
+    void (*tile)(size_t depth, const double *left, const double *right, double *tile);
+    /* Rows of panels side by side as panels of their own, the last filled up with zeros: `to` has room
+     * for the padded count. NULL where the kernel has no panels. */
+    void (*collect)(const fplt__matrix *a, const uint32_t *rows, size_t count, double *to);
 } fplt__kernel;
 
 /* By name, or the fastest that the machine has when `name` is NULL. */

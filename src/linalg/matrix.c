@@ -1,12 +1,11 @@
 /* Access to single rows and columns of packed records, whatever the layout. */
-#include "linalg/matrix.h"
+#include "linalg/sparse.h"
 
 double fplt__matrix_row_dot(const fplt__matrix *a, size_t row, const double *x)
 {
     double sum = 0;
     if (a->layout == FPLT_SPARSE) {
-        for (size_t e = a->start[row]; e < a->start[row + 1]; e++)
-            sum += a->value[e] * x[a->column[e]];
+        fplt__sparse_margins(a, row, 1, x, &sum);
         return sum;
     }
     const double *element = a->dense + fplt__matrix_place(a, row, 0);
@@ -19,8 +18,7 @@ double fplt__matrix_row_dot(const fplt__matrix *a, size_t row, const double *x)
 void fplt__matrix_row_axpy(const fplt__matrix *a, size_t row, double alpha, double *y)
 {
     if (a->layout == FPLT_SPARSE) {
-        for (size_t e = a->start[row]; e < a->start[row + 1]; e++)
-            y[a->column[e]] += alpha * a->value[e];
+        fplt__sparse_combine(a, row, 1, &alpha, y);
         return;
     }
     const double *element = a->dense + fplt__matrix_place(a, row, 0);
@@ -33,7 +31,7 @@ static double sparse_cell(const fplt__matrix *a, size_t row, size_t column)
 {
     for (size_t e = a->start[row]; e < a->start[row + 1]; e++)
         if (a->column[e] == column)
-            return a->value[e];
+            return fplt__matrix_entry(a, row, e);
     return 0;
 }
 

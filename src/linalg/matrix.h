@@ -22,7 +22,10 @@ typedef struct fplt__matrix {
     double *dense; /* padded to a multiple of FPLT_PANEL rows */
     size_t *start; /* rows + 1 places in ... */
     uint32_t *column;
-    double *value;
+    double *value; /* NULL: the numbers of a row are all the same, and kept once, in ... */
+    double *same;  /* one a row */
+    /* NULL, or: row r is row pick[r] of what is stored, `rows` of them; not with panels */
+    const uint32_t *pick;
 } fplt__matrix;
 
 static inline size_t fplt__padded(size_t count)
@@ -38,7 +41,13 @@ static inline size_t fplt__matrix_place(const fplt__matrix *a, size_t row, size_
     return (row / FPLT_PANEL * a->stride + column) * FPLT_PANEL + row % FPLT_PANEL;
 }
 
-/* <row, x> and y += alpha row, for one row: the way of minibatches. */
+/* Entry number `entry` of a sparse matrix, which is in row `row`. */
+static inline double fplt__matrix_entry(const fplt__matrix *a, size_t row, size_t entry)
+{
+    return a->value ? a->value[entry] : a->same[row];
+}
+
+/* <row, x> and y += alpha row, for one row. */
 double fplt__matrix_row_dot(const fplt__matrix *a, size_t row, const double *x);
 void fplt__matrix_row_axpy(const fplt__matrix *a, size_t row, double alpha, double *y);
 

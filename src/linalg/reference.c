@@ -5,6 +5,7 @@
 
 #include "linalg/elementary.h"
 #include "linalg/kernel.h"
+#include "linalg/sparse.h"
 
 static int available(void)
 {
@@ -130,21 +131,57 @@ static size_t below(const double *x, size_t count, size_t *ties)
     return less;
 }
 
+static const double *row_at(const fplt__matrix *a, size_t row)
+{
+    return a->dense + (a->pick ? a->pick[row] : row) * a->stride;
+}
+
 static void margins(const fplt__matrix *a, size_t first, size_t count, const double *x, double *out)
 {
     size_t r = 0;
+    if (a->layout == FPLT_SPARSE) {
+        fplt__sparse_margins(a, first, count, x, out);
+        return;
+    }
     for (; r < count; r++)
-        out[r] = a->layout == FPLT_ROWS ? dot(a->dense + (first + r) * a->stride, x, a->columns)
-                                        : fplt__matrix_row_dot(a, first + r, x);
-    for (; r < fplt__padded(count) && a->layout != FPLT_SPARSE; r++)
+        out[r] = dot(row_at(a, first + r), x, a->columns);
+    for (; r < fplt__padded(count); r++)
         out[r] = 0;
 }
 
 static void combine(const fplt__matrix *a, size_t first, size_t count, const double *weights,
                     double *y)
 {
+    if (a->layout == FPLT_SPARSE) {
+        fplt__sparse_combine(a, first, count, weights, y);
+        return;
+    }
     for (size_t r = 0; r < count; r++)
-        fplt__matrix_row_axpy(a, first + r, weights[r], y);
+        axpy(weights[r], row_at(a, first + r), y, a->columns);
+}
+
+static void all_margins(const fplt__matrix *a, size_t first, size_t count, size_t outputs,
+                        const double *x, double *out, size_t stride)
+{
+    for (size_t k = 0; k < outputs; k++)
+        margins(a, first, count, x + k * a->columns, out + k * stride);
+}
+
+static void all_combine(const fplt__matrix *a, size_t first, size_t count, size_t outputs,
+                        const double *weights, size_t stride, double *y)
+{
+    for (size_t k = 0; k < outputs; k++)
+        combine(a, first, count, weights + k * stride, y + k * a->columns);
+}
+
+static void tile_of_products(size_t depth, const double *left, const double *right, double *tile)
+{
+    double sum[4][4] = {{0}};
+    for (size_t d = 0; d < depth; d++, left += 4, right += 4)
+        for (size_t i = 0; i < 4; i++)
+            for (size_t j = 0; j < 4; j++)
+                sum[i][j] += left[i] * right[j];
+    memcpy(tile, sum, sizeof sum);
 }
 
 const fplt__kernel fplt__kernel_reference = {
@@ -163,4 +200,9 @@ const fplt__kernel fplt__kernel_reference = {
     .below = below,
     .margins = margins,
     .combine = combine,
+    .all_margins = all_margins,
+    .all_combine = all_combine,
+    .tile_rows = 4,
+    .tile_columns = 4,
+    .tile = tile_of_products,
 };

@@ -25,6 +25,7 @@ typedef struct fplt__agent {
     double charged;
     fplt__material *material;
     fplt__digest material_of; /* the proposal that it was read for */
+    unsigned facts;           /* bit k where that proposal needs step k of the facts */
     char *plan;               /* owned: the plan at hand */
     int over;
     fplt_status failure;

@@ -17,6 +17,23 @@ static void answer_refusal(fplt__agent *agent, const char *sentence)
 
 /* Documents */
 
+/* Which facts a proposal needs, and who agreed to it has agreed to: with privacy none. */
+static fplt_status facts_of(const fplt__proposal *proposal, unsigned *facts, fplt_error *error)
+{
+    fplt_settings *terms;
+    *facts = 0;
+    if (proposal->privacies)
+        return FPLT_OK;
+    fplt_status status = fplt__terms_settings(proposal, 0, &terms, error);
+    if (status)
+        return status;
+    *facts = 1u << FPLT__FACTS_FORM | 1u << FPLT__FACTS_BEND;
+    if (fplt__terms_fits(terms))
+        *facts |= 1u << FPLT__FACTS_RANGES | 1u << FPLT__FACTS_SUMS | 1u << FPLT__FACTS_SQUARES;
+    fplt_settings_destroy(terms);
+    return FPLT_OK;
+}
+
 static fplt_status read_data(fplt__agent *agent, const fplt__proposal *proposal,
                              const fplt__digest *of, fplt_error *error)
 {
@@ -26,6 +43,9 @@ static fplt_status read_data(fplt__agent *agent, const fplt__proposal *proposal,
     fplt__material_destroy(agent->material);
     agent->material = NULL;
     agent->material_of = *of;
+    fplt_status status = facts_of(proposal, &agent->facts, error);
+    if (status)
+        return status;
     return fplt__material_create(agent->settings, proposal, identity, &agent->material, error);
 }
 
@@ -164,6 +184,12 @@ static fplt_status gather_facts(fplt__agent *agent, const fplt__site_action *act
 {
     if (!agent->material)
         return fplt_error_set(error, FPLT_FAILED, "the data are not read yet");
+    if (action->step > FPLT__FACTS_BEND || !(agent->facts >> action->step & 1))
+        return fplt_error_set(error, FPLT_FAILED,
+                              agent->facts ? "the coordinator asks for facts that its proposal "
+                                             "does not need"
+                                           : "the coordinator asks for facts, but its proposal "
+                                             "promises privacy");
     const fplt_dataset *rows = fplt__material_rows(agent->material);
     switch (action->step) {
     case FPLT__FACTS_FORM: return gather_form(agent, facts, error);

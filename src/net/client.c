@@ -13,7 +13,7 @@ enum {
     CONNECT_SECONDS = 30,
     SILENT_SECONDS = 120,  /* an answer is held 25 s at most */
     CONTINUE_SECONDS = 30, /* to wait for leave to send a large body */
-    LARGE = 65536,         /* such a body */
+    LARGE = 256 * 1024,    /* such a body; a smaller one waits in the kernel's buffers */
 };
 
 struct fplt__client {

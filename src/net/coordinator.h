@@ -25,6 +25,7 @@ typedef struct fplt__coordinator {
     const fplt_settings *settings; /* borrowed */
     const fplt_federation_watch *watch;
     char folder[2048];
+    char listen[300]; /* where it listens */
     fplt__authority authority;
     fplt__lead_store *store;
     fplt__lead *lead;
@@ -32,6 +33,8 @@ typedef struct fplt__coordinator {
     fplt__door doorkeeper;
     int control; /* the socket of `federation status`, or -1 */
     double door_checked;
+    double waiting_checked, waiting_since, waiting_said; /* for members; said 0: not yet */
+    uint64_t waiting_at;                                 /* the state and round of that */
     uint32_t run, members;
     char (*roster)[FPLT__NAME];
     uint8_t *revoked, *fetched; /* one a member: told the machine; has the last model */
@@ -96,6 +99,8 @@ fplt_status fplt__coordinator_compare(const fplt__coordinator *coordinator,
                                       const fplt__proposal *stored, fplt_error *error);
 
 /* status.c */
+/* Who is waited for, and since when: empty while nobody is late. */
+void fplt__coordinator_waiting(const fplt__coordinator *coordinator, char *sentence, size_t size);
 char *fplt__coordinator_status(const fplt__coordinator *coordinator);  /* JSON; free */
 char *fplt__coordinator_metrics(const fplt__coordinator *coordinator); /* free */
 fplt__service fplt__coordinator_page(fplt__coordinator *coordinator);

@@ -4,8 +4,10 @@
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 #include <math.h>
+#include <linux/tcp.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,7 +20,15 @@
 #include "base/memory.h"
 #include "wire/message.h"
 
-enum { MOST_HEADERS = 8, RECEIVE_BUFFER = 256 * 1024, IDLE_SECONDS = 300, MOST_PIECES = 16 };
+enum { MOST_HEADERS = 8, IDLE_SECONDS = 300, MOST_PIECES = 16 };
+enum {
+    LEAST_ROOM = 2 << 20,    /* the window counts bodies of so many bytes at least */
+    WORTH_KEEPING = 1 << 20, /* as a spare buffer: its pages would be cleared anew */
+    MOST_SPARE = 4,
+    MOST_SERVERS = 7,
+    CONNECTION_MEMORY = 48 << 10, /* half of it is for reading: a record and what is before it */
+    RECORD = 16384                /* of TLS */
+};
 
 static const char tls_priority[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3";
 
@@ -31,6 +41,8 @@ typedef struct caller {
     int reading;  /* a handshake or headers are under way */
     int refused;
     fplt__identity identity;
+    int64_t place;  /* the owner's */
+    uint64_t moved; /* bytes that the other side sent or has acknowledged, when last seen */
     fplt__exchange *exchange; /* at hand, or NULL */
 } caller;
 
@@ -55,23 +67,37 @@ struct fplt__exchange {
         char name[40], value[512];
     } header[MOST_HEADERS];
     void *data;
-    fplt__exchange *next_waiting; /* for room, or held */
+    struct queue *queue; /* it waits in, or NULL */
+    fplt__exchange *next, *previous;
+};
+
+/* Exchanges that wait, all equally long: the first is the first whose time is up. */
+struct queue {
+    fplt__exchange *first, *last;
+};
+
+/* A buffer of a large body, kept for the next. */
+struct spare {
+    uint8_t *bytes; /* owned */
+    size_t size;
 };
 
 struct fplt__server {
     fplt__service service;
     struct MHD_Daemon *daemon;
     int listener, epoll;
-    unsigned port, connections, window, large;
+    unsigned port, connections, window;
+    size_t large; /* bytes of large bodies at hand */
+    struct spare spare[MOST_SPARE];
     int tls, wants_certificate;
     gnutls_x509_crt_t authority;
     gnutls_pcert_st *chain;
     unsigned chain_length;
     gnutls_privkey_t private_key;
     caller *peers;
-    fplt__exchange *waiting, *waiting_last;
+    struct queue rooms, held; /* who waits for room, and for news */
     uint64_t received, sent;
-    double swept, patience;
+    double swept, watched, patience;
     int stirred; /* a connection was resumed, which the daemon looks at in its next run only */
 };
 
@@ -178,6 +204,7 @@ static void connection_begins(fplt__server *server, struct MHD_Connection *conne
         return;
     }
     new->server = server;
+    new->place = -1;
     new->descriptor = found ? found->connect_fd : -1;
     new->since = fplt__now();
     new->reading = 1;
@@ -237,7 +264,8 @@ static double due(const caller *peer, double now)
     if (peer->reading)
         return peer->since + peer->server->patience;
     if (exchange && exchange->stage == RECEIVES)
-        return exchange->since + peer->server->patience + (double)exchange->received / FPLT_SLOWEST;
+        return exchange->since + peer->server->patience +
+               (double)exchange->received / FPLT__SLOWEST;
     return now + 1e9;
 }
 
@@ -259,40 +287,70 @@ static void sweep(fplt__server *server, double now)
         }
 }
 
+/* A long body or answer may take minutes on a slow line: whoever it is of is there. */
+static void watch_moves(fplt__server *server, double now)
+{
+    if (!server->service.moves || now - server->watched < 1)
+        return;
+    server->watched = now;
+    for (caller *peer = server->peers; peer; peer = peer->next) {
+        struct tcp_info info;
+        socklen_t size = sizeof info;
+        fplt__exchange *exchange = peer->exchange;
+        if (!exchange || (exchange->stage != RECEIVES && exchange->stage != ANSWERED))
+            continue;
+        memset(&info, 0, sizeof info);
+        if (getsockopt(peer->descriptor, IPPROTO_TCP, TCP_INFO, &info, &size))
+            continue;
+        uint64_t moved = info.tcpi_bytes_acked + info.tcpi_bytes_received;
+        if (moved != peer->moved)
+            server->service.moves(server->service.context, exchange);
+        peer->moved = moved;
+    }
+}
+
 /* Waiting: for room, or for news */
+
+static void suspend(fplt__exchange *exchange)
+{
+    if (exchange->suspended)
+        return;
+    exchange->suspended = 1;
+    MHD_suspend_connection(exchange->connection);
+}
 
 static void enlist(fplt__exchange *exchange, enum stage stage)
 {
     fplt__server *server = exchange->server;
+    struct queue *queue = stage == HELD ? &server->held : &server->rooms;
     exchange->stage = stage;
     exchange->held_until = fplt__now() + (stage == HELD ? FPLT_HELD_SECONDS : FPLT_ROOM_SECONDS);
-    exchange->next_waiting = NULL;
-    if (server->waiting)
-        server->waiting_last->next_waiting = exchange;
+    exchange->queue = queue;
+    exchange->next = NULL;
+    exchange->previous = queue->last;
+    if (queue->last)
+        queue->last->next = exchange;
     else
-        server->waiting = exchange;
-    server->waiting_last = exchange;
-    if (!exchange->suspended) {
-        exchange->suspended = 1;
-        MHD_suspend_connection(exchange->connection);
-    }
+        queue->first = exchange;
+    queue->last = exchange;
+    if (!exchange->in_handler)
+        suspend(exchange);
 }
 
 static void delist(fplt__exchange *exchange)
 {
-    fplt__server *server = exchange->server;
-    fplt__exchange *before = NULL;
-    for (fplt__exchange *e = server->waiting; e; before = e, e = e->next_waiting) {
-        if (e != exchange)
-            continue;
-        if (before)
-            before->next_waiting = e->next_waiting;
-        else
-            server->waiting = e->next_waiting;
-        if (server->waiting_last == e)
-            server->waiting_last = before;
+    struct queue *queue = exchange->queue;
+    if (!queue)
         return;
-    }
+    if (exchange->previous)
+        exchange->previous->next = exchange->next;
+    else
+        queue->first = exchange->next;
+    if (exchange->next)
+        exchange->next->previous = exchange->previous;
+    else
+        queue->last = exchange->previous;
+    exchange->queue = NULL;
 }
 
 static void resume(fplt__exchange *exchange)
@@ -305,9 +363,40 @@ static void resume(fplt__exchange *exchange)
     MHD_resume_connection(exchange->connection);
 }
 
+/* `window` large bodies at once; of those that are not so large as many as take no more room. */
 static int has_room(const fplt__exchange *exchange)
 {
-    return !exchange->large || exchange->server->large < exchange->server->window;
+    const fplt__server *server = exchange->server;
+    size_t length = (size_t)exchange->length;
+    size_t buffer = length > LEAST_ROOM ? length : LEAST_ROOM;
+    return !exchange->large || !server->large || server->large + length <= server->window * buffer;
+}
+
+static uint8_t *take_buffer(fplt__server *server, size_t size)
+{
+    for (size_t i = 0; i < MOST_SPARE && size > WORTH_KEEPING; i++) {
+        struct spare *spare = &server->spare[i];
+        if (spare->size < size)
+            continue;
+        uint8_t *bytes = spare->bytes;
+        *spare = (struct spare){NULL, 0};
+        return bytes;
+    }
+    return fplt__alloc(size, 1);
+}
+
+static void drop_buffer(fplt__server *server, uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < MOST_SPARE && i < server->window && bytes && size > WORTH_KEEPING; i++) {
+        struct spare *spare = &server->spare[i];
+        if (spare->size >= size)
+            continue;
+        struct spare smaller = *spare;
+        *spare = (struct spare){bytes, size};
+        bytes = smaller.bytes;
+        size = smaller.size;
+    }
+    fplt__free(bytes);
 }
 
 static void receive(fplt__exchange *exchange)
@@ -317,37 +406,38 @@ static void receive(fplt__exchange *exchange)
     exchange->since = fplt__now();
     if (!exchange->length)
         return;
-    exchange->body = fplt__alloc((size_t)exchange->length + 1, 1);
+    exchange->body = take_buffer(server, (size_t)exchange->length + 1);
     if (!exchange->body)
         fplt__exchange_refuse(exchange, 503, "memory", 0, "the coordinator has no memory left");
     else if (exchange->large)
-        server->large++;
+        server->large += (size_t)exchange->length;
 }
 
 static void release_body(fplt__exchange *exchange)
 {
     if (exchange->body && exchange->large)
-        exchange->server->large--;
+        exchange->server->large -= (size_t)exchange->length;
     exchange->large = 0;
-    fplt__free(exchange->body);
+    drop_buffer(exchange->server, exchange->body, (size_t)exchange->length + 1);
     exchange->body = NULL;
 }
 
 static void serve_waiting(fplt__server *server, double now)
 {
-    for (fplt__exchange *e = server->waiting, *next; e; e = next) {
-        next = e->next_waiting;
-        if (e->stage == WAITS_FOR_ROOM && has_room(e)) {
+    fplt__exchange *e;
+    while ((e = server->rooms.first)) {
+        if (has_room(e)) {
             receive(e);
             resume(e);
         } else if (e->held_until <= now) {
-            if (e->stage == WAITS_FOR_ROOM)
-                fplt__exchange_refuse(e, 503, "window", 0,
-                                      "the coordinator is busy with other updates");
-            else
-                server->service.expired(server->service.context, e);
+            fplt__exchange_refuse(e, 503, "window", 0,
+                                  "the coordinator is busy with other updates");
+        } else {
+            break;
         }
     }
+    while ((e = server->held.first) && e->held_until <= now)
+        server->service.expired(server->service.context, e);
 }
 
 /* Requests */
@@ -417,7 +507,7 @@ static void take_head(fplt__exchange *exchange)
         return;
     }
     exchange->large = exchange->length > FPLT_SMALL_BODY;
-    if (has_room(exchange))
+    if (!exchange->large || (has_room(exchange) && !server->rooms.first))
         receive(exchange);
     else
         enlist(exchange, WAITS_FOR_ROOM);
@@ -475,6 +565,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     exchange->in_handler = 1;
     enum MHD_Result result = proceed(exchange, data, size);
     exchange->in_handler = 0;
+    if (exchange->queue) /* only now: most are answered at once */
+        suspend(exchange);
     return result;
 }
 
@@ -528,6 +620,11 @@ const fplt__identity *fplt__exchange_identity(const fplt__exchange *exchange)
     return &exchange->peer->identity;
 }
 
+int64_t *fplt__exchange_place(fplt__exchange *exchange)
+{
+    return &exchange->peer->place;
+}
+
 void fplt__exchange_set_data(fplt__exchange *exchange, void *data)
 {
     exchange->data = data;
@@ -541,16 +638,6 @@ void *fplt__exchange_data(const fplt__exchange *exchange)
 void fplt__exchange_drop_body(fplt__exchange *exchange)
 {
     release_body(exchange);
-}
-
-uint8_t *fplt__exchange_take_body(fplt__exchange *exchange)
-{
-    uint8_t *body = exchange->body;
-    if (exchange->large)
-        exchange->server->large--;
-    exchange->large = 0;
-    exchange->body = NULL;
-    return body;
 }
 
 /* Answers */
@@ -585,32 +672,45 @@ static void release_holding(void *context)
     fplt__free(holding);
 }
 
+/* How much of the bytes is copied: pieces without an owner, and of the others what fits into the first
+ * record, because each piece would become a record of its own. */
+static size_t front_of(const fplt__piece *pieces, size_t count)
+{
+    size_t front = 0, copied = 0;
+    for (size_t i = 0; i < count; i++) {
+        front += pieces[i].size;
+        copied = pieces[i].owner ? copied : front;
+    }
+    size_t first = front < RECORD ? front : RECORD;
+    return copied > first ? copied : first;
+}
+
 static struct MHD_Response *response_of(const fplt__service *service, const fplt__piece *pieces,
                                         size_t count)
 {
-    struct MHD_IoVec parts[MOST_PIECES];
-    size_t copied = 0;
+    struct MHD_IoVec parts[MOST_PIECES + 1];
     count = count < MOST_PIECES ? count : MOST_PIECES;
-    for (size_t i = 0; i < count; i++)
-        copied += pieces[i].owner ? 0 : pieces[i].size;
-    struct holding *holding = fplt__alloc(1, sizeof *holding + copied);
+    size_t front = front_of(pieces, count), used = 1;
+    struct holding *holding = fplt__alloc(1, sizeof *holding + front);
     if (!holding)
         return NULL;
     holding->release = service->release;
+    parts[0] = (struct MHD_IoVec){holding->copy, front};
     uint8_t *to = holding->copy;
     for (size_t i = 0; i < count; i++) {
-        parts[i] = (struct MHD_IoVec){pieces[i].bytes, pieces[i].size};
-        if (pieces[i].owner) {
-            service->hold(pieces[i].owner);
-            holding->owner[holding->owners++] = pieces[i].owner;
+        size_t take = pieces[i].size < front ? pieces[i].size : front;
+        memcpy(to, pieces[i].bytes, take);
+        to += take;
+        front -= take;
+        if (take == pieces[i].size)
             continue;
-        }
-        memcpy(to, pieces[i].bytes, pieces[i].size);
-        parts[i].iov_base = to;
-        to += pieces[i].size;
+        parts[used++] =
+            (struct MHD_IoVec){(const uint8_t *)pieces[i].bytes + take, pieces[i].size - take};
+        service->hold(pieces[i].owner);
+        holding->owner[holding->owners++] = pieces[i].owner;
     }
     struct MHD_Response *response =
-        MHD_create_response_from_iovec(parts, (unsigned)count, release_holding, holding);
+        MHD_create_response_from_iovec(parts, (unsigned)used, release_holding, holding);
     if (!response)
         release_holding(holding);
     return response;
@@ -651,7 +751,11 @@ void fplt__exchange_refuse(fplt__exchange *exchange, unsigned code, const char *
     vsnprintf(fault.sentence, sizeof fault.sentence, format, arguments);
     va_end(arguments);
     snprintf(fault.word, sizeof fault.word, "%s", word);
-    fplt__fault_text(&fault, &text, NULL);
+    if (fplt__fault_text(&fault, &text, NULL)) { /* it repeats a path that is not UTF-8 */
+        for (char *at = fault.sentence; *at; at++)
+            *at = *at & 0x80 ? '?' : *at;
+        fplt__fault_text(&fault, &text, NULL);
+    }
     fplt__exchange_answer_text(exchange, code, "application/json", text ? text : "");
     fplt__free(text);
 }
@@ -661,7 +765,7 @@ void fplt__exchange_refuse(fplt__exchange *exchange, unsigned code, const char *
 static fplt_status listen_at(fplt__server *server, const char *address, fplt_error *error)
 {
     char host[256], service[8];
-    int buffer = RECEIVE_BUFFER, yes = 1, problem = 0;
+    int buffer = FPLT_RECEIVE_BUFFER, yes = 1, problem = 0;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found;
     unsigned port = 0;
     fplt_status status = fplt__address_split(address, host, sizeof host, &port, error);
@@ -719,8 +823,9 @@ static fplt_status start(fplt__server *server, const fplt__server_settings *sett
         MHD_OPTION_EXTERNAL_LOGGER, drop_log, NULL, MHD_OPTION_LISTEN_SOCKET, server->listener,
         MHD_OPTION_NOTIFY_CONNECTION, notice_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
         request_ends, server, MHD_OPTION_URI_LOG_CALLBACK, request_begins, server,
-        MHD_OPTION_CONNECTION_LIMIT, settings->connections, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_SECONDS, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT,
+        settings->connections, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS,
+        MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
     if (!server->daemon)
         return fplt_error_set(error, FPLT_FAILED, "%s: the server does not start",
                               settings->listen);
@@ -761,8 +866,9 @@ void fplt__server_destroy(fplt__server *server)
 {
     if (!server)
         return;
-    while (server->waiting) /* none may be suspended when the daemon stops */
-        fplt__exchange_refuse(server->waiting, 503, "ending", 0, "the coordinator is ending");
+    fplt__exchange *waits; /* none may be suspended when the daemon stops */
+    while ((waits = server->rooms.first ? server->rooms.first : server->held.first))
+        fplt__exchange_refuse(waits, 503, "ending", 0, "the coordinator is ending");
     if (server->daemon)
         MHD_stop_daemon(server->daemon);
     if (server->listener >= 0)
@@ -770,6 +876,8 @@ void fplt__server_destroy(fplt__server *server)
     forget_certificate(server);
     if (server->authority)
         gnutls_x509_crt_deinit(server->authority);
+    for (size_t i = 0; i < MOST_SPARE; i++)
+        fplt__free(server->spare[i].bytes);
     fplt__free(server);
 }
 
@@ -807,30 +915,37 @@ static double patience(const fplt__server *server, double now)
     double seconds = server->peers ? server->patience / 20 : 1e9;
     if (MHD_get_timeout(server->daemon, &milliseconds) == MHD_YES)
         seconds = fmin(seconds, (double)milliseconds / 1000);
-    for (const fplt__exchange *e = server->waiting; e; e = e->next_waiting) {
-        if (e->stage == WAITS_FOR_ROOM && has_room(e))
-            return 0;
-        seconds = fmin(seconds, fmax(0, e->held_until - now));
-    }
+    const fplt__exchange *first[] = {server->rooms.first, server->held.first};
+    if (first[0] && has_room(first[0]))
+        return 0;
+    for (int i = 0; i < 2; i++)
+        if (first[i])
+            seconds = fmin(seconds, fmax(0, first[i]->held_until - now));
     return seconds;
 }
 
 void fplt__servers_turn(fplt__server *const *servers, size_t count, int descriptor, double seconds)
 {
-    struct pollfd wanted[8];
+    struct pollfd wanted[MOST_SERVERS + 1];
+    double due[MOST_SERVERS], now = fplt__now();
     nfds_t used = 0;
-    double now = fplt__now();
-    for (size_t i = 0; i < count && i < 7; i++) {
+    count = count < MOST_SERVERS ? count : MOST_SERVERS;
+    for (size_t i = 0; i < count; i++) {
         wanted[used++] = (struct pollfd){servers[i]->epoll, POLLIN, 0};
-        seconds = fmin(seconds, patience(servers[i], now));
+        due[i] = now + patience(servers[i], now);
+        seconds = fmin(seconds, due[i] - now);
     }
     if (descriptor >= 0)
         wanted[used++] = (struct pollfd){descriptor, POLLIN, 0};
     poll(wanted, used, (int)fmin(ceil(fmax(0, seconds) * 1000), 60000));
+    now = fplt__now();
     for (size_t i = 0; i < count; i++) {
+        if (!wanted[i].revents && now < due[i] && !servers[i]->stirred)
+            continue;
         servers[i]->stirred = 0;
         MHD_run(servers[i]->daemon);
-        sweep(servers[i], fplt__now());
-        serve_waiting(servers[i], fplt__now());
+        sweep(servers[i], now);
+        watch_moves(servers[i], now);
+        serve_waiting(servers[i], now);
     }
 }

@@ -15,8 +15,8 @@ enum {
     FPLT_ROOM_SECONDS = 25,   /* that a body waits for a buffer */
     FPLT_HELD_SECONDS = 35,   /* that an answer waits for news; the protocol gives up after 25 */
     FPLT_HEADER_SECONDS = 10, /* handshake, headers */
-    FPLT_SLOWEST = 10240,     /* bytes a second of a body */
-    FPLT_SMALL_BODY = 65536   /* needs no buffer of the window */
+    FPLT_SMALL_BODY = 65536,  /* needs no room in the window */
+    FPLT_RECEIVE_BUFFER = 256 * 1024 /* of the kernel for a connection */
 };
 
 typedef struct fplt__server fplt__server;
@@ -30,6 +30,8 @@ typedef struct fplt__service {
     void (*head)(void *context, fplt__exchange *exchange, uint64_t length, uint64_t *limit);
     /* The request is whole: answer, or hold. */
     void (*whole)(void *context, fplt__exchange *exchange);
+    /* About once a second while bytes of a request's body, or of its answer, move; or NULL. */
+    void (*moves)(void *context, fplt__exchange *exchange);
     /* A hold is over: answer now. */
     void (*expired)(void *context, fplt__exchange *exchange);
     /* The exchange ends, answered or not; nothing may be kept that points to it. */
@@ -46,7 +48,7 @@ typedef struct fplt__server_settings {
     const char *certificate, *key; /* PEM, copied; NULL: in the clear */
     const char *authority;         /* who dials must have its certificate; NULL: anybody */
     unsigned connections;          /* at most */
-    unsigned window;               /* large bodies at once */
+    unsigned window;               /* large bodies at once, or as many bytes of smaller ones */
     double patience;               /* seconds for handshake and headers; 0: FPLT_HEADER_SECONDS */
 } fplt__server_settings;
 
@@ -75,6 +77,8 @@ const uint8_t *fplt__exchange_body(const fplt__exchange *exchange);
 size_t fplt__exchange_size(const fplt__exchange *exchange);
 /* Of the certificate; role NONE where there is none. */
 const fplt__identity *fplt__exchange_identity(const fplt__exchange *exchange);
+/* A number of the owner's that stays with the connection; -1 at first. */
+int64_t *fplt__exchange_place(fplt__exchange *exchange);
 /* Something of the owner's that goes with the exchange. */
 void fplt__exchange_set_data(fplt__exchange *exchange, void *data);
 void *fplt__exchange_data(const fplt__exchange *exchange);
@@ -84,8 +88,6 @@ void fplt__exchange_hold(fplt__exchange *exchange);
 void fplt__exchange_add_header(fplt__exchange *exchange, const char *name, const char *value);
 /* Releases the body, if the owner is done with it before it answers. */
 void fplt__exchange_drop_body(fplt__exchange *exchange);
-/* The body's buffer, which now is the caller's (fplt__free). */
-uint8_t *fplt__exchange_take_body(fplt__exchange *exchange);
 
 /* Bytes of an answer. */
 typedef struct fplt__piece {

@@ -19,7 +19,7 @@
 #include "net/coordinator.h"
 #include "net/page.h"
 
-enum { SILENT_SECONDS = 60, CONTROL_MILLISECONDS = 2000, FRESH_ROUNDS = 50 };
+enum { SILENT_SECONDS = 60, LATE_SECONDS = 60, CONTROL_MILLISECONDS = 2000, FRESH_ROUNDS = 50 };
 
 /* JSON */
 
@@ -105,6 +105,41 @@ static void add_privacy(const fplt__coordinator *c, json_t *status)
     json_object_set_new(status, "privacy", privacy);
 }
 
+/* In a round not before its deadline. */
+static int is_late(const fplt__lead_view *view)
+{
+    uint64_t now = fplt__coordinator_now();
+    if (view->paused || view->committing || view->evaluating)
+        return 0;
+    if (view->state == FPLT__ROUND)
+        return view->opened_now && view->received < view->quorum &&
+               (now >= view->deadline || now - view->opened >= 1000 * LATE_SECONDS);
+    return view->state < FPLT__ROUND || view->state == FPLT__REPAIR;
+}
+
+void fplt__coordinator_waiting(const fplt__coordinator *c, char *sentence, size_t size)
+{
+    fplt__lead_view view = fplt__lead_see(c->lead);
+    size_t used = 0;
+    *sentence = 0;
+    if (!is_late(&view))
+        return;
+    for (uint32_t i = 0; i < c->members && used < size; i++) {
+        fplt__member_view member = fplt__lead_member(c->lead, i);
+        if (!member.waited_for)
+            continue;
+        used += (size_t)snprintf(sentence + used, size - used, "%s%s", used ? ", " : "waiting for ",
+                                 c->roster[i]);
+        if (used >= size)
+            break;
+        if (member.heard)
+            used += (size_t)snprintf(sentence + used, size - used, " (last seen %.0f s ago)",
+                                     seconds_since(member.last_heard));
+        else
+            used += (size_t)snprintf(sentence + used, size - used, " (not seen yet)");
+    }
+}
+
 static json_t *status_json(const fplt__coordinator *c)
 {
     fplt__lead_view view = fplt__lead_see(c->lead);
@@ -132,6 +167,10 @@ static json_t *status_json(const fplt__coordinator *c)
         json_object_set_new(status, "outcome", json_string(view.outcome));
     if (view.sentence && *view.sentence)
         json_object_set_new(status, "sentence", json_string(view.sentence));
+    char waiting[FPLT__SENTENCE];
+    fplt__coordinator_waiting(c, waiting, sizeof waiting);
+    if (*waiting)
+        json_object_set_new(status, "waiting", json_string(waiting));
     add_privacy(c, status);
     json_object_set_new(status, "checking", json_boolean(view.checks));
     if (view.has_check)
@@ -197,6 +236,11 @@ char *fplt__coordinator_metrics(const fplt__coordinator *c)
                         (unsigned long long)fplt__server_received(c->server),
                         (unsigned long long)fplt__server_sent(c->server));
     add_member_metrics(c, &out);
+    double spent = 0; /* by the worst-off member */
+    for (uint32_t i = 0; i < c->members; i++)
+        spent = fmax(spent, spent_by(c, i));
+    if (fplt__lead_agreement(c->lead) && fplt__lead_agreement(c->lead)->private)
+        add_metric(&out, "fedplt_privacy_epsilon", "gauge", "", spent);
     if (fplt__buffer_take(&out, &text, NULL))
         return NULL;
     return text;

@@ -77,9 +77,7 @@ static fplt_status check_terms(const fplt_settings *settings, fplt_error *error)
                               "classes over its sites so far; give the rows a weight");
     if (strcmp(start, "zero") != 0)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "train: start is %s, but a federation starts at zero, or at the last "
-                              "model when the run number is raised",
-                              start);
+                              "train: start is %s, but a federation starts at zero", start);
     if (strcmp(fplt_settings_text(settings, "class-weight"), "none") != 0)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "train: class-weight is %s, but a federation does not count the "

@@ -54,8 +54,9 @@ typedef struct fplt__regulariser {
     const char *name, *help;
     double least, most; /* bounds of its second derivative */
     double (*value)(const double *x, size_t count);
-    /* add `weight` times gradient, second derivative times v, second derivative */
-    void (*slope)(double weight, const double *x, size_t count, double *gradient);
+    /* gradient = factor times it, plus `weight` times the regulariser's */
+    void (*slope)(double factor, double weight, const double *x, size_t count, double *gradient);
+    /* add `weight` times second derivative times v, second derivative */
     void (*bend)(double weight, const double *x, const double *v, size_t count, double *product);
     double (*curve)(double x);
 } fplt__regulariser;

@@ -23,10 +23,10 @@ typedef struct fplt__objective_kind {
     /* of f_i without its regulariser; NULL: not known apart */
     fplt_status (*loss_hessian)(const fplt_objective *objective, uint32_t agent, const double *x,
                                 double *hessian, double *scratch);
-    /* lower triangle of the sum of the records' gradients times themselves, without the regulariser
-     * and as they are in f_i; `record` has room for two vectors. NULL: not known */
+    /* the sum of the records' gradients times themselves, without the regulariser and as they are in
+     * f_i. NULL: not known */
     fplt_status (*loss_scores)(const fplt_objective *objective, uint32_t agent, const double *x,
-                               double *scores, double *record, double *scratch);
+                               double *scores, double *scratch);
     fplt_status (*curvature)(const fplt_objective *objective, uint32_t agent, int bound,
                              fplt_curvature *curvature, fplt_error *error);
     /* value and gradient, each may be NULL; with classes hits too: records rightly classified */
@@ -38,13 +38,27 @@ typedef struct fplt__objective_kind {
 /* What one agent has. */
 typedef struct fplt__shard {
     fplt__matrix matrix;
+    size_t records;                /* here or in another process, where the matrix is then empty */
     const double *label;           /* borrowed from the objective */
     const double *norm;            /* of the rows; borrowed likewise */
     const double *weight, *offset; /* of the rows, or NULL; borrowed likewise. Weights have mean 1,
                                       offsets the sign of their row */
     double total;                  /* weight of all rows: their number where they have none */
     double scale; /* of f_i: 1, or its share of the rows times the number of agents */
+    size_t part;  /* rows of one part of the grid, a multiple of the chunk */
 } fplt__shard;
+
+/* Parts of a shard at most. */
+enum { FPLT_PARTS = 64 };
+
+/* A large shard is a fixed grid of parts, each a range of rows, whatever threads there are: sums over its
+ * records are sums over each part, added in the order of the parts. So threads can share the parts
+ * (base/hands.h), and the bits stay. */
+static inline size_t fplt__shard_parts(const fplt__shard *shard)
+{
+    return shard->matrix.rows <= shard->part ? 1
+                                             : (shard->matrix.rows + shard->part - 1) / shard->part;
+}
 
 struct fplt_objective {
     const fplt__objective_kind *kind;
@@ -63,6 +77,9 @@ struct fplt_objective {
     double most;                       /* bound of the loss's second derivative in the margin */
     size_t features, columns, outputs; /* columns: features, and one for the intercept */
     size_t chunk;                      /* records treated together */
+    size_t parts;                      /* the most that a shard has */
+    int plain;                         /* one output, all records alike, nothing clipped */
+    int sparse;                        /* their layout */
     fplt__shard *shard;                /* owned, as are the arrays it points into: */
     double *values, *label, *norm, *row_weight, *offset;
     size_t *start;
@@ -75,6 +92,13 @@ struct fplt_objective {
 fplt_status fplt__objective_measure(const fplt_objective *objective, uint32_t agent,
                                     const double *x, double *value, double *gradient, size_t *hits,
                                     int *classifies, double *scratch);
+
+/* Into how many parts the records of an agent are divided at most: one where there is nothing to share. */
+size_t fplt__objective_parts(const fplt_objective *objective);
+
+/* Brings what is first needed of an agent's records near: `soon` where they are, later them. For those who
+ * visit many small agents in no order. */
+void fplt__objective_approach(const fplt_objective *objective, uint32_t agent, int soon);
 
 /* The kernel of the objective: for solvers, so that all arithmetic of a run is of one kind. */
 const fplt__kernel *fplt__objective_arithmetic(const fplt_objective *objective);
@@ -90,6 +114,10 @@ fplt_status fplt__objective_loss_hessian(const fplt_objective *objective, uint32
 fplt_status fplt__objective_information(const fplt_objective *objective, const double *x,
                                         double *information, double *scores, double *losses,
                                         fplt_error *error);
+/* Adds that of the agents `first` .. `end` - 1, one after the other. */
+fplt_status fplt__objective_add_information(const fplt_objective *objective, uint32_t first,
+                                            uint32_t end, const double *x, double *information,
+                                            double *scores, double *losses, fplt_error *error);
 /* The same of one agent, so that they add up to it, also over objectives that know of all agents
  * (all_agents); scores stay as they are where the loss is no sum over records. `records`: counted by their
  * weights. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "data/dataset.h"
 
 static fplt__layout layout_of(const fplt_objective *o, const fplt_rows *rows)
 {
@@ -19,8 +20,22 @@ static size_t entries_of(const fplt_rows *rows)
     return rows->dense || !rows->count ? 0 : rows->start[rows->count] - rows->start[0];
 }
 
+/* Whether the numbers of each row are all the same, the intercept's 1 included: then one of them tells
+ * all, as where rows say only which columns they have. */
+static int is_same(const fplt_objective *o, const fplt_rows *rows)
+{
+    for (size_t r = 0; r < rows->count; r++) {
+        size_t start = rows->start[r], end = rows->start[r + 1];
+        double first = o->columns > o->features || start == end ? 1 : rows->value[start];
+        for (size_t e = start; e < end; e++)
+            if (rows->value[e] != first)
+                return 0;
+    }
+    return 1;
+}
+
 struct sizes {
-    size_t rows, dense, entries, starts;
+    size_t rows, dense, entries, values, starts;
 };
 
 static fplt_status measure(const fplt_objective *o, const fplt_dataset *dataset,
@@ -29,7 +44,7 @@ static fplt_status measure(const fplt_objective *o, const fplt_dataset *dataset,
     *sizes = (struct sizes){0};
     for (uint32_t i = 0; i < o->agents; i++) {
         fplt_rows rows = fplt_dataset_shard(dataset, i);
-        if (!rows.count)
+        if (!fplt__dataset_count(dataset, i))
             return fplt_error_set(error, FPLT_BAD_DATA,
                                   "agent %u has no rows: its cost is an average over none", i);
         fplt__layout layout = layout_of(o, &rows);
@@ -40,7 +55,9 @@ static fplt_status measure(const fplt_objective *o, const fplt_dataset *dataset,
                                   o->features);
         sizes->rows += fplt__padded(rows.count);
         if (layout == FPLT_SPARSE) {
-            sizes->entries += entries_of(&rows) + rows.count * (o->columns - o->features);
+            size_t entries = entries_of(&rows) + rows.count * (o->columns - o->features);
+            sizes->entries += entries;
+            sizes->values += is_same(o, &rows) ? rows.count : entries;
             sizes->starts += rows.count + 1;
         } else {
             sizes->dense += fplt__padded(rows.count) *
@@ -100,13 +117,20 @@ static double pack_sparse(fplt__matrix *a, size_t row, const fplt_rows *rows, si
     size_t to = a->start[row];
     for (size_t e = rows->start[from]; e < rows->start[from + 1]; e++, to++) {
         a->column[to] = rows->column[e];
-        a->value[to] = factor * rows->value[e];
+        if (a->value)
+            a->value[to] = factor * rows->value[e];
         square += rows->value[e] * rows->value[e];
     }
     if (a->columns > features) {
         a->column[to] = (uint32_t)features;
-        a->value[to++] = factor;
+        if (a->value)
+            a->value[to] = factor;
+        to++;
     }
+    if (a->same)
+        a->same[row] = rows->start[from] == rows->start[from + 1]
+                           ? factor
+                           : factor * rows->value[rows->start[from]];
     a->start[row + 1] = to;
     return square;
 }
@@ -207,36 +231,43 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
         (status = fplt__alloc_into(&o->shard, o->agents, sizeof *o->shard, what, error)) ||
         (status = fplt__alloc_into(&o->label, sizes.rows, sizeof *o->label, what, error)) ||
         (status = fplt__alloc_into(&o->norm, sizes.rows, sizeof *o->norm, what, error)) ||
-        (status = fplt__alloc_into(&o->values, sizes.dense + sizes.entries, sizeof *o->values, what,
+        (status = fplt__alloc_into(&o->values, sizes.dense + sizes.values, sizeof *o->values, what,
                                    error)) ||
         (status = fplt__alloc_into(&o->column, sizes.entries, sizeof *o->column, what, error)) ||
         (status = fplt__alloc_into(&o->start, sizes.starts, sizeof *o->start, what, error)))
         return status;
-    size_t first_row = 0, first_value = 0, first_start = 0;
+    size_t first_row = 0, first_value = 0, first_entry = 0, first_start = 0;
     for (uint32_t i = 0; i < o->agents; i++) {
         fplt_rows rows = fplt_dataset_shard(dataset, i);
         fplt__shard *shard = &o->shard[i];
         fplt__layout layout = layout_of(o, &rows);
+        int sparse = layout == FPLT_SPARSE, same = sparse && is_same(o, &rows);
+        double *values = o->values + first_value;
         shard->matrix = (fplt__matrix){
             .layout = layout,
             .rows = rows.count,
             .columns = o->columns,
             .stride = layout == FPLT_ROWS ? fplt__padded(o->columns) : o->columns,
-            .dense = layout == FPLT_SPARSE ? NULL : o->values + first_value,
-            .start = layout == FPLT_SPARSE ? o->start + first_start : NULL,
-            .column = layout == FPLT_SPARSE ? o->column + first_value : NULL,
-            .value = layout == FPLT_SPARSE ? o->values + first_value : NULL,
+            .dense = sparse ? NULL : values,
+            .start = sparse ? o->start + first_start : NULL,
+            .column = sparse ? o->column + first_entry : NULL,
+            .value = sparse && !same ? values : NULL,
+            .same = same ? values : NULL,
         };
         struct places to = {o->label + first_row, o->norm + first_row,
                             o->row_weight ? o->row_weight + first_row : NULL,
                             o->offset ? o->offset + first_row : NULL};
         if ((status = pack_shard(o, i, &rows, shard, &to, error)))
             return status;
-        first_row += fplt__padded(rows.count);
-        if (layout == FPLT_SPARSE)
-            first_start += rows.count + 1;
-        first_value += layout == FPLT_SPARSE ? shard->matrix.start[rows.count]
-                                             : fplt__padded(rows.count) * shard->matrix.stride;
+        shard->records = fplt__dataset_count(dataset, i);
+        if (!rows.count)
+            shard->total = fplt__dataset_weight(dataset, i);
+        size_t padded = fplt__padded(rows.count);
+        size_t entries = sparse ? shard->matrix.start[rows.count] : 0;
+        first_row += padded;
+        first_start += sparse ? rows.count + 1 : 0;
+        first_entry += entries;
+        first_value += same ? rows.count : sparse ? entries : padded * shard->matrix.stride;
     }
-    return FPLT_OK;
+    return fplt__dataset_unchanged(dataset, error);
 }

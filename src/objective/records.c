@@ -2,13 +2,17 @@
  * f_i(x) = w_i [ (1/q_i) sum_j loss(margins of record j) + weight r(x) ].
  *
  * Everything is one traversal: a chunk of records that fits the first-level cache, its margins, a
- * function of the margins, and back into a vector; the data is read from memory once. */
+ * function of the margins, and back into a vector; the data is read from memory once. A large shard is
+ * traversed in parts, which threads may share. */
 #include "objective/objective.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "base/hands.h"
 #include "base/memory.h"
+#include "data/dataset.h"
+#include "linalg/product.h"
 
 /* Room in the caller's scratch. The packed records have the intercept as last column; x has all
  * intercepts at its end. With several outputs the two orders differ, and x is gathered. */
@@ -18,6 +22,7 @@ struct room {
     double *rows;                        /* chunk dense rows, of a minibatch */
     double *whole;                       /* 2 * chunk, of a whole loss */
     double *weights, *directions, *sums; /* outputs * columns, used where gathered */
+    double *partial;                     /* outputs * columns for every part but the first */
 };
 
 static int gathers(const fplt_objective *o)
@@ -25,16 +30,19 @@ static int gathers(const fplt_objective *o)
     return o->intercepts && o->outputs > 1;
 }
 
-/* Numbers of a minibatch's dense rows; a whole loss has no minibatches. */
+/* Numbers of a minibatch's rows, which are collected from panels; a whole loss has no minibatches. */
 static size_t batch_room(const fplt_objective *o)
 {
-    return o->loss->whole ? 0 : o->chunk * fplt__padded(o->columns);
+    return o->loss->whole || o->sparse || o->columns > o->kernel->panel_columns
+               ? 0
+               : o->chunk * o->columns;
 }
 
 static size_t scratch_needed(const fplt_objective *o)
 {
     return 2 * (o->outputs + 1) * o->chunk + batch_room(o) +
-           (gathers(o) ? 3 * o->outputs * o->columns : 0) + (o->loss->whole ? 2 * o->chunk : 0);
+           (gathers(o) ? 3 * o->outputs * o->columns : 0) + (o->loss->whole ? 2 * o->chunk : 0) +
+           (o->parts - 1) * o->outputs * o->columns;
 }
 
 static struct room divide(const fplt_objective *o, double *scratch)
@@ -47,7 +55,8 @@ static struct room divide(const fplt_objective *o, double *scratch)
         .label = scratch + 2 * block,
         .norm = scratch + 2 * block + o->chunk,
         .rows = scratch + 2 * block + 2 * o->chunk,
-        .whole = o->loss->whole ? rest : NULL, /* which has one output, so nothing is gathered */
+        .whole = o->loss->whole ? rest : NULL, /* which has one output and one part */
+        .partial = rest + (gathers(o) ? 3 * vector : 0),
     };
     if (gathers(o)) {
         room.weights = rest;
@@ -83,35 +92,40 @@ static void scatter_add(const fplt_objective *o, const double *sums, double *y)
             y[place(o, k, j)] += sums[k * o->columns + j];
 }
 
-static fplt__block block_at(const fplt_objective *o, const fplt__shard *shard,
-                            const struct room *room, size_t first)
+static fplt__block block_of(const fplt_objective *o, const struct room *room, size_t count,
+                            const double *label, const double *weight)
 {
-    size_t left = shard->matrix.rows - first;
     return (fplt__block){
         .kernel = o->kernel,
         .parameter = o->parameter,
-        .count = left < o->chunk ? left : o->chunk,
+        .count = count,
         .outputs = o->outputs,
         .stride = o->chunk,
-        .label = shard->label + first,
-        .weight = shard->weight ? shard->weight + first : NULL,
+        .label = label,
+        .weight = weight,
         .room = room->whole,
     };
 }
 
-static void all_products(const fplt_objective *o, const fplt__shard *shard, size_t first,
+static fplt__block block_at(const fplt_objective *o, const fplt__shard *shard,
+                            const struct room *room, size_t first)
+{
+    size_t left = shard->matrix.rows - first;
+    return block_of(o, room, left < o->chunk ? left : o->chunk, shard->label + first,
+                    shard->weight ? shard->weight + first : NULL);
+}
+
+static void all_products(const fplt_objective *o, const fplt__matrix *a, size_t first,
                          const fplt__block *block, const double *weights, double *margins)
 {
-    for (size_t k = 0; k < o->outputs; k++)
-        o->kernel->margins(&shard->matrix, first, block->count, weights + k * o->columns,
-                           margins + k * block->stride);
+    o->kernel->all_margins(a, first, block->count, o->outputs, weights, margins, block->stride);
 }
 
 /* Margins, the known part of them included. */
 static void all_margins(const fplt_objective *o, const fplt__shard *shard, size_t first,
                         const fplt__block *block, const double *weights, double *margins)
 {
-    all_products(o, shard, first, block, weights, margins);
+    all_products(o, &shard->matrix, first, block, weights, margins);
     for (size_t r = 0; shard->offset && r < block->count; r++)
         margins[r] += shard->offset[first + r];
 }
@@ -156,12 +170,10 @@ static void slopes_and_losses(const fplt_objective *o, const fplt__block *block,
     o->loss->slope(block, margins);
 }
 
-static void all_combined(const fplt_objective *o, const fplt__shard *shard, size_t first,
+static void all_combined(const fplt_objective *o, const fplt__matrix *a, size_t first,
                          const fplt__block *block, const double *slopes, double *sums)
 {
-    for (size_t k = 0; k < o->outputs; k++)
-        o->kernel->combine(&shard->matrix, first, block->count, slopes + k * block->stride,
-                           sums + k * o->columns);
+    o->kernel->all_combine(a, first, block->count, o->outputs, slopes, block->stride, sums);
 }
 
 /* No branch, so that the loop becomes vectors; comparisons are written so that a NaN stays one. */
@@ -204,9 +216,10 @@ static void finish_gradient(const fplt_objective *o, const fplt__shard *shard, s
         scatter_add(o, sums, gradient);
     }
     double factor = records ? shard->scale / (double)records : 0;
-    for (size_t j = 0; j < o->dimension; j++)
+    size_t regularised = o->dimension - o->intercepts;
+    o->regulariser->slope(factor, shard->scale * o->weight, x, regularised, gradient);
+    for (size_t j = regularised; j < o->dimension; j++)
         gradient[j] *= factor;
-    o->regulariser->slope(shard->scale * o->weight, x, o->dimension - o->intercepts, gradient);
 }
 
 /* Adds the gradients of the block's records; the slopes are lost. */
@@ -216,14 +229,83 @@ static void add_gradient(const fplt_objective *o, const fplt__shard *shard, size
     if (o->clip > 0)
         clip_slopes(o, block, shard->norm + first, slopes);
     weigh_records(o, block, slopes);
-    all_combined(o, shard, first, block, slopes, sums);
+    all_combined(o, &shard->matrix, first, block, slopes, sums);
 }
 
-static double *cleared_sums(const fplt_objective *o, const struct room *room, double *gradient)
+/* One traversal of an agent's records. */
+struct pass {
+    const fplt_objective *o;
+    const fplt__shard *shard;
+    const double *weights, *directions; /* as gathered */
+    int value, hits;
+    double *sums; /* of the first part, and in the end of all; NULL: not asked for */
+    double *partial;
+    double losses[FPLT_PARTS]; /* a part's, as are */
+    size_t right[FPLT_PARTS];
+    /* Adds the records of a block. */
+    void (*add)(struct pass *pass, size_t part, size_t first, const struct room *room,
+                double *sums);
+};
+
+static void traverse_part(void *context, size_t part, double *scratch)
 {
-    double *sums = gathers(o) ? room->sums : gradient;
-    memset(sums, 0, o->outputs * o->columns * sizeof *sums);
-    return sums;
+    struct pass *pass = context;
+    const fplt_objective *o = pass->o;
+    struct room room = divide(o, scratch);
+    size_t vector = o->outputs * o->columns, first = part * pass->shard->part;
+    size_t left = pass->shard->matrix.rows - first;
+    size_t end = first + (left < pass->shard->part ? left : pass->shard->part);
+    double *sums = pass->sums && part ? pass->partial + (part - 1) * vector : pass->sums;
+    if (sums)
+        memset(sums, 0, vector * sizeof *sums);
+    pass->losses[part] = 0;
+    pass->right[part] = 0;
+    for (; first < end; first += o->chunk)
+        pass->add(pass, part, first, &room, sums);
+}
+
+/* All parts, into the numbers of the first. */
+static void traverse(struct pass *pass, const struct room *room, double *scratch)
+{
+    size_t parts = fplt__shard_parts(pass->shard), vector = pass->o->outputs * pass->o->columns;
+    pass->partial = room->partial;
+    if (parts == 1) {
+        traverse_part(pass, 0, scratch);
+        return;
+    }
+    fplt__hands_spread(parts, traverse_part, pass, scratch);
+    for (size_t part = 1; part < parts; part++) {
+        pass->losses[0] += pass->losses[part];
+        pass->right[0] += pass->right[part];
+        for (size_t j = 0; pass->sums && j < vector; j++)
+            pass->sums[j] += pass->partial[(part - 1) * vector + j];
+    }
+}
+
+static void add_measures(struct pass *pass, size_t part, size_t first, const struct room *room,
+                         double *sums)
+{
+    const fplt_objective *o = pass->o;
+    fplt__block block = block_at(o, pass->shard, room, first);
+    all_margins(o, pass->shard, first, &block, pass->weights, room->margins);
+    if (pass->hits)
+        pass->right[part] += o->loss->hits(&block, room->margins);
+    if (pass->value && sums) {
+        slopes_and_losses(o, &block, room->margins, room->others);
+        pass->losses[part] += sum_losses(o, &block, room->others);
+    } else if (pass->value) {
+        o->loss->value(&block, room->margins);
+        pass->losses[part] += sum_losses(o, &block, room->margins);
+    } else if (sums) {
+        o->loss->slope(&block, room->margins);
+    }
+    if (sums)
+        add_gradient(o, pass->shard, first, &block, room->margins, sums);
+}
+
+static double *place_of_sums(const fplt_objective *o, const struct room *room, double *gradient)
+{
+    return gathers(o) ? room->sums : gradient;
 }
 
 /* Value, gradient and hits in one traversal; each may be NULL. */
@@ -233,132 +315,102 @@ static fplt_status measure(const fplt_objective *o, uint32_t agent, const double
     const fplt__shard *shard = &o->shard[agent];
     size_t records = shard->matrix.rows;
     struct room room = divide(o, scratch);
-    const double *weights = gather(o, x, room.weights);
-    double *sums = gradient ? cleared_sums(o, &room, gradient) : NULL, total = 0;
+    struct pass pass;
+    pass.o = o;
+    pass.shard = shard;
+    pass.weights = gather(o, x, room.weights);
+    pass.value = value != NULL;
+    pass.hits = hits != NULL;
+    pass.sums = gradient ? place_of_sums(o, &room, gradient) : NULL;
+    pass.add = add_measures;
+    traverse(&pass, &room, scratch);
     if (hits)
-        *hits = 0;
-    for (size_t first = 0; first < records; first += o->chunk) {
-        fplt__block block = block_at(o, shard, &room, first);
-        all_margins(o, shard, first, &block, weights, room.margins);
-        if (hits)
-            *hits += o->loss->hits(&block, room.margins);
-        if (value && gradient) {
-            slopes_and_losses(o, &block, room.margins, room.others);
-            total += sum_losses(o, &block, room.others);
-        } else if (value) {
-            o->loss->value(&block, room.margins);
-            total += sum_losses(o, &block, room.margins);
-        } else if (gradient) {
-            o->loss->slope(&block, room.margins);
-        }
-        if (gradient)
-            add_gradient(o, shard, first, &block, room.margins, sums);
-    }
+        *hits = pass.right[0];
     if (value)
         *value =
-            shard->scale * (total / (double)records +
+            shard->scale * (pass.losses[0] / (double)records +
                             o->weight * o->regulariser->value(x, o->dimension - o->intercepts));
     if (gradient)
-        finish_gradient(o, shard, records, x, sums, gradient);
+        finish_gradient(o, shard, records, x, pass.sums, gradient);
+    return FPLT_OK;
+}
+
+/* The same as `measure` for a single block of an objective that is plain: a federation may have a million of
+ * them. */
+static fplt_status plain_gradient(const fplt_objective *o, const fplt__shard *shard,
+                                  const double *x, double *gradient, double *margins)
+{
+    size_t records = shard->matrix.rows;
+    fplt__block block;
+    block.kernel = o->kernel;
+    block.parameter = o->parameter;
+    block.count = records;
+    block.outputs = 1;
+    block.stride = o->chunk;
+    block.label = shard->label;
+    block.weight = NULL;
+    block.room = NULL;
+    o->kernel->margins(&shard->matrix, 0, records, x, margins);
+    o->loss->slope(&block, margins);
+    for (size_t j = 0; j < o->dimension; j++)
+        gradient[j] = 0;
+    o->kernel->combine(&shard->matrix, 0, records, margins, gradient);
+    finish_gradient(o, shard, records, x, gradient, gradient);
     return FPLT_OK;
 }
 
 static fplt_status value_gradient(const fplt_objective *o, uint32_t agent, const double *x,
                                   double *value, double *gradient, double *scratch)
 {
+    const fplt__shard *shard = &o->shard[agent];
+    if (!value && o->plain && shard->matrix.rows <= o->chunk)
+        return plain_gradient(o, shard, x, gradient, scratch);
     return measure(o, agent, x, value, gradient, NULL, scratch);
 }
 
-/* A single row; a long one by the kernel. */
-static void row_axpy(const fplt_objective *o, const fplt__matrix *a, size_t row, double alpha,
-                     double *y)
-{
-    if (a->layout == FPLT_ROWS)
-        o->kernel->axpy(alpha, a->dense + row * a->stride, y, a->columns);
-    else
-        fplt__matrix_row_axpy(a, row, alpha, y);
-}
-
-/* One panel from rows of any panels. */
-static void collect_panel(const fplt__matrix *from, const uint32_t *rows, double *panel)
-{
-    const double *source[FPLT_PANEL];
-    for (size_t r = 0; r < FPLT_PANEL; r++)
-        source[r] = from->dense + fplt__matrix_place(from, rows[r], 0);
-    for (size_t j = 0; j < from->columns; j++)
-        for (size_t r = 0; r < FPLT_PANEL; r++)
-            panel[j * FPLT_PANEL + r] = source[r][j * FPLT_PANEL];
-}
-
-/* Rows of a dense matrix side by side in its own layout, so that the kernels can take them. */
-static fplt__matrix collect_rows(const fplt__matrix *from, const uint32_t *rows, size_t count,
-                                 double *room)
+/* Some rows as a matrix of their own. */
+static fplt__matrix pick_rows(const fplt_objective *o, const fplt__matrix *from,
+                              const uint32_t *rows, size_t count, double *room)
 {
     fplt__matrix a = *from;
-    size_t r = 0;
     a.rows = count;
-    a.dense = room;
-    for (; a.layout == FPLT_PANELS && r + FPLT_PANEL <= count; r += FPLT_PANEL)
-        collect_panel(from, rows + r, room + r * a.stride);
-    memset(room + r * a.stride, 0, (fplt__padded(count) - r) * a.stride * sizeof *room);
-    for (; r < count; r++)
-        for (size_t j = 0; j < a.columns; j++)
-            room[fplt__matrix_place(&a, r, j)] = from->dense[fplt__matrix_place(from, rows[r], j)];
+    if (a.layout == FPLT_PANELS) {
+        o->kernel->collect(from, rows, count, room);
+        a.dense = room;
+    } else {
+        a.pick = rows;
+    }
     return a;
 }
 
-static void batch_margins(const fplt_objective *o, const fplt__matrix *a, const uint32_t *rows,
-                          const fplt__block *block, const double *weights, double *margins)
+static void pick_numbers(const double *from, const uint32_t *rows, size_t count, double *to)
 {
-    for (size_t k = 0; k < o->outputs; k++) {
-        double *to = margins + k * block->stride;
-        if (a->layout != FPLT_SPARSE)
-            o->kernel->margins(a, 0, block->count, weights + k * o->columns, to);
-        else
-            for (size_t r = 0; r < block->count; r++)
-                to[r] = fplt__matrix_row_dot(a, rows[r], weights + k * o->columns);
-    }
-}
-
-static void batch_combine(const fplt_objective *o, const fplt__matrix *a, const uint32_t *rows,
-                          const fplt__block *block, const double *slopes, double *sums)
-{
-    for (size_t k = 0; k < o->outputs; k++) {
-        const double *from = slopes + k * block->stride;
-        if (a->layout != FPLT_SPARSE)
-            o->kernel->combine(a, 0, block->count, from, sums + k * o->columns);
-        else
-            for (size_t r = 0; r < block->count; r++)
-                fplt__matrix_row_axpy(a, rows[r], from[r], sums + k * o->columns);
-    }
+    for (size_t r = 0; r < count; r++)
+        to[r] = from[rows[r]];
 }
 
 static void add_batch(const fplt_objective *o, const fplt__shard *shard, const uint32_t *rows,
                       size_t count, const double *weights, const struct room *room, double *sums)
 {
     double *slopes = room->margins;
-    fplt__block block = block_at(o, shard, room, 0);
-    fplt__matrix a = shard->matrix.layout == FPLT_SPARSE
-                         ? shard->matrix
-                         : collect_rows(&shard->matrix, rows, count, room->rows);
-    block.count = count;
-    block.label = room->label;
-    block.weight = NULL;
-    batch_margins(o, &a, rows, &block, weights, slopes);
-    for (size_t r = 0; r < count; r++) {
-        room->label[r] = shard->label[rows[r]];
-        if (o->clip > 0)
-            room->norm[r] = shard->norm[rows[r]];
-        if (shard->offset)
-            slopes[r] += shard->offset[rows[r]];
-    }
+    fplt__matrix some = pick_rows(o, &shard->matrix, rows, count, room->rows);
+    fplt__block block = block_of(o, room, count, room->label, NULL);
+    all_products(o, &some, 0, &block, weights, slopes);
+    if (!o->loss->flips)
+        pick_numbers(shard->label, rows, count, room->label);
+    for (size_t r = 0; shard->offset && r < count; r++)
+        slopes[r] += shard->offset[rows[r]];
     o->loss->slope(&block, slopes);
-    if (o->clip > 0)
+    if (o->clip > 0) {
+        pick_numbers(shard->norm, rows, count, room->norm);
         clip_slopes(o, &block, room->norm, slopes);
-    for (size_t k = 0; shard->weight && k < o->outputs; k++)
-        for (size_t r = 0; r < count; r++)
-            slopes[k * block.stride + r] *= shard->weight[rows[r]];
-    batch_combine(o, &a, rows, &block, slopes, sums);
+    }
+    if (shard->weight) {
+        pick_numbers(shard->weight, rows, count, room->norm);
+        block.weight = room->norm;
+        weigh_records(o, &block, slopes);
+    }
+    all_combined(o, &some, 0, &block, slopes, sums);
 }
 
 static fplt_status batch_gradient(const fplt_objective *o, uint32_t agent, const double *x,
@@ -368,17 +420,35 @@ static fplt_status batch_gradient(const fplt_objective *o, uint32_t agent, const
     const fplt__shard *shard = &o->shard[agent];
     if (o->loss->whole)
         return FPLT_UNSUPPORTED;
+    int32_t beyond = 0; /* no way out of the loop, so that it becomes vectors */
+    uint32_t last = (uint32_t)shard->matrix.rows - 1;
     for (size_t r = 0; r < count; r++)
-        if (rows[r] >= shard->matrix.rows)
-            return FPLT_BAD_VALUE;
+        beyond |= rows[r] > last;
+    if (beyond)
+        return FPLT_BAD_VALUE;
     struct room room = divide(o, scratch);
     const double *weights = gather(o, x, room.weights);
-    double *sums = cleared_sums(o, &room, gradient);
+    double *sums = place_of_sums(o, &room, gradient);
+    memset(sums, 0, o->outputs * o->columns * sizeof *sums);
     for (size_t first = 0; first < count; first += o->chunk)
         add_batch(o, shard, rows + first, count - first < o->chunk ? count - first : o->chunk,
                   weights, &room, sums);
     finish_gradient(o, shard, count, x, sums, gradient);
     return FPLT_OK;
+}
+
+static void add_products(struct pass *pass, size_t part, size_t first, const struct room *room,
+                         double *sums)
+{
+    const fplt_objective *o = pass->o;
+    fplt__block block = block_at(o, pass->shard, room, first);
+    (void)part;
+    all_margins(o, pass->shard, first, &block, pass->weights, room->margins);
+    all_products(o, &pass->shard->matrix, first, &block, pass->directions, room->others);
+    o->loss->curve(&block, room->margins);
+    o->loss->bend(&block, room->margins, room->others);
+    weigh_records(o, &block, room->others);
+    all_combined(o, &pass->shard->matrix, first, &block, room->others, sums);
 }
 
 static fplt_status hessian_times(const fplt_objective *o, uint32_t agent, const double *x,
@@ -387,21 +457,17 @@ static fplt_status hessian_times(const fplt_objective *o, uint32_t agent, const 
     const fplt__shard *shard = &o->shard[agent];
     size_t records = shard->matrix.rows;
     struct room room = divide(o, scratch);
-    const double *weights = gather(o, x, room.weights);
-    const double *directions = gather(o, v, room.directions);
-    double *sums = cleared_sums(o, &room, product);
-    for (size_t first = 0; first < records; first += o->chunk) {
-        fplt__block block = block_at(o, shard, &room, first);
-        all_margins(o, shard, first, &block, weights, room.margins);
-        all_products(o, shard, first, &block, directions, room.others);
-        o->loss->curve(&block, room.margins);
-        o->loss->bend(&block, room.margins, room.others);
-        weigh_records(o, &block, room.others);
-        all_combined(o, shard, first, &block, room.others, sums);
-    }
+    struct pass pass;
+    pass.o = o;
+    pass.shard = shard;
+    pass.weights = gather(o, x, room.weights);
+    pass.directions = gather(o, v, room.directions);
+    pass.sums = place_of_sums(o, &room, product);
+    pass.add = add_products;
+    traverse(&pass, &room, scratch);
     if (gathers(o)) {
         memset(product, 0, o->dimension * sizeof *product);
-        scatter_add(o, sums, product);
+        scatter_add(o, pass.sums, product);
     }
     for (size_t j = 0; j < o->dimension; j++)
         product[j] *= shard->scale / (double)records;
@@ -409,55 +475,149 @@ static fplt_status hessian_times(const fplt_objective *o, uint32_t agent, const 
     return FPLT_OK;
 }
 
-/* Adds the second derivative in the direction of one weight to its row of the Hessian. */
-static void add_hessian_row(const fplt_objective *o, const fplt__shard *shard, size_t first,
-                            const fplt__block *block, const struct room *room, size_t output,
-                            size_t column, double *hessian)
+/* A matrix of pairs of weights, in the order of the packed columns: the sum over records of w_kl a a', output k's
+ * rows and output l's columns, where w_kl is a number of the record. Only l <= k and, inside each block,
+ * what is on or below its diagonal is added; complete_pairs makes the rest of it. */
+
+static void add_sparse_pairs(const fplt_objective *o, const fplt__matrix *a, size_t first,
+                             size_t count, const double *weights, double *block)
 {
-    double *u = room->others, *row = hessian + place(o, output, column) * o->dimension;
-    memset(u, 0, o->outputs * o->chunk * sizeof *u);
-    fplt__matrix_column(&shard->matrix, first, block->count, column, u + output * o->chunk);
-    o->loss->bend(block, room->margins, u);
-    weigh_records(o, block, u);
-    if (!gathers(o)) {
-        all_combined(o, shard, first, block, u, row);
+    for (size_t r = first; r < first + count; r++)
+        for (size_t e = a->start[r]; e < a->start[r + 1]; e++) {
+            double *row = block + a->column[e] * o->dimension;
+            double number = weights[r - first] * fplt__matrix_entry(a, r, e);
+            for (size_t d = a->start[r]; d <= e; d++)
+                row[a->column[d]] += number * fplt__matrix_entry(a, r, d);
+        }
+}
+
+static void add_pairs(const fplt_objective *o, const fplt__matrix *a, size_t first, size_t count,
+                      size_t k, size_t l, const double *weights, double *matrix)
+{
+    double *block = matrix + k * o->columns * o->dimension + l * o->columns;
+    if (a->layout == FPLT_SPARSE) {
+        add_sparse_pairs(o, a, first, count, weights, block);
         return;
     }
-    memset(room->sums, 0, o->outputs * o->columns * sizeof *room->sums);
-    all_combined(o, shard, first, block, u, room->sums);
-    scatter_add(o, room->sums, row);
+    fplt__vectors columns = fplt__columns_from(a, first);
+    fplt__product_add(o->kernel, columns, columns, o->columns, o->columns, count, weights, 1, block,
+                      o->dimension);
 }
 
-/* The same for one sparse record: only pairs of its own columns. */
-static void add_sparse_record(const fplt_objective *o, const fplt__matrix *a, size_t row,
-                              const fplt__block *block, size_t in_block, const struct room *room,
-                              double *hessian)
+/* What a kind of matrix needs of a block of records: `prepare` makes of margins what `pair` turns into
+ * w_k0, w_k1, ... in room->others. */
+struct pairing {
+    void (*prepare)(const fplt_objective *o, const fplt__block *block, double *margins);
+    void (*pair)(const fplt_objective *o, const fplt__block *block, const struct room *room,
+                 size_t k);
+};
+
+/* With one output the weights of several chunks are held, so that products are deep enough. */
+static void sum_pairs(const fplt_objective *o, const fplt__shard *shard, const double *weights,
+                      const struct room *room, const struct pairing *kind, double *matrix)
 {
-    fplt__block one = *block;
-    one.count = 1;
-    one.label += in_block;
-    one.weight = block->weight ? block->weight + in_block : NULL;
-    for (size_t e = a->start[row]; e < a->start[row + 1]; e++)
+    const fplt__matrix *a = &shard->matrix;
+    double held[FPLT_CHUNK];
+    size_t holding = 0;
+    for (size_t first = 0; first < a->rows; first += o->chunk) {
+        fplt__block block = block_at(o, shard, room, first);
+        all_margins(o, shard, first, &block, weights, room->margins);
+        kind->prepare(o, &block, room->margins);
         for (size_t k = 0; k < o->outputs; k++) {
-            double *to = hessian + place(o, k, a->column[e]) * o->dimension;
-            for (size_t l = 0; l < o->outputs; l++)
-                room->others[l * o->chunk] = l == k ? a->value[e] : 0;
-            o->loss->bend(&one, room->margins + in_block, room->others);
-            weigh_records(o, &one, room->others);
-            for (size_t l = 0; l < o->outputs; l++)
-                for (size_t d = a->start[row]; d < a->start[row + 1]; d++)
-                    to[place(o, l, a->column[d])] += room->others[l * o->chunk] * a->value[d];
+            kind->pair(o, &block, room, k);
+            for (size_t l = 0; o->outputs > 1 && l <= k; l++)
+                add_pairs(o, a, first, block.count, k, l, room->others + l * o->chunk, matrix);
         }
+        if (o->outputs > 1)
+            continue;
+        memcpy(held + holding, room->others, block.count * sizeof *held);
+        holding += block.count;
+        size_t done = first + block.count;
+        if (done < a->rows && holding + o->chunk <= FPLT_CHUNK)
+            continue;
+        add_pairs(o, a, done - holding, holding, 0, 0, held, matrix);
+        holding = 0;
+    }
 }
 
-static void finish_hessian(const fplt_objective *o, const fplt__shard *shard, double *hessian)
+static void mirror(double *block, size_t n, size_t stride)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            block[j * stride + i] = block[i * stride + j];
+}
+
+/* Columns from the packed order to that of x. */
+static void place_columns(const fplt_objective *o, double *matrix, double *row)
 {
     size_t n = o->dimension;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(row, matrix + i * n, n * sizeof *row);
+        for (size_t k = 0; k < o->outputs; k++)
+            for (size_t j = 0; j < o->columns; j++)
+                matrix[i * n + place(o, k, j)] = row[k * o->columns + j];
+    }
+}
+
+static void transpose(double *matrix, size_t n)
+{
     for (size_t i = 0; i < n; i++)
-        for (size_t j = i; j < n; j++) {
-            hessian[i * n + j] *= shard->scale / (double)shard->matrix.rows;
-            hessian[j * n + i] = hessian[i * n + j];
+        for (size_t j = 0; j < i; j++) {
+            double above = matrix[j * n + i];
+            matrix[j * n + i] = matrix[i * n + j];
+            matrix[i * n + j] = above;
         }
+}
+
+static void complete_pairs(const fplt_objective *o, double factor, const struct room *room,
+                           double *matrix)
+{
+    size_t n = o->dimension;
+    for (size_t k = 0; k < o->outputs; k++)
+        for (size_t l = 0; l < k; l++)
+            mirror(matrix + k * o->columns * n + l * o->columns, o->columns, n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++)
+            matrix[i * n + j] *= factor;
+    mirror(matrix, n, n);
+    if (!gathers(o))
+        return;
+    place_columns(o, matrix, room->sums);
+    transpose(matrix, n); /* it is symmetric but for the order of its columns */
+    place_columns(o, matrix, room->sums);
+}
+
+static void prepare_curve(const fplt_objective *o, const fplt__block *block, double *margins)
+{
+    o->loss->curve(block, margins);
+}
+
+static void pair_curve(const fplt_objective *o, const fplt__block *block, const struct room *room,
+                       size_t k)
+{
+    double *u = room->others;
+    memset(u, 0, o->outputs * o->chunk * sizeof *u);
+    for (size_t r = 0; r < block->count; r++)
+        u[k * o->chunk + r] = 1;
+    o->loss->bend(block, room->margins, u);
+    weigh_records(o, block, u);
+}
+
+static const struct pairing curved = {prepare_curve, pair_curve};
+
+/* Of a loss that is no sum over records: direction by direction. */
+static void sum_whole(const fplt_objective *o, const fplt__shard *shard, const double *weights,
+                      const struct room *room, double *hessian)
+{
+    fplt__block block = block_at(o, shard, room, 0);
+    all_margins(o, shard, 0, &block, weights, room->margins);
+    o->loss->curve(&block, room->margins);
+    for (size_t j = 0; j < o->columns; j++) {
+        memset(room->others, 0, o->chunk * sizeof *room->others);
+        fplt__matrix_column(&shard->matrix, 0, block.count, j, room->others);
+        o->loss->bend(&block, room->margins, room->others);
+        all_combined(o, &shard->matrix, 0, &block, room->others, hessian + j * o->dimension);
+    }
 }
 
 static fplt_status loss_hessian(const fplt_objective *o, uint32_t agent, const double *x,
@@ -467,20 +627,11 @@ static fplt_status loss_hessian(const fplt_objective *o, uint32_t agent, const d
     struct room room = divide(o, scratch);
     const double *weights = gather(o, x, room.weights);
     memset(hessian, 0, o->dimension * o->dimension * sizeof *hessian);
-    for (size_t first = 0; first < shard->matrix.rows; first += o->chunk) {
-        fplt__block block = block_at(o, shard, &room, first);
-        all_margins(o, shard, first, &block, weights, room.margins);
-        o->loss->curve(&block, room.margins);
-        if (shard->matrix.layout == FPLT_SPARSE && !o->loss->whole) {
-            for (size_t r = 0; r < block.count; r++)
-                add_sparse_record(o, &shard->matrix, first + r, &block, r, &room, hessian);
-            continue;
-        }
-        for (size_t k = 0; k < o->outputs; k++)
-            for (size_t j = 0; j < o->columns; j++)
-                add_hessian_row(o, shard, first, &block, &room, k, j, hessian);
-    }
-    finish_hessian(o, shard, hessian);
+    if (o->loss->whole)
+        sum_whole(o, shard, weights, &room, hessian);
+    else
+        sum_pairs(o, shard, weights, &room, &curved, hessian);
+    complete_pairs(o, shard->scale / (double)shard->matrix.rows, &room, hessian);
     return FPLT_OK;
 }
 
@@ -494,42 +645,35 @@ static fplt_status whole_hessian(const fplt_objective *o, uint32_t agent, const 
     return status;
 }
 
-/* A record's gradient, in the order of x. */
-static void record_gradient(const fplt_objective *o, const fplt__matrix *a, size_t row,
-                            const double *slopes, size_t stride, double *packed, double *gradient)
+static void prepare_slope(const fplt_objective *o, const fplt__block *block, double *margins)
 {
-    memset(gradient, 0, o->dimension * sizeof *gradient);
-    for (size_t k = 0; k < o->outputs; k++) {
-        memset(packed, 0, o->columns * sizeof *packed);
-        row_axpy(o, a, row, slopes[k * stride], packed);
-        for (size_t j = 0; j < o->columns; j++)
-            gradient[place(o, k, j)] = packed[j];
-    }
+    o->loss->slope(block, margins);
+    weigh_records(o, block, margins);
 }
 
+static void pair_slope(const fplt_objective *o, const fplt__block *block, const struct room *room,
+                       size_t k)
+{
+    const double *slopes = room->margins;
+    for (size_t l = 0; l < o->outputs; l++)
+        for (size_t r = 0; r < block->count; r++)
+            room->others[l * o->chunk + r] = slopes[k * o->chunk + r] * slopes[l * o->chunk + r];
+}
+
+static const struct pairing squared = {prepare_slope, pair_slope};
+
 static fplt_status loss_scores(const fplt_objective *o, uint32_t agent, const double *x,
-                               double *scores, double *record, double *scratch)
+                               double *scores, double *scratch)
 {
     const fplt__shard *shard = &o->shard[agent];
     struct room room = divide(o, scratch);
     const double *weights = gather(o, x, room.weights);
-    size_t n = o->dimension;
     double share = shard->scale / (double)shard->matrix.rows;
     if (o->loss->whole)
         return FPLT_UNSUPPORTED;
-    memset(scores, 0, n * n * sizeof *scores);
-    for (size_t first = 0; first < shard->matrix.rows; first += o->chunk) {
-        fplt__block block = block_at(o, shard, &room, first);
-        all_margins(o, shard, first, &block, weights, room.margins);
-        o->loss->slope(&block, room.margins);
-        weigh_records(o, &block, room.margins);
-        for (size_t r = 0; r < block.count; r++) {
-            record_gradient(o, &shard->matrix, first + r, room.margins + r, block.stride, record,
-                            record + n);
-            for (size_t i = 0; i < n; i++)
-                o->kernel->axpy(share * share * record[n + i], record + n, scores + i * n, i + 1);
-        }
-    }
+    memset(scores, 0, o->dimension * o->dimension * sizeof *scores);
+    sum_pairs(o, shard, weights, &room, &squared, scores);
+    complete_pairs(o, share * share, &room, scores);
     return FPLT_OK;
 }
 
@@ -545,7 +689,7 @@ static fplt_status all_measures(const fplt_objective *o, uint32_t agent, const d
 
 static size_t records_of(const fplt_objective *o, uint32_t agent)
 {
-    return o->shard[agent].matrix.rows;
+    return o->shard[agent].records;
 }
 
 static int has_batches(const fplt_objective *o)
@@ -603,15 +747,6 @@ static fplt_status check_numbers(const fplt_objective_settings *settings, fplt_e
     return FPLT_OK;
 }
 
-static double largest_label(const fplt_dataset *dataset)
-{
-    fplt_rows all = fplt_dataset_all(dataset);
-    double most = 0;
-    for (size_t r = 0; r < all.count; r++)
-        most = fmax(most, all.label[r]);
-    return most;
-}
-
 /* What the loss has beside, and what follows from it. */
 static fplt_status choose_parameter(fplt_objective *o, const fplt_objective_settings *settings,
                                     const fplt_dataset *dataset, fplt_error *error)
@@ -622,7 +757,7 @@ static fplt_status choose_parameter(fplt_objective *o, const fplt_objective_sett
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "huber_delta is %g, but it must be finite and above 0", o->parameter);
     if (o->loss->counts && o->parameter == 0)
-        o->parameter = fmax(log(largest_label(dataset)), 0) + 1;
+        o->parameter = fmax(log(fplt__dataset_largest_label(dataset)), 0) + 1;
     if (o->loss->counts && !(fabs(o->parameter) <= 700))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "predictor_bound is %g, but it must be between -700 and 700",
@@ -655,16 +790,20 @@ static fplt_status check_task(const fplt__loss *loss, fplt_task task, fplt_error
     if (loss->tasks >> task & 1)
         return FPLT_OK;
     return fplt_error_set(error, FPLT_UNSUPPORTED,
-                          "the loss %s does not fit a data set for %s; it is %s", loss->name,
-                          names[task], loss->help);
+                          "the loss %s does not fit a data set for %s%s; it is %s", loss->name,
+                          names[task],
+                          fplt_task_classifies(task) && loss->tasks >> FPLT_TASK_REGRESSION & 1
+                              ? " (task regression takes labels as numbers)"
+                              : "",
+                          loss->help);
 }
 
-/* Records treated together: about 32 KiB of them, so that they are still in the first-level cache
+/* Records treated together: about 32 KiB of dense ones, so that they are still in the first-level cache
  * when the second half of the traversal reads them again; and not too many margins where there are
  * many outputs. */
-static size_t chunk_for(size_t columns, size_t outputs)
+static size_t chunk_for(int sparse, size_t columns, size_t outputs)
 {
-    size_t rows = 4096 / fplt__padded(columns), others = 32768 / outputs;
+    size_t rows = sparse ? FPLT_CHUNK : 4096 / fplt__padded(columns), others = 32768 / outputs;
     rows = (rows < others ? rows : others) / FPLT_PANEL * FPLT_PANEL;
     return rows < FPLT_PANEL ? FPLT_PANEL : rows > FPLT_CHUNK ? FPLT_CHUNK : rows;
 }
@@ -673,7 +812,7 @@ static size_t most_rows(const fplt_dataset *dataset)
 {
     size_t most = 1;
     for (uint32_t i = 0; i < fplt_dataset_agents(dataset); i++) {
-        size_t rows = fplt_dataset_shard(dataset, i).count;
+        size_t rows = fplt__dataset_count(dataset, i);
         most = rows > most ? rows : most;
     }
     return most;
@@ -701,12 +840,40 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
     o->intercepts = settings->intercept ? o->outputs : 0;
     o->weight = settings->weight;
     o->clip = settings->clip;
-    o->chunk =
-        o->loss->whole ? fplt__padded(most_rows(dataset)) : chunk_for(o->columns, o->outputs);
-    o->scratch = scratch_needed(o);
+    o->sparse = !fplt_dataset_all(dataset).dense;
+    o->chunk = o->loss->whole ? fplt__padded(most_rows(dataset))
+                              : chunk_for(o->sparse, o->columns, o->outputs);
     o->quadratic = o->loss->least == o->most && !o->loss->whole &&
                    o->regulariser->least == o->regulariser->most;
     return FPLT_OK;
+}
+
+/* Rows of a part: so many numbers that starting a part costs nothing beside it, and enough beside the
+ * vector that every part has of its own. Of the shard alone, so that an agent in a process of its own
+ * has the same bits. */
+static size_t part_of(const fplt_objective *o, const fplt__shard *shard)
+{
+    enum { LEAST = 1 << 13, VECTORS = 32 };
+    const fplt__matrix *a = &shard->matrix;
+    size_t numbers =
+        a->layout == FPLT_SPARSE ? a->start[a->rows] - a->start[0] : a->rows * a->columns;
+    size_t vector = VECTORS * o->columns, least = vector > LEAST ? vector : LEAST;
+    size_t parts = o->loss->whole ? 1 : numbers / least;
+    parts = parts < 1 ? 1 : parts > FPLT_PARTS ? FPLT_PARTS : parts;
+    size_t rows = (a->rows + parts - 1) / parts;
+    return (rows + o->chunk - 1) / o->chunk * o->chunk;
+}
+
+static void divide_shards(fplt_objective *o)
+{
+    o->plain = o->outputs == 1 && !(o->clip > 0) && !o->row_weight && !o->offset && !o->loss->whole;
+    o->parts = 1;
+    for (uint32_t i = 0; i < o->agents; i++) {
+        o->shard[i].part = part_of(o, &o->shard[i]);
+        size_t parts = fplt__shard_parts(&o->shard[i]);
+        o->parts = parts > o->parts ? parts : o->parts;
+    }
+    o->scratch = scratch_needed(o);
 }
 
 static void weigh(fplt_objective *o, const fplt_objective_settings *settings)
@@ -737,6 +904,7 @@ fplt_status fplt_objective_create(const fplt_objective_settings *settings,
         return status;
     }
     weigh(o, settings);
+    divide_shards(o);
     *objective = o;
     return FPLT_OK;
 }

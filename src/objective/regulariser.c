@@ -13,10 +13,11 @@ static double ridge_value(const double *x, size_t count)
     return sum / 2;
 }
 
-static void ridge_slope(double weight, const double *x, size_t count, double *gradient)
+static void ridge_slope(double factor, double weight, const double *restrict x, size_t count,
+                        double *restrict gradient)
 {
     for (size_t j = 0; j < count; j++)
-        gradient[j] += weight * x[j];
+        gradient[j] = factor * gradient[j] + weight * x[j];
 }
 
 static void ridge_bend(double weight, const double *x, const double *v, size_t count,
@@ -54,11 +55,12 @@ static double nonconvex_value(const double *x, size_t count)
     return sum;
 }
 
-static void nonconvex_slope(double weight, const double *x, size_t count, double *gradient)
+static void nonconvex_slope(double factor, double weight, const double *restrict x, size_t count,
+                            double *restrict gradient)
 {
     for (size_t j = 0; j < count; j++) {
         double share = 1 / (1 + x[j] * x[j]);
-        gradient[j] += weight * 2 * (x[j] * share) * share;
+        gradient[j] = factor * gradient[j] + weight * 2 * (x[j] * share) * share;
     }
 }
 
@@ -93,18 +95,21 @@ static double no_value(const double *x, size_t count)
     return 0;
 }
 
-static void no_slope(double weight, const double *x, size_t count, double *gradient)
+static void no_slope(double factor, double weight, const double *x, size_t count, double *gradient)
 {
     (void)weight;
     (void)x;
-    (void)count;
-    (void)gradient;
+    for (size_t j = 0; j < count; j++)
+        gradient[j] *= factor;
 }
 
 static void no_bend(double weight, const double *x, const double *v, size_t count, double *product)
 {
+    (void)weight;
+    (void)x;
     (void)v;
-    no_slope(weight, x, count, product);
+    (void)count;
+    (void)product;
 }
 
 static double no_curve(double x)

@@ -287,11 +287,25 @@ static fplt_status check_bound(const fplt_settings *settings, fplt_task task, fp
                           "shortened to, or read the data by a schema");
 }
 
+/* The items of a list as words of a command, as many as there is room for. */
+static void list_words(const char *list, char *text, size_t size)
+{
+    char item[4096], word[4096];
+    size_t used = 0;
+    *text = 0;
+    while (*list) {
+        list = fplt_list_next(list, item, sizeof item);
+        fplt_shell_word(item, word, sizeof word);
+        if (used + strlen(word) + 2 > size)
+            return;
+        used += (size_t)snprintf(text + used, size - used, " %s", word);
+    }
+}
+
 /* With given data everything that shapes the model is declared. */
 static fplt_status check_declared(const fplt_settings *settings, const fplt_schema *schema,
                                   const fplt_dataset *in_memory, fplt_error *error)
 {
-    char first[200];
     if (schema) {
         fplt_status status = fplt_schema_accepts_all(schema, error);
         if (!status)
@@ -301,14 +315,15 @@ static fplt_status check_declared(const fplt_settings *settings, const fplt_sche
     if (in_memory)
         return check_bound(settings, fplt_dataset_task(in_memory), error);
     const char *data = fplt_settings_text(settings, "data");
+    char words[400]; /* of a sentence of 1023 */
     if (!data)
         return FPLT_OK;
-    fplt_list_next(data, first, sizeof first);
+    list_words(data, words, sizeof words);
     return fplt_error_set(error, FPLT_UNSUPPORTED,
                           "%s: with privacy, columns, bounds and classes are declared and not read "
-                          "from the records; give schema (fedplt data schema %s drafts one), or "
-                          "bounds and labels where all columns are numbers",
-                          fplt_settings_origin(settings, "data"), first);
+                          "from the records; give schema (`fedplt data schema%s --out schema.yaml` "
+                          "drafts one), or bounds and labels where all columns are numbers",
+                          fplt_settings_origin(settings, "data"), words);
 }
 
 /* The bound on the norm of a row. */

@@ -128,7 +128,7 @@ static void conclude(fplt__lead *lead)
     if (outcome == FPLT_RUNNING)
         return;
     if (outcome == FPLT_RUN_DIVERGED)
-        snprintf(sentence, sizeof sentence, "diverged: %.300s", error.text);
+        snprintf(sentence, sizeof sentence, "%.300s", error.text);
     else
         snprintf(sentence, sizeof sentence, "%s after %llu rounds", fplt_outcome_name(outcome),
                  (unsigned long long)lead->record.round);
@@ -309,11 +309,13 @@ void fplt__ask_update(fplt__lead *lead, const fplt__request *request, const fplt
         return;
     }
     double *scalars = NULL;
-    if (fplt__lead_room(lead, (size_t)frame->count, &error) ||
-        fplt__alloc_into(&scalars, frame->scalars + (size_t)1, sizeof *scalars, "facts", &error) ||
+    int facts = frame->kind == FPLT__MOMENTS; /* which are told one by one */
+    if (fplt__alloc_into(&scalars, frame->scalars + (size_t)1, sizeof *scalars, "facts", &error) ||
         fplt__frame_scalars(frame, body, scalars, &error) ||
-        fplt__frame_words(frame, body, lead->words, &error) ||
-        fplt_sum_add_words(lead->ask_sum, 0, lead->words, (size_t)frame->count)) {
+        (facts && (fplt__lead_room(lead, (size_t)frame->count, &error) ||
+                   fplt__frame_words(frame, body, lead->words, &error))) ||
+        fplt_sum_add_packed(lead->ask_sum, 0, fplt__frame_payload(frame, body),
+                            (size_t)frame->payload, (size_t)frame->count, &error)) {
         fplt__free(scalars);
         fplt__lead_fault(lead, request->ticket, i, 409, "range", 0,
                          "the numbers cannot be read or are out of range");
@@ -321,7 +323,7 @@ void fplt__ask_update(fplt__lead *lead, const fplt__request *request, const fplt
     }
     lead->guest[i].answered = 1;
     lead->ask_answers++;
-    if (frame->kind == FPLT__MOMENTS) {
+    if (facts) {
         fplt__lead_action *action = fplt__lead_add(lead, FPLT__LEAD_FACTS);
         if (action) {
             action->identity = i;

@@ -134,6 +134,16 @@ void fplt__lead_reply(fplt__lead *lead, uint64_t ticket, uint32_t identity, unsi
     add_reply(lead, ticket, identity, status);
 }
 
+/* What an honest agent does not send; the rest happens on any network. */
+static int is_odd(const char *word)
+{
+    static const char *const words[] = {"malformed", "long", "other", "private", "range"};
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if (strcmp(word, words[k]) == 0)
+            return 1;
+    return 0;
+}
+
 void fplt__lead_fault(fplt__lead *lead, uint64_t ticket, uint32_t identity, unsigned status,
                       const char *word, int final, const char *format, ...)
 {
@@ -147,6 +157,8 @@ void fplt__lead_fault(fplt__lead *lead, uint64_t ticket, uint32_t identity, unsi
     snprintf(fault.word, sizeof fault.word, "%s", word);
     if (strcmp(word, "closed") == 0)
         fplt__lead_say(lead, identity, "late", "%s", fault.sentence);
+    else if (is_odd(word))
+        fplt__lead_say(lead, identity, "refused", "%s", fault.sentence);
     fplt__reply *reply = add_reply(lead, ticket, identity, status);
     fplt__fault_text(&fault, &text, &error);
     add_text(lead, reply, text);
@@ -163,14 +175,14 @@ int fplt__lead_needs_all(const fplt__lead *lead)
     return !(lead->agreement->plan.algorithm->allows & FPLT_ALLOWS_PARTIAL);
 }
 
-/* auto: five times the slowest of the last ten rounds. */
+/* auto: five times the slowest arrival in the last ten rounds, late or not. */
 uint64_t fplt__lead_patience(const fplt__lead *lead)
 {
     uint64_t most = 0;
     if (lead->settings.deadline)
         return lead->settings.deadline;
     for (int k = 0; k < 10; k++)
-        most = lead->slowest[k] > most ? lead->slowest[k] : most;
+        most = lead->slowest[k].most > most ? lead->slowest[k].most : most;
     if (!lead->slow)
         return FIRST_PATIENCE;
     most *= 5;
@@ -179,18 +191,16 @@ uint64_t fplt__lead_patience(const fplt__lead *lead)
 
 /* --- commits --- */
 
+/* In place: the state before is needed no more once there is a later one to be committed. */
 static fplt_status encode_hub(fplt__lead *lead)
 {
     fplt_error error;
-    fplt__shared *bytes;
     size_t size = fplt_hub_encode(lead->hub, NULL, 0);
-    fplt_status status = fplt__shared_make(size, &bytes, &error);
-    if (status)
-        return status;
-    fplt_hub_encode(lead->hub, bytes->bytes, size);
-    fplt__shared_release(lead->hub_bytes);
-    lead->hub_bytes = bytes;
-    return FPLT_OK;
+    fplt_status status =
+        lead->hub_bytes ? FPLT_OK : fplt__shared_make(size, &lead->hub_bytes, &error);
+    if (!status)
+        fplt_hub_encode(lead->hub, lead->hub_bytes->bytes, size);
+    return status;
 }
 
 static void ask_commit(fplt__lead *lead)
@@ -201,7 +211,7 @@ static void ask_commit(fplt__lead *lead)
         action->record = &lead->record;
 }
 
-void fplt__lead_commit(fplt__lead *lead)
+static void fill_record(fplt__lead *lead)
 {
     fplt__lead_record *record = &lead->record;
     if (record->hub_changed && encode_hub(lead))
@@ -212,6 +222,11 @@ void fplt__lead_commit(fplt__lead *lead)
     record->document_size = lead->document->size;
     record->closing = lead->closing;
     record->closings = lead->closing_count;
+}
+
+void fplt__lead_commit(fplt__lead *lead)
+{
+    fill_record(lead);
     lead->committing = 1;
     ask_commit(lead);
 }
@@ -231,9 +246,15 @@ void fplt__lead_finish(fplt__lead *lead, fplt__lead_state state, const char *wor
     lead->opened = 0;
     lead->asking = 0;
     snprintf(lead->record.outcome, sizeof lead->record.outcome, "%s", word);
-    snprintf(lead->record.sentence, sizeof lead->record.sentence, "%s", sentence);
-    fplt__lead_say(lead, UINT32_MAX, "done", "%s", sentence);
-    if (!lead->committing)
+    if (strcmp(word, "diverged") == 0)
+        fplt__diverged_sentence(lead->agreement->plan.algorithm, lead->record.round, sentence,
+                                lead->record.sentence, sizeof lead->record.sentence);
+    else
+        snprintf(lead->record.sentence, sizeof lead->record.sentence, "%s", sentence);
+    fplt__lead_say(lead, UINT32_MAX, "done", "%s", lead->record.sentence);
+    if (lead->committing) /* it failed and will be tried again: with this */
+        fill_record(lead);
+    else
         fplt__lead_commit(lead);
 }
 
@@ -396,6 +417,7 @@ static fplt_status load_run(fplt__lead *lead, const fplt__lead_record *record,
 }
 
 static void advance(fplt__lead *lead);
+static uint64_t wake_of(const fplt__lead *lead);
 
 fplt_status fplt__lead_open(fplt__lead *lead, uint64_t now, const fplt__lead_record *record,
                             fplt__lead_plan *plan, fplt_error *error)
@@ -436,6 +458,8 @@ void fplt__lead_reload(fplt__lead *lead, const fplt__lead_settings *settings)
     lead->settings.deadline = settings->deadline;
     lead->settings.silence = settings->silence;
     lead->settings.hold = settings->hold;
+    if (lead->opened)
+        lead->deadline = lead->since + fplt__lead_patience(lead);
 }
 
 /* --- forming --- */
@@ -644,6 +668,12 @@ static int must_refuse(const fplt__lead *lead, uint32_t i)
            (guest->report.staged.round != lead->record.round || lead->record.state == FPLT__REPAIR);
 }
 
+/* Whose vectors are in for the next leg hears no verdict of the last one: they would change. */
+static int hears_verdicts(const fplt__lead *lead, uint32_t i)
+{
+    return lead->record.state != FPLT__REPAIR || !lead->guest[i].enrolled;
+}
+
 /* What a member can be told now; nothing: 0. */
 static int has_news(const fplt__lead *lead, uint32_t i)
 {
@@ -655,7 +685,8 @@ static int has_news(const fplt__lead *lead, uint32_t i)
         return 0;
     if (state == FPLT__DONE || state == FPLT__ENDED)
         return lead->hub != NULL;
-    if (guest->finding == FPLT__ACCEPTED || guest->finding == FPLT__OPENED || must_refuse(lead, i))
+    if (hears_verdicts(lead, i) && (guest->finding == FPLT__ACCEPTED ||
+                                    guest->finding == FPLT__OPENED || must_refuse(lead, i)))
         return 1;
     if (state == FPLT__REPAIR)
         return !guest->enrolled;
@@ -672,11 +703,12 @@ static void add_news(fplt__lead *lead, fplt__reply *reply, uint32_t i)
     fplt__lead_state state = lead->record.state;
     uint8_t head[FPLT__FRAME_HEAD];
     fplt__shared *model = NULL;
-    if (guest->finding == FPLT__ACCEPTED)
+    int hears = hears_verdicts(lead, i);
+    if (hears && guest->finding == FPLT__ACCEPTED)
         add_verdict(lead, reply, i, lead->row[i].last_round, 1, 0);
-    if (guest->finding == FPLT__OPENED)
+    if (hears && guest->finding == FPLT__OPENED)
         add_verdict(lead, reply, i, lead->record.round, 1, 1);
-    if (must_refuse(lead, i))
+    if (hears && must_refuse(lead, i))
         add_verdict(lead, reply, i, guest->report.staged.round, 0, 0);
     if (state == FPLT__DONE || state == FPLT__ENDED) {
         add_end(lead, reply, i);
@@ -855,6 +887,12 @@ static void give(fplt__lead *lead, const fplt__request *request)
     add_part(lead, reply, bytes);
 }
 
+static void hear(fplt__lead *lead, uint32_t i)
+{
+    lead->guest[i].heard = 1;
+    lead->guest[i].last_heard = lead->now;
+}
+
 static void take_request(fplt__lead *lead, const fplt__request *request)
 {
     if (request->identity >= lead->settings.members) {
@@ -862,9 +900,7 @@ static void take_request(fplt__lead *lead, const fplt__request *request)
                          "not on the roster");
         return;
     }
-    fplt__guest *guest = &lead->guest[request->identity];
-    guest->heard = 1;
-    guest->last_heard = lead->now;
+    hear(lead, request->identity);
     if (request->kind == FPLT__JOIN) {
         join(lead, request);
         return;
@@ -943,6 +979,7 @@ static void advance(fplt__lead *lead)
             fplt__round_look(lead);
     }
     fplt__lead_tell(lead);
+    lead->wake = wake_of(lead);
 }
 
 fplt_status fplt__lead_handle(fplt__lead *lead, const fplt__lead_event *event, fplt_error *error)
@@ -954,6 +991,7 @@ fplt_status fplt__lead_handle(fplt__lead *lead, const fplt__lead_event *event, f
     case FPLT__LEAD_TIME: break;
     case FPLT__LEAD_REQUEST: take_request(lead, &event->request); break;
     case FPLT__LEAD_GONE: gone(lead, event->ticket); break;
+    case FPLT__LEAD_HEARD: hear(lead, event->identity); break;
     case FPLT__LEAD_COMMITTED:
         committed(lead);
         check_forming(lead);
@@ -1002,7 +1040,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-uint64_t fplt__lead_wake(const fplt__lead *lead)
+static uint64_t wake_of(const fplt__lead *lead)
 {
     uint64_t wake = lead->committing ? lead->retry : UINT64_MAX;
     uint64_t hold = lead->settings.hold ? lead->settings.hold : HOLD;
@@ -1016,7 +1054,24 @@ uint64_t fplt__lead_wake(const fplt__lead *lead)
     return wake;
 }
 
+uint64_t fplt__lead_wake(const fplt__lead *lead)
+{
+    return lead->wake;
+}
+
 /* --- what can be seen --- */
+
+static int is_waited_for(const fplt__lead *lead, uint32_t i)
+{
+    const fplt__guest *guest = &lead->guest[i];
+    switch (lead->record.state) {
+    case FPLT__FORMING:
+    case FPLT__PLANNED: return !guest->consented || (lead->asking && !guest->answered);
+    case FPLT__REPAIR: return !guest->enrolled;
+    case FPLT__ROUND: return lead->asking ? !guest->answered : fplt__round_waits_for(lead, i);
+    default: return 0;
+    }
+}
 
 fplt__lead_view fplt__lead_see(const fplt__lead *lead)
 {
@@ -1028,6 +1083,8 @@ fplt__lead_view fplt__lead_see(const fplt__lead *lead)
                              .members = lead->settings.members,
                              .cohort = lead->cohort_size,
                              .received = lead->received,
+                             .quorum = lead->opened ? fplt__round_quorum(lead) : 0,
+                             .opened_now = lead->opened,
                              .round = lead->record.round,
                              .rounds = lead->stopping.rounds,
                              .opened = lead->since,
@@ -1051,6 +1108,7 @@ fplt__member_view fplt__lead_member(const fplt__lead *lead, uint32_t identity)
                                .in_cohort = fplt__bit(lead->cohort, identity),
                                .received = guest->answers > lead->exchange,
                                .absent = guest->absent,
+                               .waited_for = is_waited_for(lead, identity),
                                .heard = guest->heard,
                                .last_heard = guest->last_heard,
                                .version = lead->row[identity].version,

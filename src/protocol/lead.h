@@ -147,6 +147,7 @@ typedef enum fplt__lead_event_kind {
     FPLT__LEAD_TIME,    /* time passed; nothing else */
     FPLT__LEAD_REQUEST, /* `request`: always answered by one REPLY with its ticket, now or later */
     FPLT__LEAD_GONE,    /* the client of `ticket` is gone: no REPLY for it any more */
+    FPLT__LEAD_HEARD,   /* of `identity`: a long message from it or to it is on its way */
     FPLT__LEAD_COMMITTED,
     FPLT__LEAD_FAILED, /* the COMMIT did not succeed (disk full): it comes again after 5 s */
     FPLT__LEAD_ASK,    /* answers RESOLVE: one more step of facts; `ask` */
@@ -277,8 +278,9 @@ uint64_t fplt__lead_wake(const fplt__lead *lead);
 typedef struct fplt__member_view {
     fplt__standing standing;
     int joined, consented, in_cohort, received, absent; /* absent: trouble in this round */
-    int heard;                                          /* ever, by this process */
-    uint64_t last_heard;                                /* ms of the same clock */
+    int waited_for;      /* by the round, the question, the repair or the agreement at hand */
+    int heard;           /* ever, by this process */
+    uint64_t last_heard; /* ms of the same clock */
     uint64_t version;
     const fplt__member_row *row;
 } fplt__member_view;
@@ -286,6 +288,7 @@ typedef struct fplt__member_view {
 typedef struct fplt__lead_view {
     fplt__lead_state state;
     int paused, committing, evaluating;
+    int opened_now; /* a round is open and its question is out */
     uint32_t leg, members, cohort, received, quorum;
     uint64_t round, rounds, opened, deadline; /* ms: when opened, when it may close short of all */
     int has_measure;

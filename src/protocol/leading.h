@@ -72,8 +72,11 @@ struct fplt__lead {
     fplt__shared *down; /* scalars and payload of the question */
     fplt__digest down_digest;
     uint64_t bytes_up, bytes_down;
-    uint64_t slowest[10], slow; /* ms from task to arrival, of the last rounds; how many */
-    fplt__closing *closing;     /* owned vectors */
+    struct {
+        uint64_t round, since, most; /* ms from task to arrival */
+    } slowest[10];                   /* of the last rounds that had a cohort */
+    uint64_t slow;                   /* how many there were */
+    fplt__closing *closing;          /* owned vectors */
     size_t closing_count, closing_room;
     fplt__trace_row trace;
 
@@ -103,7 +106,7 @@ struct fplt__lead {
 
     int paused, committing, failed, finished_said;
     uint64_t commits;
-    uint64_t retry;
+    uint64_t retry, wake;
     double *before, *model, *numbers;
     uint64_t *words;
     size_t word_room;
@@ -140,6 +143,8 @@ void fplt__round_look(fplt__lead *lead);
 /* The head of the question to member i, and its position in the cohort. */
 void fplt__round_head(const fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD]);
 int fplt__round_waits_for(const fplt__lead *lead, uint32_t i);
+/* Updates without which the open round does not close. */
+uint32_t fplt__round_quorum(const fplt__lead *lead);
 void fplt__round_update(fplt__lead *lead, const fplt__request *request, const fplt__frame *frame,
                         const uint8_t *body);
 const fplt__closing *fplt__closing_of(const fplt__lead *lead, uint64_t round);
@@ -155,8 +160,6 @@ void fplt__ask_update(fplt__lead *lead, const fplt__request *request, const fplt
                       const uint8_t *body);
 
 /* --- repair.c --- */
-enum fplt__finding fplt__report_judge(const fplt__lead *lead, uint32_t i,
-                                      const fplt__report *report);
 void fplt__report_act(fplt__lead *lead, uint32_t i);
 void fplt__repair_begin(fplt__lead *lead);
 void fplt__repair_head(fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD],

@@ -21,13 +21,12 @@ static int is_staged(const fplt__report *report, const fplt__member_row *row)
            fplt__same(&report->staged.digest, &row->last_digest);
 }
 
-enum fplt__finding fplt__report_judge(const fplt__lead *lead, uint32_t i,
-                                      const fplt__report *report)
+/* `proven`: the proof that it brings is one of this coordinator's. */
+static enum fplt__finding judge(const fplt__lead *lead, uint32_t i, const fplt__report *report,
+                                int proven)
 {
     const fplt__member_row *row = &lead->row[i];
-    if (report->has_proof && !FPLT__PLANTED(FPLT__NO_PROOF) &&
-        fplt__proof_valid(&report->proof, &lead->record.hash, i, lead->settings.receipt_key) &&
-        is_ahead(lead, i, &report->proof))
+    if (proven && !FPLT__PLANTED(FPLT__NO_PROOF) && is_ahead(lead, i, &report->proof))
         return FPLT__AHEAD;
     if (report->leg == lead->record.leg && report->version == row->version &&
         fplt__same(&report->chain, &row->chain))
@@ -125,7 +124,11 @@ void fplt__report_act(fplt__lead *lead, uint32_t i)
     const fplt__report *report = &guest->report;
     if (lead->record.state != FPLT__ROUND && lead->record.state != FPLT__REPAIR)
         return;
-    guest->finding = fplt__report_judge(lead, i, report);
+    int proven = report->has_proof && fplt__proof_valid(&report->proof, &lead->record.hash, i,
+                                                        lead->settings.receipt_key);
+    if (report->has_proof && !proven)
+        fplt__lead_say(lead, i, "refused", "it shows a proof that was not signed here");
+    guest->finding = judge(lead, i, report, proven);
     if (guest->finding == FPLT__KNOWN)
         guest->told = 1;
     if (guest->finding == FPLT__OPENED)
@@ -223,12 +226,12 @@ static fplt_status add_enrolment(fplt__lead *lead, const fplt__frame *frame, con
 {
     fplt_error error;
     size_t count = lead->shape.mirrored * lead->n;
-    fplt_status status = fplt__lead_room(lead, count, &error);
-    if (!status && !lead->enrol_sum)
+    fplt_status status = FPLT_OK;
+    if (!lead->enrol_sum)
         status = fplt_sum_create_words(count, FPLT_SUM_EXPONENT, &lead->enrol_sum, &error);
-    if (!status)
-        status = fplt__frame_words(frame, body, lead->words, &error);
-    return status ? status : fplt_sum_add_words(lead->enrol_sum, 0, lead->words, count);
+    return status ? status
+                  : fplt_sum_add_packed(lead->enrol_sum, 0, fplt__frame_payload(frame, body),
+                                        (size_t)frame->payload, count, &error);
 }
 
 void fplt__repair_update(fplt__lead *lead, const fplt__request *request, const fplt__frame *frame,

@@ -76,6 +76,20 @@ void fplt__round_open(fplt__lead *lead)
         return;
     }
     lead->opened = 1;
+    lead->slowest[lead->slow % 10].round = lead->record.round;
+    lead->slowest[lead->slow % 10].since = lead->now;
+    lead->slowest[lead->slow % 10].most = 0;
+}
+
+/* How long the update of a round took, in time or late. */
+static void note_arrival(fplt__lead *lead, uint64_t round)
+{
+    for (int k = 0; k < 10; k++) {
+        uint64_t took = lead->now - lead->slowest[k].since;
+        if (lead->slowest[k].since && lead->slowest[k].round == round &&
+            took > lead->slowest[k].most)
+            lead->slowest[k].most = took;
+    }
 }
 
 /* Back to the beginning of the round, as it was committed: all are asked again. */
@@ -236,20 +250,18 @@ static void close_round(fplt__lead *lead, int is_void)
     lead->record.round++;
     lead->opened = 0;
     lead->due = 1;
-    if (lead->cohort_size)
-        lead->slow++;
-    lead->slowest[lead->slow % 10] = 0;
+    lead->slow += lead->cohort_size > 0;
     fplt__round_choose(lead);
     lead->record.hub_changed = 1;
     fplt__lead_commit(lead);
 }
 
-static uint32_t quorum_of(const fplt__lead *lead)
+uint32_t fplt__round_quorum(const fplt__lead *lead)
 {
     if (fplt__lead_needs_all(lead))
         return lead->cohort_size;
     uint32_t wanted = lead->agreement->quorum;
-    if (!wanted || wanted > lead->cohort_size)
+    if (!wanted)
         wanted = lead->cohort_size / 2 + 1;
     return wanted < lead->cohort_size ? wanted : lead->cohort_size;
 }
@@ -277,6 +289,7 @@ static void end_exchange(fplt__lead *lead)
 static void count_missing(const fplt__lead *lead, uint32_t *missing, uint32_t *possible)
 {
     uint64_t silence = lead->settings.silence ? lead->settings.silence : 60000;
+    silence += lead->down->size * 1000 / FPLT__SLOWEST; /* for the task on its way to it */
     *missing = *possible = 0;
     for (uint32_t i = 0; i < lead->settings.members; i++) {
         const fplt__guest *guest = &lead->guest[i];
@@ -295,7 +308,7 @@ void fplt__round_look(fplt__lead *lead)
     uint32_t missing, possible, quorum;
     if (!lead->opened || lead->committing || lead->record.state != FPLT__ROUND)
         return;
-    quorum = quorum_of(lead);
+    quorum = fplt__round_quorum(lead);
     count_missing(lead, &missing, &possible);
     int conflict = 0;
     for (uint32_t i = 0; i < lead->settings.members; i++)
@@ -357,6 +370,10 @@ void fplt__round_update(fplt__lead *lead, const fplt__request *request, const fp
     const char *word = mismatch(lead, i, frame);
     fplt__answer answer = {frame->task, frame->digest};
     if (word) {
+        /* late, unless it is a repetition of what counted */
+        if (frame->leg == lead->record.leg && frame->round < lead->record.round &&
+            !(lead->row[i].version && lead->row[i].last_round == frame->round))
+            note_arrival(lead, frame->round);
         fplt__lead_fault(lead, request->ticket, i, 409, word, 0, "round %llu is not open for this",
                          (unsigned long long)frame->round);
         return;
@@ -379,9 +396,8 @@ void fplt__round_update(fplt__lead *lead, const fplt__request *request, const fp
         fplt__lead_fault(lead, request->ticket, i, 409, "other", 0, "this answers another task");
         return;
     }
-    if (fplt__lead_room(lead, (size_t)frame->count, &error) ||
-        fplt__frame_words(frame, body, lead->words, &error) ||
-        fplt_hub_receive(lead->hub, lead->exchange, lead->words)) {
+    if (fplt_hub_receive_packed(lead->hub, lead->exchange, fplt__frame_payload(frame, body),
+                                (size_t)frame->payload, &error)) {
         leave_out(lead, i, "it sent numbers that cannot be read or are out of range");
         fplt__lead_fault(lead, request->ticket, i, 409, "range", 0,
                          "the numbers cannot be read or are out of range");
@@ -394,8 +410,7 @@ void fplt__round_update(fplt__lead *lead, const fplt__request *request, const fp
     lead->row[i].seen++;
     fplt__bit_set(lead->changed, i, 1);
     lead->bytes_up += request->size;
-    uint64_t took = lead->now - lead->since, *slowest = &lead->slowest[lead->slow % 10];
-    *slowest = took > *slowest ? took : *slowest;
+    note_arrival(lead, lead->record.round);
     fplt__lead_reply(lead, request->ticket, i, 202);
     fplt__round_look(lead);
 }

@@ -227,9 +227,11 @@ static void poll(fplt__site *site)
     report.trouble.round = site->trouble_round;
     memcpy(report.trouble.word, site->trouble_word, sizeof report.trouble.word);
     memcpy(report.trouble.sentence, site->trouble_sentence, sizeof report.trouble.sentence);
-    report.charged.rate = site->charged;
-    report.charged.rounds = record->charges;
-    report.charged.mac = fplt__charged_mac(site->charged, site->settings.ledger_key);
+    if (report.has_charged) {
+        report.charged.rate = site->charged;
+        report.charged.rounds = record->charges;
+        report.charged.mac = fplt__charged_mac(site->charged, site->settings.ledger_key);
+    }
     if (fplt__report_text(&report, &text, &error)) {
         site->failed = 1;
         return;
@@ -430,6 +432,11 @@ static void take_accepted(fplt__site *site, const fplt__frame *frame, const uint
         fplt__chain_next(&record->chain, record->staged_round, &record->staged_digest, &closing);
     record->version++;
     drop_staged(site);
+    if (record->has_enrolled) { /* it was of the vectors before these */
+        record->has_enrolled = 0;
+        record->begin_count = 0;
+        record->changed |= FPLT__SITE_ENROLLED;
+    }
     record->changed |= site->shape.finish_down ? FPLT__SITE_KEPT : FPLT__SITE_TURN;
 }
 
@@ -639,6 +646,10 @@ static void enrol(fplt__site *site)
         status = fplt__grow(&site->words, &site->word_room, 2 * count + 2, sizeof *site->words,
                             "numbers", &error);
     if (!status && !keeps) {
+        if (record->has_staged) { /* its vectors make room, and it can count no more */
+            fplt_node_drop(site->node);
+            drop_staged(site);
+        }
         memcpy(site->begin, site->task.down, site->n * sizeof *site->begin);
         status = fplt__node_begun(site->node, site->begin, site->words, &error);
     } else if (!status) {
@@ -702,11 +713,13 @@ static void answer_question(fplt__site *site)
     const double *x = site->task.down;
     size_t n = site->n, numbers = n;
     fplt_error error = {FPLT_OK, "not a question"};
+    int facts = kind == FPLT__MOMENTS;   /* of before the plan */
     int allowed = kind == FPLT__CHECK || /* sums of what was sent already */
-                  (!site->agreement->private && site->settings.allows >> kind & 1);
+                  (!site->agreement->private && !facts && site->settings.allows >> kind & 1);
     if (!allowed || site->task.frame.count != n) {
         trouble(site, site->task.frame.round, FPLT__NO_ANSWER,
                 site->agreement->private ? "asked to measure, which a private run does not allow"
+                : facts                  ? "asked for facts, but the plan is made"
                                          : "asked what the policy of this site does not allow");
         wait_a_while(site);
         return;
@@ -791,13 +804,14 @@ static void take_frames(fplt__site *site, const uint8_t *bytes, size_t size)
             keep_task(site, &frame, head, body);
     }
     unsigned kind = site->task.frame.kind;
-    if (kind && kind != FPLT__MOMENTS && !site->node)
+    int forming = !site->record.planned;
+    if (!site->node && !(forming && kind == FPLT__MOMENTS))
         kind = 0;
     if (kind == FPLT__TRAIN)
         train(site);
     else if (kind == FPLT__ENROL)
         enrol(site);
-    else if (kind == FPLT__MOMENTS)
+    else if (kind == FPLT__MOMENTS && forming)
         gather(site);
     else if (kind == FPLT__END)
         end_run(site);

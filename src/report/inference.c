@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "engine/engine.h"
 #include "linalg/cholesky.h"
 #include "objective/objective.h"
 #include "privacy/normal.h"
@@ -38,6 +39,13 @@ fplt_status fplt_inference_make(const fplt_objective *objective, const char *los
                                 int penalised, int by_rows, fplt_inference *inference,
                                 fplt_error *error)
 {
+    return fplt__inference_make(objective, NULL, loss, x, penalised, by_rows, inference, error);
+}
+
+fplt_status fplt__inference_make(const fplt_objective *objective, fplt_engine *engine,
+                                 const char *loss, const double *x, int penalised, int by_rows,
+                                 fplt_inference *inference, fplt_error *error)
+{
     size_t n = fplt_objective_dimension(objective);
     const fplt__loss *kind;
     double losses;
@@ -52,8 +60,10 @@ fplt_status fplt_inference_make(const fplt_objective *objective, const char *los
     for (uint32_t i = 0; i < fplt_objective_agents(objective); i++)
         made.records += objective->shard ? objective->shard[i].total : 1;
     if (!status)
-        status = fplt__objective_information(objective, x, made.information, made.scores, &losses,
-                                             error);
+        status = engine ? fplt__engine_information(engine, x, made.information, made.scores,
+                                                   &losses, error)
+                        : fplt__objective_information(objective, x, made.information, made.scores,
+                                                      &losses, error);
     if (!status)
         status = fplt__inference_complete(loss, n, losses, &made, error);
     if (status) {
@@ -80,7 +90,7 @@ static int depends(const double *matrix, const double *factor, size_t n)
 static fplt_status invert(double *matrix, size_t n, double *room, fplt_error *error)
 {
     memcpy(room, matrix, n * n * sizeof *matrix);
-    if (!fplt__cholesky_factor(room, n) || depends(matrix, room, n))
+    if (!fplt__cholesky_factor(&fplt__kernel_reference, room, n) || depends(matrix, room, n))
         return fplt_error_set(error, FPLT_UNREACHABLE,
                               "the columns depend on each other (a category with all its levels "
                               "beside an intercept, or a constant column): the coefficients have "
@@ -237,7 +247,7 @@ static fplt_status check(const fplt_model *model, const fplt_summary_settings *s
                               model->info.loss);
     if (!settings->robust && !model->kind->likelihood)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "the loss %s is no likelihood: ask for robust errors",
+                              "the loss %s is no likelihood: only robust errors hold (robust: yes)",
                               model->info.loss);
     return FPLT_OK;
 }
@@ -351,7 +361,7 @@ static fplt_status newton_step(const struct pooled *p, double *x, double *gain, 
     fplt_status status = sum_derivatives(p, x);
     if (status || (status = sum_value(p, x, &value)))
         return fplt_error_set(error, status, "the loss cannot be computed");
-    if (!fplt__cholesky_factor(p->hessian, p->n))
+    if (!fplt__cholesky_factor(fplt__objective_arithmetic(p->objective), p->hessian, p->n))
         return no_minimiser(error);
     memcpy(p->step, p->gradient, p->n * sizeof(double));
     fplt__cholesky_solve(p->hessian, p->n, p->step);

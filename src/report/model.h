@@ -29,6 +29,10 @@ json_t *fplt__model_json(const fplt_model *model);
  * hundreds of gradients, and their square in the file. */
 enum { FPLT__INFERENCE_TO = 200 };
 /* From matrices and records that are there, the rest: dispersion, and no scores where the loss has none. */
+/* fplt_inference_make of the agents of an engine, wherever they are; NULL: all are in the objective. */
+fplt_status fplt__inference_make(const fplt_objective *objective, fplt_engine *engine,
+                                 const char *loss, const double *x, int penalised, int by_rows,
+                                 fplt_inference *inference, fplt_error *error);
 fplt_status fplt__inference_complete(const char *loss, size_t n, double losses,
                                      fplt_inference *inference, fplt_error *error);
 fplt_status fplt__inference_copy(const fplt_inference *from, size_t n, fplt_inference *to,

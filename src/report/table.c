@@ -212,16 +212,34 @@ static json_t *cell_json(const struct cell *cell)
     }
 }
 
+/* "claimed mu" -> claimed_mu, "stored (paper)" -> stored_paper */
+static void key_of(const char *heading, char *key, size_t size)
+{
+    size_t length = 0;
+    for (; *heading && length + 2 < size; heading++) {
+        char c = *heading >= 'A' && *heading <= 'Z' ? (char)(*heading - 'A' + 'a') : *heading;
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+            key[length++] = c;
+        else if (length && key[length - 1] != '_')
+            key[length++] = '_';
+    }
+    while (length && key[length - 1] == '_')
+        length--;
+    key[length] = 0;
+}
+
 json_t *fplt__table_json(const fplt_table *table)
 {
     json_t *rows = json_array();
     int failed = table->status || !rows;
+    char key[128];
     for (size_t row = 0; !failed && row < started_rows(table); row++) {
         json_t *object = json_object();
         failed = json_array_append_new(rows, object);
-        for (size_t c = 0; !failed && c < table->width; c++)
-            failed =
-                json_object_set_new(object, table->columns[c], cell_json(cell_at(table, row, c)));
+        for (size_t c = 0; !failed && c < table->width; c++) {
+            key_of(table->columns[c], key, sizeof key);
+            failed = json_object_set_new(object, key, cell_json(cell_at(table, row, c)));
+        }
     }
     if (failed) {
         json_decref(rows);

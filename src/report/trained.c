@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "data/dataset.h"
 #include "job/job.h"
 #include "promise/certificate.h"
 #include "report/model.h"
@@ -67,7 +68,7 @@ static json_t *problem_json(const fplt_job_view *view)
     return json_pack(
         "{s:s, s:I, s:I, s:o, s:s, s:s, s:f, s:s, s:o, s:s, s:f}", "data", data ? data : source,
         "agents", (json_int_t)fplt_dataset_agents(view->training), "rows",
-        (json_int_t)fplt_dataset_rows(view->training), "held_out_rows", held_out, "loss",
+        (json_int_t)fplt__dataset_all_rows(view->training), "held_out_rows", held_out, "loss",
         view->cost.loss, "regulariser", view->cost.regulariser, "eps", view->cost.weight, "h", h,
         "h_weight",
         strcmp(h, "zero") == 0 ? json_null() : real(fplt_settings_real(view->settings, "h-weight")),
@@ -222,7 +223,8 @@ static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fp
     return status;
 }
 
-static fplt_status add_inference(const fplt_job_view *view, fplt_model *model, fplt_error *error)
+static fplt_status add_inference(const fplt_job_view *view, fplt_engine *engine, fplt_model *model,
+                                 fplt_error *error)
 {
     size_t n = model->info.dimension;
     int penalised = !fplt_prox_is_zero(view->prox) ||
@@ -230,8 +232,8 @@ static fplt_status add_inference(const fplt_job_view *view, fplt_model *model, f
     if (view->run.blind || n > FPLT__INFERENCE_TO)
         return FPLT_OK;
     fplt_status status =
-        fplt_inference_make(view->objective, view->cost.loss, model->weights, penalised,
-                            view->cost.weigh_rows, &model->inference, error);
+        fplt__inference_make(view->objective, engine, view->cost.loss, model->weights, penalised,
+                             view->cost.weigh_rows, &model->inference, error);
     if (!status)
         model->info.inference = &model->inference;
     return status;
@@ -250,7 +252,7 @@ fplt_status fplt__model_from_run(const fplt_job *job, fplt_engine *engine,
                               "there is no model of a caller's own costs, only its weights");
     fplt_status status = make_model(view, engine, model, error);
     if (!status && !view->run.blind) /* standard errors would tell of the records */
-        status = add_inference(view, *model, error);
+        status = add_inference(view, engine, *model, error);
     if (!status)
         status = fplt__record_make(view, engine, (*model)->weights, *model, record, error);
     if (!status)

@@ -11,11 +11,11 @@ static size_t gradient_work(const fplt_objective *objective, const fplt_training
 }
 
 /* w <- w - step grad d(w), in one sweep over the coordinates. */
-static void step_down(const fplt_subproblem *problem, double step, const double *gradient,
-                      double *w)
+static void step_down(const fplt_subproblem *problem, double step, const double *restrict gradient,
+                      double *restrict w)
 {
     size_t n = fplt_objective_dimension(problem->objective);
-    const double *linear = problem->linear, *centre = problem->centre;
+    const double *restrict linear = problem->linear, *restrict centre = problem->centre;
     double pull = problem->inverse_rho;
     if (centre && !linear) {
         for (size_t j = 0; j < n; j++)

@@ -10,17 +10,29 @@
 /* Minibatches of one agent in one round. */
 struct batches {
     fplt_stream stream;
-    uint32_t *order; /* permutation of the records; the batch is its front */
+    uint32_t *order; /* of the records for a pass; otherwise the batch alone */
+    uint64_t *taken; /* one bit a record, all clear between batches */
     uint32_t records, size, used;
     int replacement, by_pass;
 };
 
-/* Up to four vectors and the order of the records, two to a double. */
+/* Numbers of the order of the records, two to a double, and of a bit for each. */
+static size_t order_room(size_t records)
+{
+    return records / 2 + 1;
+}
+
+static size_t taken_room(size_t records)
+{
+    return records / 64 + 1;
+}
+
+/* Up to four vectors beside. */
 static size_t stochastic_work(const fplt_objective *objective, const fplt_training *training)
 {
     (void)training;
-    return 4 * fplt_objective_dimension(objective) + fplt__objective_most_records(objective) / 2 +
-           1;
+    size_t records = fplt__objective_most_records(objective);
+    return 4 * fplt_objective_dimension(objective) + order_room(records) + taken_room(records);
 }
 
 static struct batches batches_of(const fplt_local *local, double *memory)
@@ -30,13 +42,17 @@ static struct batches batches_of(const fplt_local *local, double *memory)
         .stream = fplt_stream_make(local->seed, local->run, FPLT_FOR_BATCH, local->round,
                                    local->identity, 0),
         .order = (uint32_t *)(void *)memory,
+        .taken = (uint64_t *)(void *)(memory + order_room(records)),
         .records = (uint32_t)records,
         .size = local->training.batch < records ? local->training.batch : (uint32_t)records,
         .replacement = local->training.replacement,
         .by_pass = local->training.by_pass,
     };
-    for (uint32_t r = 0; r < batches.records; r++)
-        batches.order[r] = r;
+    if (batches.by_pass && !batches.replacement)
+        for (uint32_t r = 0; r < batches.records; r++)
+            batches.order[r] = r;
+    else if (!batches.replacement)
+        memset(batches.taken, 0, taken_room(records) * sizeof *batches.taken);
     return batches;
 }
 
@@ -44,6 +60,22 @@ static uint64_t steps_of(const struct batches *batches, uint64_t epochs)
 {
     uint64_t whole = batches->records / batches->size, rest = batches->records % batches->size != 0;
     return batches->by_pass ? epochs * (whole + rest) : epochs;
+}
+
+/* Distinct records, each set of them as likely as any [Floyd's algorithm: Bentley and Floyd 1987]. What
+ * it costs does not grow with the number of records. */
+static void draw_distinct(struct batches *batches)
+{
+    uint32_t *batch = batches->order, first = batches->records - batches->size;
+    for (uint32_t i = 0; i < batches->size; i++) {
+        uint32_t r = (uint32_t)fplt_stream_below(&batches->stream, (uint64_t)first + i + 1);
+        if (batches->taken[r / 64] >> r % 64 & 1)
+            r = first + i;
+        batches->taken[r / 64] |= (uint64_t)1 << r % 64;
+        batch[i] = r;
+    }
+    for (uint32_t i = 0; i < batches->size; i++)
+        batches->taken[batch[i] / 64] = 0;
 }
 
 /* The next minibatch: without replacement a pass goes through a fresh shuffle, single steps draw
@@ -57,12 +89,7 @@ static const uint32_t *next_batch(struct batches *batches, uint32_t *count)
         return batches->order;
     }
     if (!batches->by_pass) {
-        for (uint32_t i = 0; i < batches->size; i++) {
-            uint32_t j = i + (uint32_t)fplt_stream_below(&batches->stream, batches->records - i);
-            uint32_t held = batches->order[i];
-            batches->order[i] = batches->order[j];
-            batches->order[j] = held;
-        }
+        draw_distinct(batches);
         return batches->order;
     }
     if (batches->used == 0)

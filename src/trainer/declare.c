@@ -110,6 +110,17 @@ static int is_private(const struct ahead *ahead)
     return look(ahead, "privacy.epsilon") || look(ahead, "privacy.tau");
 }
 
+fplt_status fplt_trainer_prefer(fplt_settings *settings, int own_data, fplt_given given,
+                                void *context, fplt_error *error)
+{
+    struct ahead ahead = {given, context};
+    int own = own_data || look(&ahead, "data");
+    fplt_status status = FPLT_OK;
+    if (own && !is_private(&ahead) && !wants_paper(&ahead))
+        status = prefer_statistics(&ahead, settings, error);
+    return status ? status : fplt_settings_add(settings, "data", defaults_table, error);
+}
+
 fplt_status fplt_trainer_declare(fplt_settings *settings, int own_data, fplt_given given,
                                  void *context, fplt_error *error)
 {
@@ -121,10 +132,8 @@ fplt_status fplt_trainer_declare(fplt_settings *settings, int own_data, fplt_giv
     fplt_status status = fplt_job_declare(settings, FPLT_JOB_ALL, algorithm, error);
     if (!status && chooses)
         status = prefer(&ahead, settings, algorithm, error);
-    if (!status && own && !is_private(&ahead) && !wants_paper(&ahead))
-        status = prefer_statistics(&ahead, settings, error);
     if (!status)
-        status = fplt_settings_add(settings, "data", defaults_table, error);
+        status = fplt_trainer_prefer(settings, own_data, given, context, error);
     if (!status)
         status = fplt_settings_add(settings, "privacy", fplt_promise_table, error);
     if (!status)

@@ -8,6 +8,8 @@
 
 #include "base/machine.h"
 #include "base/memory.h"
+#include "engine/engine.h"
+#include "engine/ranks.h"
 #include "fedplt/file.h"
 #include "fedplt/schema.h"
 #include "fedplt/spending.h"
@@ -18,6 +20,7 @@
 
 struct fplt_trainer {
     const fplt_settings *settings; /* borrowed */
+    fplt_ranks *ranks;             /* borrowed, or NULL */
     fplt_job *job;                 /* owned, as is all below */
     const fplt_job_view *view;     /* of the job */
     fplt_promise *plan;            /* NULL: nothing is promised */
@@ -103,8 +106,9 @@ static fplt_status make_job(fplt_trainer *trainer, const fplt_job_source *given,
 static fplt_status promise(fplt_trainer *trainer, fplt_error *error)
 {
     const fplt_settings *settings = trainer->settings;
-    const char *ledger = fplt_settings_text(settings, "ledger");
-    const char *key = fplt_settings_text(settings, "sign");
+    int leads = fplt__ranks_leads(trainer->ranks);
+    const char *ledger = leads ? fplt_settings_text(settings, "ledger") : NULL;
+    const char *key = leads ? fplt_settings_text(settings, "sign") : NULL;
     double budget = fplt_settings_given(settings, "privacy.budget")
                         ? fplt_settings_real(settings, "privacy.budget")
                         : INFINITY;
@@ -139,12 +143,13 @@ static fplt_status build(fplt_trainer *trainer, fplt_error *error)
     size_t n = fplt_objective_dimension(view->objective);
     fplt_status status;
     if ((status = start_from_model(trainer, error)) || (status = promise(trainer, error)) ||
-        (status = fplt_engine_create(view->objective, &view->run, &trainer->engine, error)) ||
         (status = fplt_history_create(&trainer->history, error)) ||
         (status =
              fplt__alloc_into(&trainer->weights, n, sizeof *trainer->weights, "the model", error)))
         return status;
-    return resume(trainer, error);
+    /* where it can be made in all processes, those that do not lead will answer */
+    status = fplt_engine_create(view->objective, &view->run, &trainer->engine, error);
+    return status || !fplt__ranks_leads(trainer->ranks) ? status : resume(trainer, error);
 }
 
 fplt_status fplt_trainer_create(const fplt_settings *settings, const fplt_job_source *source,
@@ -155,10 +160,13 @@ fplt_status fplt_trainer_create(const fplt_settings *settings, const fplt_job_so
     fplt_status status = fplt__alloc_into(&trainer, 1, sizeof *trainer, "a training", error);
     if (status) {
         fplt_dataset_destroy(source ? source->dataset : NULL);
-        return status;
+        return fplt_ranks_agree(source ? source->ranks : NULL, status, error);
     }
     trainer->settings = settings;
+    trainer->ranks = source ? source->ranks : NULL;
     if ((status = make_job(trainer, source, error)) || (status = build(trainer, error))) {
+        if (!trainer->engine) /* others may wait to hear of it */
+            status = fplt_ranks_agree(trainer->ranks, status, error);
         fplt_trainer_destroy(trainer);
         return status;
     }
@@ -222,6 +230,12 @@ static int observe(void *context, const fplt_progress *progress)
 fplt_status fplt_trainer_run(fplt_trainer *trainer, fplt_observer observer, void *context,
                              fplt_result *result, fplt_error *error)
 {
+    if (!fplt__ranks_leads(trainer->ranks)) {
+        fplt_engine_serve(trainer->engine);
+        if (result)
+            *result = (fplt_result){.outcome = FPLT_STOPPED};
+        return FPLT_OK;
+    }
     trainer->observer = observer;
     trainer->observer_context = context;
     trainer->failure.status = FPLT_OK;
@@ -375,5 +389,5 @@ fplt_status fplt_trainer_information(fplt_trainer *trainer, const double *x, dou
                                               "without noise"
                                             : "of a caller's own costs: their records are not "
                                               "known");
-    return fplt__objective_information(trainer->view->objective, x, matrix, NULL, NULL, error);
+    return fplt__engine_information(trainer->engine, x, matrix, NULL, NULL, error);
 }

@@ -176,7 +176,7 @@ fplt_status fplt__frame_scalars(const fplt__frame *frame, const void *body, doub
     return all_finite(scalars, frame->scalars, error);
 }
 
-static const uint8_t *payload_of(const fplt__frame *frame, const void *body)
+const void *fplt__frame_payload(const fplt__frame *frame, const void *body)
 {
     return (const uint8_t *)body + 8 * (size_t)frame->scalars;
 }
@@ -192,7 +192,7 @@ fplt_status fplt__frame_doubles(const fplt__frame *frame, const void *body, doub
 {
     if (frame->encoding != FPLT__DOUBLES)
         return refuse_encoding(frame, error);
-    fplt__get_reals(payload_of(frame, body), numbers, (size_t)frame->count);
+    fplt__get_reals(fplt__frame_payload(frame, body), numbers, (size_t)frame->count);
     return all_finite(numbers, (size_t)frame->count, error);
 }
 
@@ -201,7 +201,7 @@ fplt_status fplt__frame_words(const fplt__frame *frame, const void *body, uint64
 {
     if (frame->encoding != FPLT__PACKED)
         return refuse_encoding(frame, error);
-    return fplt_words_unpack(payload_of(frame, body), (size_t)frame->payload, words,
+    return fplt_words_unpack(fplt__frame_payload(frame, body), (size_t)frame->payload, words,
                              (size_t)frame->count, error);
 }
 

@@ -82,6 +82,9 @@ fplt_status fplt__frame_doubles(const fplt__frame *frame, const void *body, doub
 fplt_status fplt__frame_words(const fplt__frame *frame, const void *body, uint64_t *words,
                               fplt_error *error);
 
+/* Where the payload begins, frame->payload bytes. */
+const void *fplt__frame_payload(const fplt__frame *frame, const void *body);
+
 /* Splits an answer of several frames: the frame at `*cursor`, its body, and the cursor moved behind
  * it; checks heads and digests. FPLT_OK with frame->kind 0 at the end. */
 fplt_status fplt__frame_next(const uint8_t *bytes, size_t size, size_t *cursor, fplt__frame *frame,

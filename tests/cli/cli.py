@@ -125,13 +125,13 @@ def version_and_list(place):
     families = json.loads(place.run("list", "--json").stdout)
     assert "fed-plt" in families["algorithms"] and "gradient" in families["solvers"]
     for family, names in families.items():
-        rows = json.loads(place.run("list", family, "--json").stdout)
+        rows = json.loads(place.run("list", family, "--json").stdout)["members"]
         assert [row["name"] for row in rows] == names, family
         shown = place.run("list", family).stdout
         assert all(name in shown for name in names), family
-    plt = next(row for row in json.loads(place.run("list", "algorithms", "--json").stdout)
+    plt = next(row for row in json.loads(place.run("list", "algorithms", "--json").stdout)["members"]
                if row["name"] == "fed-plt")
-    assert plt["stored (paper)"] == plt["stored (kept)"] == "2N + 1"
+    assert plt["stored_paper"] == plt["stored_kept"] == "2N + 1"
     assert plt["partial"] == plt["privacy"] == plt["h"] == "yes"
     place.refuses("list", "algorithm", says=["no family 'algorithm'", "did you mean 'algorithms'"])
 
@@ -693,7 +693,7 @@ def a_document_also_of_a_run_that_fails(place):
     """Diverged or interrupted, --json prints what happened."""
     done = place.run("train", "--gamma", "1e6", "--json", "--agents", "3", status=1)
     told = json.loads(done.stdout)
-    assert told["outcome"] == "diverged" and told["files"] == [] and "model" not in told
+    assert told["outcome"] == "diverged" and told["files"] == [] and told["model"] is None
     assert told["sentence"] in done.stderr
     words = [word for word in LONG if word != "--quiet"]
     status, out, _ = interrupted(place, [*words, "--json"], lambda process: time.sleep(0.5))

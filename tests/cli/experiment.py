@@ -65,11 +65,11 @@ def theory_computes_its_closed_forms(folder):
     expected = {
         ("zeta", "corrected"): zeta,
         ("chi", "corrected"): chi,
-        ("gamma, limit", "corrected"): 2 / (high + 1 / rho),
-        ("gamma, best", "corrected"): 2 / (low + high + 2 / rho),
-        ("S 12", "printed"): (1 + power) / (low + 1 / rho),
-        ("S 12", "corrected"): (1 + power) / (1 + rho * low),
-        ("S 22", "corrected"): zeta + 2 * power / (1 + rho * low),
+        ("gamma_limit", "corrected"): 2 / (high + 1 / rho),
+        ("gamma_best", "corrected"): 2 / (low + high + 2 / rho),
+        ("s_12", "printed"): (1 + power) / (low + 1 / rho),
+        ("s_12", "corrected"): (1 + power) / (1 + rho * low),
+        ("s_22", "corrected"): zeta + 2 * power / (1 + rho * low),
     }
     for (name, column), value in expected.items():
         assert abs(found[name][column] - value) < 1e-9 * abs(value), (name, column, found[name], value)

@@ -483,11 +483,12 @@ def validation_agrees_with_scikit_learn(folder):
                          if name not in ("site", "label")]).T
         labels = np.array([float(v) > 0 for v in table["label"]])
         theirs = []
-        for line in found:
+        assert found["quality"] == "auc" and found["by"] == by
+        for line in found["points"]:
             losses, areas = [], []
             for f in sorted(set(fold)):
                 inside = fold != f
-                model = linear_model.LogisticRegression(C=1 / (line["eps"] * inside.sum()), tol=1e-12,
+                model = linear_model.LogisticRegression(C=1 / (line["value"] * inside.sum()), tol=1e-12,
                                                         solver="newton-cholesky", max_iter=10000)
                 model.fit(rows[inside], labels[inside])
                 p = model.predict_proba(rows[~inside])[:, 1]
@@ -495,13 +496,15 @@ def validation_agrees_with_scikit_learn(folder):
                 areas.append(metrics.roc_auc_score(labels[~inside], p))
             assert abs(line["loss"] - np.mean(losses)) < 1e-6, (by, line, np.mean(losses))
             assert abs(line["std_error"] - np.std(losses, ddof=1) / len(losses) ** 0.5) < 1e-6
-            assert abs(line["auc"] - np.mean(areas)) < 1e-3
+            assert abs(line["quality"] - np.mean(areas)) < 1e-3
             theirs.append((np.mean(losses), np.std(losses, ddof=1) / len(losses) ** 0.5))
         best = min(range(3), key=lambda k: theirs[k][0])
         chosen = max(k for k in range(3) if theirs[k][0] <= sum(theirs[best]))
-        assert "chosen" in found[chosen]["remark"] and "least loss" in found[best]["remark"]
+        points = found["points"]
+        assert [p["chosen"] for p in points] == [k == chosen for k in range(3)]
+        assert [p["least_loss"] for p in points] == [k == best for k in range(3)]
         model = json.loads((folder / by / "model.json").read_text())
-        assert model["training"]["problem"]["eps"] == found[chosen]["eps"]
+        assert model["training"]["problem"]["eps"] == points[chosen]["value"] == found["chosen"]
 
 
 @case
@@ -509,16 +512,16 @@ def a_baseline_shows_what_a_federation_is_worth(folder):
     run(folder, "data", "generate", "d.csv", "--agents", "3", "--features", "4", "--rows", "80")
     found = json.loads(run(folder, "baseline", "--data", "d.csv", "--algorithms", "fed-plt,fedavg",
                            "--weights", "rows", "--tolerance", "1e-20", "--relative", "no", "--eps",
-                           "0.1", "--rounds", "200", "--json", "--out", "b").stdout)
+                           "0.1", "--rounds", "200", "--json", "--out", "b").stdout)["results"]
     by = {(line["method"], line["site"]): line for line in found}
     methods = list(dict.fromkeys(line["method"] for line in found))
     assert methods[-3:] == ["pooled", "federation: fed-plt", "federation: fedavg"] and len(methods) == 6
-    for site in ("all", found[0]["site"]):
+    for site in (None, found[0]["site"]):
         # Fed-PLT is exact: no row left its site, and the model is that of the pooled rows
-        near("fed-plt", by["federation: fed-plt", site]["auc"], by["pooled", site]["auc"])
+        near("fed-plt", by["federation: fed-plt", site]["value"], by["pooled", site]["value"])
     for line in found:
-        assert line["low"] <= line["auc"] <= line["high"] or line["rows"] < 30
-    alone = [by[m, found[0]["site"]]["auc"] for m in methods[:3]]
+        assert line["low"] <= line["value"] <= line["high"] or line["rows"] < 30
+    alone = [by[m, found[0]["site"]]["value"] for m in methods[:3]]
     assert alone[0] == max(alone), "a site's own model should be the best at home on such data"
     assert (folder / "b/baseline.csv").read_text().count("\n") == len(found) + 1
 
@@ -593,7 +596,7 @@ def counts_and_times_by_every_method(folder):
         gradient, hessian = breslow(x, rows, time, event, site)
         return gradient / 60 + eps * x, hessian / 60 + eps * np.eye(2)
     cox = newton(cox_cost, 2)
-    names = {kind: [row["name"] for row in json.loads(run(folder, "list", kind, "--json").stdout)]
+    names = {kind: [row["name"] for row in json.loads(run(folder, "list", kind, "--json").stdout)["members"]]
              for kind in ("algorithms", "solvers")}
     random = {"sgd", "accelerated-sgd", "noisy", "noisy-accelerated"}
     biased = {"fedavg", "fedprox", "fedsplit"}

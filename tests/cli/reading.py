@@ -9,8 +9,10 @@ import gzip
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 
@@ -376,6 +378,90 @@ def conversions_fill_too(folder):
     expected = np.where(np.isnan(x), np.nanmean(x, axis=0), x)
     assert np.allclose(found, expected, rtol=1e-15)
     assert "nan" not in run(folder, "data", "inspect", "d.csv", "--missing", "median").stdout
+
+
+# ---- the program's own format ----
+
+def weights(model):
+    return model["weights"]
+
+
+@case
+def a_mapped_file_trains_to_the_same_bits(folder):
+    run(folder, "data", "generate", "d.csv", "--agents", 7, "--rows", 30, "--unequal", "0.5")
+    run(folder, "data", "convert", "d.csv", "d.fplt")
+    os.chmod(folder / "d.fplt", 0o444)
+    assert train(folder, "d.csv") == train(folder, "d.fplt")
+    assert train(folder, "d.csv", "--holdout", "0.2", "--class-weight", "balanced") == \
+        train(folder, "d.fplt", "--holdout", "0.2", "--class-weight", "balanced")
+    (folder / "unnamed").write_bytes((folder / "d.fplt").read_bytes())
+    assert weights(train(folder, "d.csv")) == weights(train(folder, "unnamed"))
+    said = run(folder, "data", "inspect", "d.fplt").stdout
+    assert said.startswith("fplt, mapped\n"), said
+    assert said.split("\n", 1)[1] == run(folder, "data", "inspect", "d.csv").stdout
+    run(folder, "data", "convert", "d.fplt", "back.csv")
+    assert (folder / "back.csv").read_bytes() == (folder / "d.csv").read_bytes()
+    # a pipe
+    piped = (folder / "d.fplt").read_bytes()
+    assert weights(train(folder, "-", given=piped)) == weights(train(folder, "d.csv"))
+
+
+@case
+def a_mapped_file_is_evaluated_and_predicted(folder):
+    patients = "site,label,age,arm,id\n" + "".join(
+        f"{'nord' if i % 3 else 'sud'},{'yes' if i * 7 % 5 < 2 + i % 2 else 'no'},{i % 11},"
+        f"{'abc'[i % 3]},p{i}\n" for i in range(60))
+    (folder / "d.csv").write_text(patients)
+    words = ["--categories", "arm", "--id", "id"]
+    run(folder, "data", "convert", "d.csv", "d.fplt", *words)
+    assert train(folder, "d.csv", *words)["weights"] == train(folder, "d.fplt")["weights"]
+    found = [run(folder, "evaluate", "out/model.json", data).stdout.replace(data, "d")
+             for data in ("d.csv", "d.fplt")]
+    assert found[0] == found[1], found
+    rows = [sorted(line.split(",")[-1] for line in
+                   run(folder, "predict", "out/model.json", data).stdout.splitlines()[1:])
+            for data in ("d.csv", "d.fplt")]
+    assert len(rows[0]) == 60 and rows[0] == rows[1]
+
+
+@case
+def mapped_files_that_are_not_taken(folder):
+    run(folder, "data", "generate", "d.csv", "--agents", 3, "--rows", 30)
+    run(folder, "data", "convert", "d.csv", "d.fplt")
+    bytes_ = (folder / "d.fplt").read_bytes()
+    (folder / "p.fplt").write_bytes(gzip.compress(bytes_))
+    assert "packed by gzip" in refused(folder, "p.fplt")
+    (folder / "c.fplt").write_bytes(bytes_[:-8])
+    assert "cut short" in refused(folder, "c.fplt")
+    (folder / "h.fplt").write_bytes(bytes_[:40] + b"\1" + bytes_[41:])
+    assert "header is damaged" in refused(folder, "h.fplt")
+    assert "several files" in refused(folder, "d.fplt", "--data", "d.csv")
+    assert "settled in an fplt file" in refused(folder, "d.fplt", "--label", "x1")
+    assert "not an fplt file" in refused(folder, "d.csv", "--format", "fplt")
+    assert "for CSV and LIBSVM" in run(folder, "data", "schema", "d.fplt", status=2).stderr
+    # a number that is not finite is found when rows are packed, whatever is done to them before
+    first = np.float64((folder / "d.csv").read_text().split("\n")[1].split(",")[2]).tobytes()
+    at = bytes_.index(first)
+    for bad in (math.nan, math.inf):
+        (folder / "n.fplt").write_bytes(bytes_[:at] + np.float64(bad).tobytes() + bytes_[at + 8:])
+        for words in ([], ["--standardise", "no"], ["--paper"]):
+            said = refused(folder, "n.fplt", *words)
+            assert "finite" in said or "nan" in said, said
+        assert "finite" in run(folder, "data", "inspect", "n.fplt", status=2).stderr
+
+
+@case
+def a_file_that_shrinks_while_it_is_mapped_ends_with_a_sentence(folder):
+    program = subprocess.Popen([PROGRAM, "data", "inspect", "-"], cwd=folder, text=True,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    for _ in range(600):  # until it hears the signal that the system then sends
+        caught = [line for line in open(f"/proc/{program.pid}/status") if line.startswith("SigCgt")]
+        if int(caught[0].split()[1], 16) >> (signal.SIGBUS - 1) & 1:
+            break
+        time.sleep(0.01)
+    program.send_signal(signal.SIGBUS)
+    said = program.communicate(timeout=60)[1]
+    assert program.returncode == 1 and "made shorter" in said, said
 
 
 @case

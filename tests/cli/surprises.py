@@ -4,6 +4,7 @@
 usage: tests/cli/surprises.py PROGRAM
 Run from the root of the source tree.
 """
+import json
 import resource
 import signal
 import subprocess
@@ -183,7 +184,7 @@ def files_as_spreadsheets_write_them(place):
         place.run("train", "--data", "other.csv", "--separator", name, "--pictures", "no", "--out", name)
         assert weights(place, "auto") == weights(place, name) == weights(place, "comma")
         assert len(place.run("predict", "comma/model.json", "other.csv").stdout.splitlines()) == 31
-    place.refuses("train", "--data", "other.csv", "--separator", "comma", says="no label column")
+    place.refuses("train", "--data", "other.csv", "--separator", "comma", says=["no label column", "separator auto"])
     for word in ("", "?", "NA", "N/A", "nan", "NaN", "NULL", "null", "-"):
         lines = text.splitlines()
         lines[3] = lines[3].rsplit(",", 1)[0] + "," + word
@@ -193,6 +194,36 @@ def files_as_spreadsheets_write_them(place):
     place.write("word.csv", "\n".join(lines) + "\n")
     place.refuses("train", "--data", "word.csv", says=["word.csv:4: column 'x3': 'blue' is not a number",
                                                        "categories auto"])
+
+
+@case
+def huge_values_are_found_again(place):
+    """Their squares overflow: the sentence names file and line, of the right file among several."""
+    rows = "label,a,b\n1,2,3\n-1,4,2\n1,3,4\n-1,5,4\n"
+    place.write("one.csv", rows)
+    place.write("two.csv", rows.replace("3,4", "3,-1e200"))
+    place.write("two.libsvm", "1 1:2\n-1 1:3\n1 2:1e300\n")
+    as_they_are = ["--standardise", "no", "--pictures", "no"]
+    place.refuses("train", "--data", "two.csv", *as_they_are, says="two.csv:4: row 3 has a number that is too large")
+    place.refuses("train", "--data", "one.csv", "--data", "two.csv", *as_they_are, says="two.csv:4: row 3")
+    place.refuses("train", "--data", "two.libsvm", *as_they_are, says="two.libsvm:3: row 3")
+    assert "1 agent (4 to 4 rows)" in place.run("data", "inspect", "two.csv").stdout
+    place.write("four.csv", rows.replace("3,4", "3,1e999"))
+    place.refuses("train", "--data", "four.csv", says="four.csv:4: column 'b': '1e999' is not a finite number")
+
+
+@case
+def what_is_tuned_is_what_is_trained(place):
+    """tune and theory look at the job that train would do with data of one's own."""
+    place.run("data", "generate", "g.csv", "--agents", 3, "--rows", 50, "--features", 3)
+    trained = place.run("train", "--data", "g.csv", "--algorithm", "fed-plt", "--pictures", "no").stdout
+    rho = trained.split("  rho ")[1].split()[0]
+    proposed = json.loads(place.run("tune", "--data", "g.csv", "--json").stdout)["candidates"]
+    assert rho in [f"{one['rho']:.6g}" for one in proposed if one["from"] == "auto"], (rho, proposed)
+    theory = place.run("theory", "--data", "g.csv", "--picture", "none").stdout
+    assert theory.split("\nrho ")[1].split()[1] == rho, theory
+    other = place.run("theory", "--data", "g.csv", "--picture", "none", "--paper").stdout
+    assert other.split("\nrho ")[1].split()[1] != rho
 
 
 @case

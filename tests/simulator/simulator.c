@@ -1,26 +1,40 @@
 /* Coordinator and agents with a virtual disk, network and clock: packets lost, doubled and delayed,
  * crashes before and after every write, full disks, old copies of disks, an agent that lies. After each
- * step the invariants, at the end the model of a replay of the trace. Then faults are planted in the
+ * step the invariants, at the end the model of a replay of the trace. Then, for every algorithm, a crash
+ * before and after each single write, and a disk that is full for it. Then faults are planted in the
  * machines, and each must be found.
  *
  *     simulator [SCHEDULES [FIRST-SEED]]
  *
- * A violation prints the seed; `simulator 1 SEED` runs it again. */
+ * A violation prints the seed; `simulator 1 SEED` runs it again. Many schedules are spread over the
+ * processors. */
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "base/memory.h"
 #include "fedplt/objective.h"
 #include "fedplt/sum.h"
 #include "protocol/lead.h"
 #include "protocol/planted.h"
 #include "protocol/site.h"
+#include "tiny.h"
 
 int fplt__planted;
 
-enum { N = 3, DIMENSION = 2, ROUNDS = 6, PACKETS = 64, BODIES = 4096, STEPS = 6000, QUIET = 3000 };
+enum {
+    N = 3,
+    DIMENSION = 2,
+    MIRRORED = 16,
+    ROUNDS = 6,
+    PACKETS = 64,
+    BODIES = 4096,
+    STEPS = 6000,
+    QUIET = 3000
+};
 
 /* --- randomness of the schedule --- */
 
@@ -63,6 +77,16 @@ static int gradient(void *context, uint32_t agent, const double *x, double *out)
     return 0;
 }
 
+static int hessian_times(void *context, uint32_t agent, const double *x, const double *v,
+                         double *out)
+{
+    (void)context;
+    (void)x;
+    for (int j = 0; j < DIMENSION; j++)
+        out[j] = (1 + agent) * v[j];
+    return 0;
+}
+
 static void curvature(void *context, uint32_t agent, double *lowest, double *highest)
 {
     (void)context;
@@ -79,14 +103,26 @@ typedef struct variant {
     int private;      /* noise from a source that never repeats, and a ledger */
 } variant;
 
-static const variant variants[] = {
-    {"fed-plt", "all", 0},       {"fed-plt", "bernoulli", 0},
-    {"fed-plt", "all", 1},       {"tamuna", "bernoulli", 0},
-    {"led", "all", 0},           {"fedlin", "all", 0},
-    {"fedavg", "bernoulli", 0},  {"scaffold", "bernoulli", 0},
-    {"fed-plt", "bernoulli", 1},
-};
-enum { VARIANTS = sizeof variants / sizeof *variants };
+/* Every algorithm of the registry with all agents, and with some where it allows that; privacy. */
+static variant variants[64] = {{"fed-plt", "all", 1}, {"fed-plt", "bernoulli", 1}};
+static unsigned variant_count = 2;
+
+static void add_variant(const char *algorithm, const char *rule)
+{
+    if (variant_count == sizeof variants / sizeof *variants)
+        exit(2);
+    variants[variant_count++] = (variant){algorithm, rule, 0};
+}
+
+static void list_variants(void)
+{
+    const fplt_algorithm *algorithm;
+    for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++) {
+        add_variant(algorithm->name, "all");
+        if (algorithm->allows & FPLT_ALLOWS_PARTIAL)
+            add_variant(algorithm->name, "bernoulli");
+    }
+}
 
 typedef struct blob {
     void *at;
@@ -159,6 +195,9 @@ typedef struct world {
     } body[BODIES];
     size_t bodies;
     unsigned steps;
+    unsigned writes,
+        crash_at; /* so far, of all disks; the one that something happens to; 0: none */
+    enum happens { BEFORE, AFTER, FULL, HAPPENS } crash;
     int repairing;   /* the operator said --repair */
     unsigned people; /* 1: they revoke, 2: they end */
     int revoked;     /* the last member is */
@@ -269,52 +308,17 @@ static void site_copy(site_disk *to, const site_disk *from)
             *blobs[k] = copy(blobs[k]->at, blobs[k]->size);
 }
 
+/* Whether something happens to the write at hand: by chance, or because it is the one. */
+static int happens(enum happens what, unsigned in_a_thousand)
+{
+    return (w.faults && chance(in_a_thousand)) || (w.writes == w.crash_at && w.crash == what);
+}
+
 /* --- plans --- */
-
-static const char proposal_text[] = "proposal", plan_text[] = "plan";
-
-static void *zeroed(size_t size)
-{
-    void *at;
-    fplt_error error;
-    if (fplt__alloc_into(&at, 1, size, "a plan", &error))
-        exit(2);
-    return at;
-}
-
-static fplt__agreement *agreement(void)
-{
-    fplt__agreement *a = zeroed(sizeof *a);
-    a->proposal.members = N;
-    a->plan = w.plan;
-    a->records = zeroed(N * sizeof *a->records);
-    a->curvature = (fplt_curvature){1, N};
-    a->rounds = ROUNDS;
-    a->evaluate_every = 2;
-    a->criterion_at_mean = 1;
-    a->private = w.variant->private;
-    if (a->private) {
-        a->cap = 1000;
-        a->tau = zeroed(N * sizeof *a->tau);
-        a->rate = zeroed(N * sizeof *a->rate);
-        for (int i = 0; i < N; i++)
-            a->rate[i] = 1;
-    }
-    return a;
-}
 
 static fplt__lead_plan lead_plan(void)
 {
-    fplt_error error;
-    fplt__lead_plan plan = {.agreement = agreement()};
-    fplt_participation_settings some = {.rule = w.variant->rule, .probability = 0.6};
-    if (fplt_hub_create(&w.plan, NULL, NULL, &plan.hub, &error) ||
-        fplt_hub_enrol_all(plan.hub, NULL, &error) ||
-        fplt_participation_create(&some, N, &plan.participation, &error)) {
-        fprintf(stderr, "simulator: %s\n", error.text);
-        exit(2);
-    }
-    return plan;
+    return tiny_lead_plan(&w.plan, w.variant->rule, w.variant->private);
 }
 
 /* Noise that is never the same twice, as the system's is. */
@@ -345,7 +349,7 @@ static fplt_node *make_node(uint32_t i)
         own.training.solver = fplt_solver_find("noisy");
         own.training.noise_tau = 0.1;
         own.noise = &source;
-        own.cap = 1000;
+        own.cap = TINY_CAP;
     }
     if (fplt_node_create(&w.plan, &own, &node, &error)) {
         fprintf(stderr, "simulator: %s\n", error.text);
@@ -433,11 +437,13 @@ static int is_ahead(const fplt__report *report, unsigned i)
 static void watch_sums(void)
 {
     size_t count = fplt_plan_enrol_words(&w.plan) / 2;
-    uint64_t totals[2 * DIMENSION], words[2 * DIMENSION], sum[2 * DIMENSION] = {0};
-    if (!count || count > DIMENSION || !w.lead || !fplt__lead_hub(w.lead) || w.lied)
+    uint64_t totals[2 * MIRRORED], words[2 * MIRRORED], sum[2 * MIRRORED] = {0};
+    if (count > MIRRORED)
+        violate("the simulator has no room for the mirrored vectors");
+    if (!count || count > MIRRORED || !w.lead || !fplt__lead_hub(w.lead))
         return;
     fplt__lead_view view = fplt__lead_see(w.lead);
-    if (view.has_check && !view.check_equal)
+    if (view.has_check && !view.check_equal && !w.lied)
         violate("a check found another sum");
     if (view.committing || view.state < FPLT__ROUND)
         return;
@@ -474,9 +480,7 @@ static void lead_crash(void)
     for (unsigned i = 0; i < N; i++) /* connections break */
         to_site(i, w.site[i].id, 0, NULL);
     if (w.restores && chance(150) && w.old_disk.there) {
-        size_t traces = w.disk.traces;
         lead_copy(&w.disk, &w.old_disk);
-        (void)traces;
         w.restored_lead = w.restored_any = 1;
     }
 }
@@ -505,8 +509,8 @@ static void resolve(int step)
     }
     fplt__lead_plan plan = lead_plan();
     lead_event((fplt__lead_event){.kind = FPLT__LEAD_PLAN,
-                                  .document = plan_text,
-                                  .document_size = sizeof plan_text,
+                                  .document = tiny_document,
+                                  .document_size = sizeof tiny_document,
                                   .plan = &plan});
 }
 
@@ -521,18 +525,19 @@ static void lead_perform(void)
             struct ticket *ticket = &w.ticket[action->reply.ticket % 4096];
             to_site(ticket->site, ticket->id, action->reply.status, &action->reply);
         } else if (action->kind == FPLT__LEAD_COMMIT) {
-            if (w.faults && chance(15)) {
+            w.writes++;
+            if (happens(BEFORE, 15)) {
                 lead_crash();
                 return;
             }
             next = 1;
             then = FPLT__LEAD_FAILED;
-            if (!w.faults || !chance(20)) {
+            if (!happens(FULL, 20)) {
                 if (w.restores && chance(200))
                     lead_copy(&w.old_disk, &w.disk);
                 lead_write(action->record);
                 then = FPLT__LEAD_COMMITTED;
-                if (w.faults && chance(15)) {
+                if (happens(AFTER, 15)) {
                     lead_crash();
                     return;
                 }
@@ -558,9 +563,9 @@ static void lead_start(void)
                                     .repair = w.repairing,
                                     .check = 1};
     fplt__lead_record fresh = {.state = FPLT__FORMING,
-                               .document = proposal_text,
-                               .document_size = sizeof proposal_text,
-                               .hash = fplt__document_hash(proposal_text, sizeof proposal_text)};
+                               .document = tiny_proposal,
+                               .document_size = sizeof tiny_proposal,
+                               .hash = fplt__document_hash(tiny_proposal, sizeof tiny_proposal)};
     fplt__lead_record record = w.disk.record;
     fplt__closing closing[2 * N];
     fplt__lead_plan plan = {0};
@@ -646,11 +651,23 @@ static void lie(packet *p)
         char *text;
         if (fplt__report_read(p->body.at, p->body.size, &report, &error))
             return;
-        if (below(2)) {
+        switch (below(6)) {
+        case 0:
             report.has_proof = 1; /* forged */
             report.proof.round += 5;
-        } else {
-            report.chain.byte[0] ^= 1;
+            break;
+        case 1: report.chain.byte[0] ^= 1; break;
+        case 2: report.version++; break;
+        case 3: report.leg++; break;
+        case 4:
+            report.has_staged = 1;
+            report.staged.round = w.disk.record.round - below(2);
+            report.staged.digest.byte[3] ^= 1;
+            break;
+        default:
+            report.has_enrolled = 1;
+            report.enrolled.leg = w.disk.record.leg;
+            report.enrolled.digest.byte[5] ^= 1;
         }
         if (!fplt__report_text(&report, &text, &error)) {
             set(&p->body, text, strlen(text));
@@ -691,35 +708,37 @@ static void site_perform(unsigned i)
         switch (action->kind) {
         case FPLT__SITE_SEND: site_send(i, &action->request); break;
         case FPLT__SITE_COMMIT:
-            if (w.faults && chance(15)) {
+            w.writes++;
+            if (happens(BEFORE, 15)) {
                 site_crash(i);
                 return;
             }
             next = 1;
             then.kind = FPLT__SITE_FULL;
-            if (!w.faults || !chance(20)) {
+            if (!happens(FULL, 20)) {
                 if (w.restores && chance(200) && site->disk.there)
                     site_copy(&site->old_disk, &site->disk);
                 site_write(site, action->record);
                 then.kind = FPLT__SITE_COMMITTED;
-                if (w.faults && chance(15)) {
+                if (happens(AFTER, 15)) {
                     site_crash(i);
                     return;
                 }
             }
             break;
         case FPLT__SITE_CHARGE:
-            if (w.faults && chance(10)) {
+            w.writes++;
+            if (happens(BEFORE, 10)) {
                 site_crash(i);
                 return;
             }
             next = 1;
             then.kind = FPLT__SITE_FULL;
-            if (!w.faults || !chance(20)) {
+            if (!happens(FULL, 20)) {
                 site->charges++;
                 then.kind = FPLT__SITE_CHARGED;
                 then.charged = site->charges;
-                if (w.faults && chance(10)) {
+                if (happens(AFTER, 10)) {
                     site_crash(i);
                     return;
                 }
@@ -741,7 +760,7 @@ static void site_perform(unsigned i)
         case FPLT__SITE_BUILD:
             next = 1;
             then.kind = FPLT__SITE_BUILT;
-            plan.agreement = agreement();
+            plan.agreement = tiny_agreement(&w.plan, w.variant->private);
             plan.node = make_node(i);
             then.plan = &plan;
             break;
@@ -808,14 +827,12 @@ static void deliver_to_lead(packet *p)
     p->request.ticket = ticket;
     p->request.body = p->body.at;
     p->request.size = p->body.size;
-    int must_halt = p->request.kind == FPLT__NEXT && !w.liar && !w.repairing &&
+    int must_halt = w.restored_lead && p->request.kind == FPLT__NEXT && !w.liar && !w.repairing &&
                     !fplt__lead_see(w.lead).committing &&
                     (w.disk.record.state == FPLT__ROUND || w.disk.record.state == FPLT__REPAIR) &&
                     !fplt__report_read(p->body.at, p->body.size, &report, &error) &&
                     fplt__same(&report.plan, &w.disk.record.hash) && is_ahead(&report, p->site);
-    unsigned long long tickets = w.tickets;
     lead_event((fplt__lead_event){.kind = FPLT__LEAD_REQUEST, .request = p->request});
-    (void)tickets;
     if (must_halt && w.lead) {
         /* a report of an old session is not looked at: then it was answered, not judged */
         fplt__lead_view view = fplt__lead_see(w.lead);
@@ -894,6 +911,9 @@ static void operate(void)
     if (!w.restored_any && !w.lied && w.disk.there &&
         (w.disk.record.state == FPLT__REPAIR || w.disk.record.state == FPLT__HALTED))
         violate("repair, and no disk was lost");
+    if (!w.restored_any && w.disk.there && w.disk.record.state == FPLT__HALTED &&
+        strstr(w.disk.record.sentence, "old copy"))
+        violate("a lie made the coordinator think its disk old");
     if (state == FPLT__HALTED && w.disk.record.state == FPLT__HALTED && chance(100)) {
         w.repairing = 1;
         lead_crash();
@@ -1047,51 +1067,22 @@ static void clear_world(void)
     memset(&w, 0, sizeof w);
 }
 
-static void make_plan(void)
-{
-    fplt_error error;
-    w.plan = (fplt_plan){.algorithm = fplt_algorithm_find(w.variant->algorithm),
-                         .agents = N,
-                         .dimension = DIMENSION,
-                         .seed = 5};
-    fplt_facts facts = {
-        .curvature = {1, N}, .agents = N, .cohort = N, .epochs = 2, .dimension = DIMENSION};
-    fplt_algorithm_defaults(w.plan.algorithm, w.plan.parameter);
-    if (fplt_algorithm_resolve(w.plan.algorithm, &facts, w.plan.parameter, &error)) {
-        fprintf(stderr, "simulator: %s\n", error.text);
-        exit(2);
-    }
-    if (w.plan.algorithm->common_step)
-        w.plan.step = w.plan.algorithm->step(&facts, w.plan.parameter) / 2;
-    w.shape = fplt_algorithm_shape(w.plan.algorithm, w.plan.parameter, DIMENSION);
-}
+static unsigned long long total_steps, finished, repaired, restored, lied;
 
-static unsigned long long total_steps, finished, repaired, restored;
-
-/* One schedule; NULL, or what was violated. Where `restores`, disks are lost or old. */
-static const char *schedule(uint64_t seed, int restores)
+/* The schedule in `w`, whose variant and kind are chosen; NULL, or what was violated. */
+static const char *play(void)
 {
-    seed_state = seed;
-    w.variant = &variants[below(VARIANTS)];
-    unsigned kind = below(8);
-    kind = restores ? 5 : kind;
-    w.restores = kind >= 4 && kind < 7;
-    w.liar = kind == 7;
-    w.faults = 1;
     w.now = 1000;
-    make_plan();
-    w.people = kind == 1 ? 1 + below(2) : 0;
-    int undisturbed = kind == 0;
-    if (undisturbed)
-        w.faults = 0;
+    w.plan = tiny_plan(w.variant->algorithm);
+    w.shape = fplt_algorithm_shape(w.plan.algorithm, w.plan.parameter, DIMENSION);
     while (!w.violated && !is_over() && w.steps < STEPS) {
         if (w.steps++ == QUIET)
             w.faults = w.restores = 0;
         step();
     }
-    if (!w.violated && !is_over() && !w.liar)
+    if (!w.violated && !is_over())
         violate("it does not come to an end");
-    if (!w.violated && is_over()) {
+    if (!w.violated) {
         finished++;
         if (!w.variant->private && !w.restored_any && !w.lied &&
             fplt__lead_see(w.lead).state == FPLT__DONE)
@@ -1099,13 +1090,51 @@ static const char *schedule(uint64_t seed, int restores)
     }
     repaired += w.disk.record.leg > 0;
     restored += (unsigned)w.restored_any;
+    lied += (unsigned)w.lied;
     total_steps += w.steps;
     const char *violated = w.violated;
     if (violated && !fplt__planted)
-        fprintf(stderr, "variant %s %s%s, kind %u, step %u, state %s\n", w.variant->algorithm,
-                w.variant->rule, w.variant->private ? " private" : "", kind, w.steps,
+        fprintf(stderr, "variant %s %s%s%s%s, step %u, write %u, state %s\n", w.variant->algorithm,
+                w.variant->rule, w.variant->private ? " private" : "",
+                w.restored_any ? ", old disks" : "", w.lied ? ", lies" : "", w.steps, w.writes,
                 w.lead ? fplt__lead_state_name(fplt__lead_see(w.lead).state) : "down");
+    return violated;
+}
+
+/* A schedule by its seed. Where `restores`, disks are lost or old. */
+static const char *schedule(uint64_t seed, int restores)
+{
+    seed_state = seed;
+    w.variant = &variants[below(variant_count)];
+    unsigned kind = below(8);
+    kind = restores ? 5 : kind;
+    w.restores = kind >= 4 && kind < 7;
+    w.liar = kind == 7;
+    w.faults = kind != 0;
+    w.people = kind == 1 ? 1 + below(2) : 0;
+    const char *violated = play();
     clear_world();
+    return violated;
+}
+
+/* A crash before and after each write of every variant, and a full disk, one at a time. */
+static const char *sweep(unsigned long *runs)
+{
+    const char *violated = NULL;
+    for (unsigned v = 0; v < variant_count; v++) {
+        unsigned writes = UINT_MAX;
+        for (unsigned at = 1; at <= writes && !violated; at++)
+            for (unsigned what = 0; what < HAPPENS && !violated; what++) {
+                seed_state = 1 + v;
+                w.variant = &variants[v];
+                w.crash_at = at;
+                w.crash = (enum happens)what;
+                violated = play();
+                writes = w.writes < at ? 0 : writes;
+                ++*runs;
+                clear_world();
+            }
+    }
     return violated;
 }
 
@@ -1121,6 +1150,86 @@ static const char *const fault_names[FPLT__FAULTS] = {
 /* Which faults show only where a disk is put back: looked for among such schedules. */
 static const int needs_old_disks[FPLT__FAULTS] = {[FPLT__NO_PROOF] = 1, [FPLT__BY_ROUND] = 1};
 
+/* What a process found. */
+struct findings {
+    unsigned long long schedules, steps, finished, repaired, restored, lied;
+    uint64_t seed; /* of the first violation, where there is one */
+    char violated[80];
+};
+
+/* Every `stride`th schedule. */
+static struct findings play_some(unsigned long schedules, uint64_t first, unsigned stride)
+{
+    struct findings found = {0};
+    for (unsigned long k = 0; k < schedules && !found.violated[0]; k += stride) {
+        const char *violated = schedule(first + k, 0);
+        found.schedules++;
+        if (violated) {
+            found.seed = first + k;
+            snprintf(found.violated, sizeof found.violated, "%s", violated);
+            fprintf(stderr, "seed %llu: %s\n", (unsigned long long)found.seed, violated);
+        }
+    }
+    found.steps = total_steps;
+    found.finished = finished;
+    found.repaired = repaired;
+    found.restored = restored;
+    found.lied = lied;
+    return found;
+}
+
+/* Few in this process, many in as many as there are processors; whether an invariant was violated. */
+static int play_all(unsigned long schedules, uint64_t first)
+{
+    enum { MOST = 64, FEW = 20000 };
+    long processors = schedules > FEW ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
+    unsigned stride = (unsigned)(processors < 1 ? 1 : processors > MOST ? MOST : processors);
+    struct findings all = {0};
+    int ends[MOST][2], failed = 0;
+    fflush(NULL);
+    for (unsigned p = 0; p < stride; p++) {
+        if (stride == 1) {
+            all = play_some(schedules, first, 1);
+            break;
+        }
+        if (pipe(ends[p]))
+            exit(2);
+        if (fork() == 0) {
+            struct findings found = play_some(schedules > p ? schedules - p : 0, first + p, stride);
+            _exit(write(ends[p][1], &found, sizeof found) != sizeof found);
+        }
+        close(ends[p][1]);
+    }
+    for (unsigned p = 0; stride > 1 && p < stride; p++) {
+        struct findings found;
+        if (read(ends[p][0], &found, sizeof found) != sizeof found) {
+            printf("# a process ended early\n");
+            failed = 1;
+            continue;
+        }
+        all.schedules += found.schedules;
+        all.steps += found.steps;
+        all.finished += found.finished;
+        all.repaired += found.repaired;
+        all.restored += found.restored;
+        all.lied += found.lied;
+        if (found.violated[0] && (!all.violated[0] || found.seed < all.seed)) {
+            all.seed = found.seed;
+            memcpy(all.violated, found.violated, sizeof all.violated);
+        }
+    }
+    while (wait(NULL) > 0)
+        ;
+    if (all.violated[0])
+        printf("# seed %llu: %s\n", (unsigned long long)all.seed, all.violated);
+    failed |= all.violated[0] != 0;
+    printf("%s 1 - the invariants hold in %llu schedules\n", failed ? "not ok" : "ok",
+           all.schedules);
+    printf("# %llu steps, %llu runs finished, %llu repaired, %llu with old disks, %llu with lies\n",
+           all.steps, all.finished, all.repaired, all.restored, all.lied);
+    return failed;
+}
+
 int main(int count, char **arguments)
 {
     unsigned long schedules = count > 1 ? strtoul(arguments[1], NULL, 10) : 2000;
@@ -1131,23 +1240,15 @@ int main(int count, char **arguments)
                                       .agents = N,
                                       .value = value,
                                       .gradient = gradient,
+                                      .hessian_times = hessian_times,
                                       .curvature = curvature};
     if (fplt_objective_create_callback(&costs, &objective, &error)) {
         fprintf(stderr, "simulator: %s\n", error.text);
         return 2;
     }
-    int failed = 0;
-    printf("1..%d\n", count > 2 ? 1 : FPLT__FAULTS);
-    for (unsigned long k = 0; k < schedules && !failed; k++) {
-        const char *violated = schedule(first + k, 0);
-        if (violated) {
-            printf("# seed %llu: %s\n", (unsigned long long)(first + k), violated);
-            failed = 1;
-        }
-    }
-    printf("%s 1 - the invariants hold in %lu schedules\n", failed ? "not ok" : "ok", schedules);
-    printf("# %llu steps, %llu runs finished, %llu repaired, %llu with old disks\n", total_steps,
-           finished, repaired, restored);
+    list_variants();
+    printf("1..%d\n", count > 2 ? 1 : FPLT__FAULTS + 1);
+    int failed = play_all(schedules, first);
     for (fplt__planted = 1; count <= 2 && fplt__planted < FPLT__FAULTS; fplt__planted++) {
         const char *violated = NULL;
         unsigned long k = 0;
@@ -1156,6 +1257,14 @@ int main(int count, char **arguments)
         printf("%s %d - planted: %s\n# %s, seed %lu\n", violated ? "ok" : "not ok",
                fplt__planted + 1, fault_names[fplt__planted], violated ? violated : "not found", k);
         failed |= !violated;
+    }
+    fplt__planted = 0;
+    if (count <= 2) {
+        unsigned long runs = 0;
+        const char *violated = sweep(&runs);
+        printf("%s %d - a crash before and after every write, and a full disk: %lu runs\n# %s\n",
+               violated ? "not ok" : "ok", FPLT__FAULTS + 1, runs, violated ? violated : "");
+        failed |= violated != NULL;
     }
     fplt_objective_destroy(objective);
     return failed;

@@ -80,7 +80,7 @@ static fplt_status copy_settings(fplt_comparison *comparison, fplt_error *error)
         (status = fplt_job_declare(comparison->settings, FPLT_JOB_ALL, NULL, error)))
         return status;
     for (size_t i = 0; !status && (row = fplt_settings_row(from, i, NULL)); i++)
-        if (fplt_settings_given(from, row->name) &&
+        if (fplt_settings_given(from, row->name) && strcmp(row->name, "engine") != 0 &&
             fplt_settings_find(comparison->settings, row->name))
             status = fplt_settings_set(comparison->settings, row->name,
                                        fplt_settings_text(from, row->name),
@@ -360,6 +360,16 @@ static fplt_status tune_task(void *context, size_t index, fplt_error *error)
     return status;
 }
 
+static fplt_status tune_results(void *context, size_t index, fplt__parcel *parcel)
+{
+    struct entry *entry = admitted_entry(context, index);
+    fplt_status status;
+    if ((status = fplt__parcel_carry(parcel, &entry->tuned, sizeof entry->tuned)) ||
+        (status = fplt__parcel_carry(parcel, &entry->view.points, sizeof entry->view.points)))
+        return status;
+    return fplt__parcel_carry(parcel, &entry->view.tuning_runs, sizeof entry->view.tuning_runs);
+}
+
 static fplt_status tuning_stage_task(void *context, size_t index, fplt_error *error)
 {
     fplt_comparison *comparison = context;
@@ -380,8 +390,8 @@ static fplt_status tune_all(fplt_comparison *comparison, fplt_error *error)
         admitted_entry(comparison, i)->method.run.threads =
             fplt__crew_share(&comparison->crew, count);
     if (!status)
-        status = fplt__crew_run(&comparison->crew, count, tune_task, comparison, 0,
-                                comparison->total, error);
+        status = fplt__crew_spread(&comparison->crew, count, tune_task, tune_results, comparison, 0,
+                                   comparison->total, error);
     comparison->done = count;
     for (size_t i = 0; i < TUNING_SETS; i++)
         clear_stage(&comparison->tuning[i]);
@@ -420,6 +430,47 @@ static fplt_status judge_run(fplt_comparison *comparison, struct entry *entry,
     return status;
 }
 
+static fplt_status judge_results(fplt_comparison *comparison, struct entry *entry, uint32_t run,
+                                 fplt__parcel *parcel)
+{
+    fplt__recording *recording = &entry->recordings[run];
+    fplt_status status;
+    if ((status = fplt__parcel_carry(parcel, &entry->judged[run], sizeof *entry->judged)) ||
+        (status = fplt__parcel_carry(parcel, &entry->diverged[run], sizeof *entry->diverged)) ||
+        (status = fplt__parcel_carry(parcel, &recording->count, sizeof recording->count)))
+        return status;
+    if (fplt__parcel_arrives(parcel) &&
+        (status = fplt__grow(&recording->samples, &recording->capacity, recording->count,
+                             sizeof *recording->samples, "a curve", NULL)))
+        return status;
+    if ((status = fplt__parcel_carry(parcel, recording->samples,
+                                     recording->count * sizeof *recording->samples)))
+        return status;
+    if (run == 0 && ((status = fplt__parcel_carry(parcel, entry->view.parameter,
+                                                  sizeof entry->view.parameter)) ||
+                     (status = fplt__parcel_carry(parcel, &entry->view.step, sizeof(double)))))
+        return status;
+    return entry == admitted_entry(comparison, 0)
+               ? fplt__parcel_carry(parcel, &comparison->targets[run], sizeof(double))
+               : FPLT_OK;
+}
+
+static fplt_status judge_shared_results(void *context, size_t index, fplt__parcel *parcel)
+{
+    size_t count = admitted_count(context);
+    return judge_results(context, admitted_entry(context, index % count), (uint32_t)(index / count),
+                         parcel);
+}
+
+static fplt_status judge_generated_results(void *context, size_t index, fplt__parcel *parcel)
+{
+    struct entry *entry;
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; !status && (entry = admitted_entry(context, i)); i++)
+        status = judge_results(context, entry, (uint32_t)index, parcel);
+    return status;
+}
+
 /* Data that stay: a task is one run of one method. */
 static fplt_status judge_shared_task(void *context, size_t index, fplt_error *error)
 {
@@ -454,9 +505,10 @@ static fplt_status judge_all(fplt_comparison *comparison, fplt_error *error)
     size_t tasks = judging_tasks(comparison);
     for (size_t i = 0; i < comparison->count; i++)
         comparison->entries[i].method.run.threads = fplt__crew_share(&comparison->crew, tasks);
-    return fplt__crew_run(&comparison->crew, tasks,
-                          comparison->generated ? judge_generated_task : judge_shared_task,
-                          comparison, comparison->done, comparison->total, error);
+    return fplt__crew_spread(&comparison->crew, tasks,
+                             comparison->generated ? judge_generated_task : judge_shared_task,
+                             comparison->generated ? judge_generated_results : judge_shared_results,
+                             comparison, comparison->done, comparison->total, error);
 }
 
 /* Medians */
@@ -584,8 +636,8 @@ fplt_status fplt_comparison_create(const fplt_compare_settings *settings, fplt_c
     if (status)
         return status;
     comparison->wanted = *settings;
-    comparison->crew =
-        (fplt__crew){settings->threads, settings->watch, settings->context, settings->stop};
+    comparison->crew = (fplt__crew){settings->threads, settings->watch, settings->context,
+                                    settings->stop, settings->ranks};
     if ((status = build(comparison, error))) {
         fplt_comparison_destroy(comparison);
         return status;

@@ -363,6 +363,30 @@ static fplt_status step_task(void *context, size_t index, fplt_error *error)
                      step->set, error);
 }
 
+static fplt_status entry_results(fplt__entry *entry, uint32_t set, fplt__parcel *parcel)
+{
+    fplt_status status;
+    if ((status = fplt__parcel_carry(parcel, &entry->tuned[set], sizeof *entry->tuned)) ||
+        (status = fplt__parcel_carry(parcel, &entry->judged[set], sizeof *entry->judged)) ||
+        (status = fplt__parcel_carry(parcel, &entry->error[set], sizeof *entry->error)) || set)
+        return status;
+    return fplt__parcel_carry(parcel, entry->parameters, sizeof entry->parameters);
+}
+
+static fplt_status step_results(void *context, size_t index, fplt__parcel *parcel)
+{
+    const struct plan *plan = context;
+    const struct step *step = &plan->steps[index];
+    const fplt__bench *bench = plan->bench;
+    fplt_status status = FPLT_OK;
+    if (step->entry)
+        return entry_results(step->entry, step->set, parcel);
+    for (size_t i = 0; !status && i < bench->count; i++)
+        if (bench->entries[i]->setup.problem == step->problem && !bench->entries[i]->refusal[0])
+            status = entry_results(bench->entries[i], step->set, parcel);
+    return status;
+}
+
 static fplt_status add_step(struct plan *plan, fplt__entry *entry, enum fplt__paper_problem problem,
                             uint32_t set, fplt_error *error)
 {
@@ -412,7 +436,8 @@ static fplt_status plan_phase(struct plan *plan, int waiting, fplt_error *error)
 fplt_status fplt__bench_run(fplt__bench *bench, fplt_error *error)
 {
     const fplt_paper_settings *settings = &bench->settings;
-    const fplt__crew crew = {settings->threads, settings->watch, settings->context, settings->stop};
+    const fplt__crew crew = {settings->threads, settings->watch, settings->context, settings->stop,
+                             settings->ranks};
     const fplt__crew quiet = {settings->threads, NULL, settings->context, settings->stop};
     struct plan plan = {.bench = bench};
     size_t scenes = FPLT__PROBLEMS * (size_t)settings->seeds, count[2] = {0, 0};
@@ -426,8 +451,8 @@ fplt_status fplt__bench_run(fplt__bench *bench, fplt_error *error)
     }
     for (int phase = 0; !status && phase < 2; phase++)
         if (!(status = plan_phase(&plan, phase, error)))
-            status = fplt__crew_run(&crew, plan.count, step_task, &plan, phase ? count[0] : 0,
-                                    count[0] + count[1], error);
+            status = fplt__crew_spread(&crew, plan.count, step_task, step_results, &plan,
+                                       phase ? count[0] : 0, count[0] + count[1], error);
     fplt__free(plan.steps);
     return status;
 }

@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "fedplt/theory.h"
+#include "lab/tuning/crew.h"
 
 enum { CANDIDATES_MOST = 64, ROUNDS_USUAL = 1000, FIRST_ROUNDS = 4, STEPS_TRIED = 3 };
 
@@ -24,6 +25,9 @@ struct entry {
     double middle;       /* the criterion half of its rounds ago */
     uint64_t middle_rounds;
     double time;
+    unsigned owner;    /* the process that runs it */
+    uint64_t spent;    /* rounds of this stage, */
+    double spent_time; /* and their time */
 };
 
 struct search {
@@ -69,7 +73,9 @@ static void add(struct search *search, const char *origin, double rho, double st
     }
     if (search->count == CANDIDATES_MOST)
         return;
+    const fplt_ranks *ranks = search->settings->ranks;
     search->entry[search->count++] = (struct entry){
+        .owner = ranks ? (unsigned)(search->count % ranks->count) : 0,
         .shown = {.origin = origin,
                   .rho = rho,
                   .step = step,
@@ -224,6 +230,7 @@ static fplt_status run_on(struct search *search, struct entry *entry, uint64_t r
         double before = fplt_engine_counters(entry->engine)->paper_time;
         status = fplt_engine_round(entry->engine, error);
         search->spent++;
+        entry->spent++;
         shown->rounds++;
         if (!status)
             status = fplt_engine_measure(entry->engine, &measure, error);
@@ -234,7 +241,7 @@ static fplt_status run_on(struct search *search, struct entry *entry, uint64_t r
         if (status)
             return status;
         entry->time = fplt_engine_counters(entry->engine)->paper_time;
-        search->time_spent += entry->time - before;
+        entry->spent_time += entry->time - before;
         shown->criterion = measure.criterion;
         if (shown->rounds == middle || shown->rounds == 1) {
             entry->middle = measure.criterion;
@@ -262,22 +269,89 @@ static void leave(struct entry *entry)
     entry->engine = NULL;
 }
 
+/* Entries from `first` on, in the order of the search. */
+struct group {
+    struct search *search;
+    size_t first;
+};
+
+static unsigned owner_of(void *context, size_t index)
+{
+    const struct group *group = context;
+    return group->search->entry[group->first + index].owner;
+}
+
+static fplt_status entry_results(void *context, size_t index, fplt__parcel *parcel)
+{
+    const struct group *group = context;
+    struct entry *entry = &group->search->entry[group->first + index];
+    struct entry came = *entry;
+    fplt_status status = fplt__parcel_carry(parcel, &came, sizeof came);
+    if (status || !fplt__parcel_arrives(parcel))
+        return status;
+    came.shown.origin = entry->shown.origin; /* an address of its own process */
+    came.engine = NULL;
+    *entry = came;
+    group->search->spent += entry->spent;
+    return FPLT_OK;
+}
+
+/* Every process runs its own of entries first .. end - 1, and all have what came of them. */
+static fplt_status run_group(struct search *search, size_t first, size_t end, unsigned number,
+                             uint64_t rounds, fplt_error *error)
+{
+    fplt_ranks *ranks = search->settings->ranks;
+    struct group group = {search, first};
+    size_t failed = end;
+    fplt_status status = fplt_ranks_agree(ranks, FPLT_OK, error);
+    if (status)
+        return status;
+    for (size_t i = first; i < end; i++)
+        search->entry[i].spent = 0, search->entry[i].spent_time = 0;
+    for (size_t i = first; !status && i < end; i++) {
+        struct entry *entry = &search->entry[i];
+        failed = i - first;
+        if (ranks && entry->owner != ranks->number)
+            continue;
+        status = entry->engine ? FPLT_OK : make_engine(search, entry, error);
+        if (!status)
+            status = run_on(search, entry, rounds, error);
+    }
+    if ((status = fplt__crew_exchange(ranks, end - first, owner_of, entry_results, &group, failed,
+                                      status, error)))
+        return status;
+    for (size_t i = first; i < end; i++) {
+        struct entry *entry = &search->entry[i];
+        search->time_spent += entry->spent_time;
+        entry->shown.stage = number;
+        expect_by_experiment(search, entry);
+    }
+    return FPLT_OK;
+}
+
+/* All at once where the budget is enough for all, otherwise one after the other: what is left for one then
+ * depends on those before it. */
+static fplt_status run_entries(struct search *search, size_t first, size_t end, unsigned number,
+                               uint64_t rounds, fplt_error *error)
+{
+    uint64_t needed = 0;
+    fplt_status status = FPLT_OK;
+    for (size_t i = first; i < end; i++)
+        needed += rounds - search->entry[i].shown.rounds;
+    size_t at_once = needed <= search->budget - search->spent ? end - first : 1;
+    for (size_t i = first; !status && i < end && search->spent < search->budget; i += at_once)
+        status = run_group(search, i, i + at_once, number, rounds, error);
+    return status;
+}
+
 /* One stage: the first `running` entries run on; afterwards they are sorted. */
 static fplt_status stage(struct search *search, size_t running, unsigned number, uint64_t rounds,
                          fplt_error *error)
 {
-    for (size_t i = 0; i < running && search->spent < search->budget; i++) {
-        struct entry *entry = &search->entry[i];
-        fplt_status status = entry->engine ? FPLT_OK : make_engine(search, entry, error);
-        if (!status)
-            status = run_on(search, entry, rounds, error);
-        if (status)
-            return status;
-        entry->shown.stage = number;
-        expect_by_experiment(search, entry);
-    }
-    sort(search, 0);
-    return FPLT_OK;
+    fplt_status status = run_entries(search, 0, running, number, rounds, error);
+    if (!status)
+        sort(search, 0);
+    return status;
 }
 
 /* Halves the field until one is left, one has reached the tolerance in less time than any other can
@@ -320,18 +394,10 @@ static fplt_status race_steps(struct search *search, unsigned *number, fplt_erro
     uint64_t rounds = search->entry[0].shown.rounds;
     unsigned last = ++*number;
     search->entry[0].shown.stage = last;
-    for (size_t i = before; i < search->count && search->spent < search->budget; i++) {
-        struct entry *entry = &search->entry[i];
-        fplt_status status = make_engine(search, entry, error);
-        if (!status)
-            status = run_on(search, entry, rounds, error);
-        if (status)
-            return status;
-        entry->shown.stage = last;
-        expect_by_experiment(search, entry);
-    }
-    sort(search, 0);
-    return FPLT_OK;
+    fplt_status status = run_entries(search, before, search->count, last, rounds, error);
+    if (!status)
+        sort(search, 0);
+    return status;
 }
 
 static fplt_status experiment(struct search *search, fplt_error *error)

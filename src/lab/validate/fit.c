@@ -55,7 +55,7 @@ static int observe(void *context, const fplt_progress *progress)
 fplt_status fplt__fit(const fplt_settings *settings, fplt_dataset *training,
                       fplt__audience *audience, fplt_model **model, fplt_error *error)
 {
-    fplt_job_source source = {.dataset = training, .part = 1};
+    fplt_job_source source = {.dataset = training, .part = 1, .whole = 1};
     fplt_trainer *trainer;
     fplt_result result;
     *model = NULL;

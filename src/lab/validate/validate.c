@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "fedplt/random.h"
+#include "lab/tuning/crew.h"
 #include "lab/validate/fit.h"
 
 struct run {
@@ -77,30 +78,45 @@ static fplt_status measure(struct run *run, uint32_t fold, size_t place, fplt_er
     return status;
 }
 
-static fplt_status measure_all(struct run *run, fplt_error *error)
+/* One value without one fold. Once it was asked to stop, nothing. */
+static fplt_status place_task(void *context, size_t place, fplt_error *error)
 {
+    struct run *run = context;
     const fplt_validate_settings *settings = run->settings;
     uint32_t folds = run->made->folds;
-    for (size_t v = 0; v < settings->count; v++) {
-        char text[64];
-        snprintf(text, sizeof text, "%.17g", settings->values[v]);
-        fplt_status status =
-            fplt_settings_set(settings->settings, settings->name, text, "the grid", error);
-        for (uint32_t f = 0; !status && f < folds; f++) {
-            status = measure(run, f, v * folds + f, error);
-            run->audience.done++;
-            if (!status && fplt__tell(&run->audience)) {
-                run->made->stopped = 1;
-                return FPLT_OK;
-            }
-        }
-        if (status) {
-            if (error)
-                fplt_error_prefix(error, "%s %s", settings->name, text);
-            return status;
-        }
-    }
-    return FPLT_OK;
+    char text[64];
+    if (run->made->stopped)
+        return FPLT_OK;
+    snprintf(text, sizeof text, "%.17g", settings->values[place / folds]);
+    fplt_status status =
+        fplt_settings_set(settings->settings, settings->name, text, "the grid", error);
+    if (!status)
+        status = measure(run, (uint32_t)(place % folds), place, error);
+    run->audience.done += settings->ranks ? settings->ranks->count : 1;
+    if (status)
+        fplt_error_prefix(error, "%s %s", settings->name, text);
+    else if (fplt__tell(&run->audience))
+        run->made->stopped = 1;
+    return status;
+}
+
+static fplt_status place_results(void *context, size_t place, fplt__parcel *parcel)
+{
+    struct run *run = context;
+    int stopped = run->made->stopped;
+    fplt_status status = fplt__parcel_carry(parcel, &stopped, sizeof stopped);
+    run->made->stopped |= stopped;
+    if (!status)
+        status = fplt__parcel_carry(parcel, &run->loss[place], sizeof *run->loss);
+    return status ? status : fplt__parcel_carry(parcel, &run->quality[place], sizeof *run->quality);
+}
+
+/* One after the other: every training has all threads. */
+static fplt_status measure_all(struct run *run, fplt_error *error)
+{
+    const fplt__crew crew = {.threads = 1, .ranks = run->settings->ranks};
+    size_t places = run->settings->count * run->made->folds;
+    return fplt__crew_spread(&crew, places, place_task, place_results, run, 0, places, error);
 }
 
 static void judge(struct run *run)

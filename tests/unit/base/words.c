@@ -102,8 +102,12 @@ static void only_its_own_form_is_read(void **state)
         size_t at = (size_t)fplt_stream_below(&stream, size);
         uint8_t was = bytes[at];
         bytes[at] ^= (uint8_t)(1 + fplt_stream_below(&stream, 255));
-        if (!fplt_words_unpack(bytes, size, back, count, &error))
+        if (!fplt_words_unpack(bytes, size, back, count, &error)) {
+            uint8_t again[17 * 70 + 1];
             assert_memory_not_equal(back, words, 2 * count * sizeof *words);
+            assert_int_equal(fplt_words_pack(back, count, again, sizeof again), size);
+            assert_memory_equal(again, bytes, size);
+        }
         bytes[at] = was;
     }
 }
@@ -150,6 +154,54 @@ static void a_sum_of_words_is_the_sum(void **state)
     fplt_sum_destroy(other);
 }
 
+/* Added as they travel: what unpacking and adding gives, and after a refusal (cut off, too long, another
+ * form, out of range) the sum as it was. */
+static void packed_words_add_alike(void **state)
+{
+    (void)state;
+    fplt_stream stream = fplt_stream_make(4, 0, FPLT_FOR_TEST, 0, 0, 0);
+    fplt_error error;
+    fplt_sum *lean, *packed, *full;
+    int refused = 0;
+    assert_ok(fplt_sum_create(MOST, -64, &full, &error), error);
+    assert_ok(fplt_sum_create_words(MOST, -64, &lean, &error), error);
+    assert_ok(fplt_sum_create_words(MOST, -64, &packed, &error), error);
+    for (int trial = 0; trial < 1000; trial++) {
+        uint64_t words[2 * MOST], a[2 * MOST], b[2 * MOST];
+        uint8_t bytes[17 * MOST + 1] = {0};
+        size_t first = (size_t)fplt_stream_below(&stream, MOST);
+        size_t count = (size_t)fplt_stream_below(&stream, MOST - first + 1);
+        any_words(&stream, words, count);
+        if (count && trial % 7 == 0)
+            words[2 * (count - 1)] = 1, words[2 * (count - 1) + 1] = UINT64_C(1) << 61;
+        size_t size = fplt_words_pack(words, count, bytes, sizeof bytes);
+        if (size && trial % 3 == 0)
+            bytes[fplt_stream_below(&stream, size)] ^= 1 << fplt_stream_below(&stream, 8);
+        size += trial % 11 == 0 ? 1 : 0;
+        size -= size && trial % 13 == 0 ? 1 : 0;
+        fplt_status status = fplt_words_unpack(bytes, size, words, count, &error);
+        if (!status)
+            status = fplt_sum_add_words(lean, first, words, count);
+        assert_int_equal(!fplt_sum_add_packed(packed, first, bytes, size, count, &error), !status);
+        refused += status != FPLT_OK;
+        fplt_sum_export(lean, 0, a, MOST);
+        fplt_sum_export(packed, 0, b, MOST);
+        assert_memory_equal(a, b, sizeof a);
+        if (trial % 50 == 0) {
+            fplt_sum_clear(lean);
+            fplt_sum_clear(packed);
+        }
+        assert_int_equal(fplt_sum_add_packed(full, first, bytes, size, count, &error),
+                         FPLT_BAD_VALUE);
+        assert_int_equal(fplt_sum_add_packed(packed, MOST, bytes, size, count + 1, &error),
+                         FPLT_BAD_VALUE);
+    }
+    assert_true(refused > 100 && refused < 900);
+    fplt_sum_destroy(full);
+    fplt_sum_destroy(lean);
+    fplt_sum_destroy(packed);
+}
+
 /* The limit is 2^125, exclusive, on both sides and to the last bit. */
 static void the_limit_is_exact(void **state)
 {
@@ -173,6 +225,7 @@ int main(void)
         cmocka_unit_test(packing_is_what_the_format_says),
         cmocka_unit_test(only_its_own_form_is_read),
         cmocka_unit_test(a_sum_of_words_is_the_sum),
+        cmocka_unit_test(packed_words_add_alike),
         cmocka_unit_test(the_limit_is_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

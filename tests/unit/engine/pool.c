@@ -69,11 +69,71 @@ static void helpers_come(void **state)
     fplt__pool_destroy(pool);
 }
 
+/* ---- parts that one shares with those that have nothing to do ---- */
+
+struct shared {
+    fplt__pool *pool;
+    atomic_uint owner, done[PORTIONS], by[16];
+    int waits; /* for somebody else to come, a minute at most */
+};
+
+static void do_part(void *context, size_t index, unsigned who)
+{
+    struct shared *shared = context;
+    atomic_fetch_add(&shared->done[index], 1);
+    atomic_fetch_add(&shared->by[who], 1);
+    for (int i = 0; shared->waits && who == 0 && !atomic_load(&shared->by[1]) && i < 60000; i++)
+        usleep(1000);
+}
+
+/* Every thread that comes has nothing to do but the first, which shares its work twice. */
+static void share(void *context, unsigned number)
+{
+    struct shared *shared = context;
+    if (atomic_fetch_add(&shared->owner, 1))
+        return;
+    for (int k = 0; k < 2; k++)
+        fplt__pool_share(shared->pool, number, PORTIONS, do_part, shared);
+}
+
+static void parts_are_done_once(void **state)
+{
+    (void)state;
+    fplt_error error;
+    for (unsigned threads = 1; threads <= 9; threads += 2) {
+        fplt__pool *pool;
+        assert_ok(fplt__pool_create(threads, &pool, &error), error);
+        for (int repeat = 0; repeat < 1000; repeat++) {
+            struct shared shared = {.pool = pool};
+            fplt__pool_run(pool, share, &shared);
+            for (int k = 0; k < PORTIONS; k++)
+                assert_int_equal(atomic_load(&shared.done[k]), 2);
+        }
+        fplt__pool_destroy(pool);
+    }
+}
+
+static void others_take_parts(void **state)
+{
+    (void)state;
+    fplt_error error;
+    struct shared shared = {.waits = 1};
+    assert_ok(fplt__pool_create(2, &shared.pool, &error), error);
+    fplt__pool_run(shared.pool, share, &shared);
+    for (int k = 0; k < PORTIONS; k++)
+        assert_int_equal(atomic_load(&shared.done[k]), 2);
+    /* the owner waits in its first part, whichever thread it is */
+    assert_true(atomic_load(&shared.by[1]) > 0);
+    fplt__pool_destroy(shared.pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_are_whole_when_they_return),
         cmocka_unit_test(helpers_come),
+        cmocka_unit_test(parts_are_done_once),
+        cmocka_unit_test(others_take_parts),
     };
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
 }

@@ -58,7 +58,10 @@ static void vectors(void **state)
     }
 }
 
-/* A matrix in the layout that the kernel would choose, or sparse; and its rows beside it. */
+/* A matrix in the layout that the kernel would choose, or sparse, or that with the same number all along a
+ * row; and its rows beside it. */
+enum { DENSE, SPARSE, SAME, KINDS };
+
 struct sample {
     fplt__matrix matrix;
     double *rows;
@@ -81,13 +84,15 @@ static struct sample make(const fplt__kernel *kernel, size_t rows, size_t column
     a->value = fplt__alloc(rows * columns, sizeof(double));
     a->column = fplt__alloc(rows * columns, sizeof *a->column);
     a->start = fplt__alloc(rows + 1, sizeof *a->start);
+    a->same = fplt__alloc(rows, sizeof *a->same);
     fplt_stream stream = fplt_stream_make(12, 0, FPLT_FOR_TEST, rows, columns, 0);
     for (size_t r = 0; r < rows; r++) {
         a->start[r + 1] = a->start[r];
+        a->same[r] = fplt_stream_normal(&stream);
         for (size_t j = 0; j < columns; j++) {
             if (sparse && fplt_stream_below(&stream, 3))
                 continue;
-            double number = fplt_stream_normal(&stream);
+            double number = sparse == SAME ? a->same[r] : fplt_stream_normal(&stream);
             s.rows[r * columns + j] = number;
             if (sparse) {
                 a->value[a->start[r + 1]] = number;
@@ -97,6 +102,10 @@ static struct sample make(const fplt__kernel *kernel, size_t rows, size_t column
             }
         }
     }
+    if (sparse == SAME) {
+        fplt__free(a->value);
+        a->value = NULL;
+    }
     return s;
 }
 
@@ -105,6 +114,7 @@ static void discard(struct sample *s)
     fplt__free(s->rows);
     fplt__free(s->matrix.dense);
     fplt__free(s->matrix.value);
+    fplt__free(s->matrix.same);
     fplt__free(s->matrix.column);
     fplt__free(s->matrix.start);
 }
@@ -143,7 +153,7 @@ static void one_shape(const fplt__kernel *kernel, size_t rows, size_t columns, i
             fail_msg("%s, %zu x %zu, sparse %d: combined %zu is %g, not %g", kernel->name, rows,
                      columns, sparse, j, sum[j], (double)exact);
     }
-    for (size_t j = 0; j < columns && !sparse; j++) {
+    for (size_t j = 0; j < columns; j++) {
         fplt__matrix_column(&s.matrix, first, count, j, column);
         for (size_t r = 0; r < count; r++)
             assert_true(column[r] == s.rows[(first + r) * columns + j]);
@@ -156,6 +166,86 @@ static void one_shape(const fplt__kernel *kernel, size_t rows, size_t columns, i
     discard(&s);
 }
 
+static void expect_near(const fplt__kernel *kernel, const char *what, const struct sample *s,
+                        double found, long double exact, long double size)
+{
+    if (!(fabsl(found - exact) <=
+          DBL_EPSILON * (long double)(s->matrix.rows + 8) * (long double)s->matrix.columns * size))
+        fail_msg("%s, %zu x %zu, layout %d: %s %g, not %g", kernel->name, s->matrix.rows,
+                 s->matrix.columns, s->matrix.layout, what, found, (double)exact);
+}
+
+/* Several outputs at once, of rows in their order and of some that are picked, one of them twice. */
+static void several(const fplt__kernel *kernel, size_t rows, size_t columns, size_t outputs,
+                    int sparse, int picked)
+{
+    enum { STRIDE = 96, OUTPUTS = 7 };
+    struct sample s = make(kernel, rows, columns, sparse);
+    fplt__matrix a = s.matrix;
+    uint32_t pick[80];
+    size_t count = picked ? rows + 1 : rows;
+    double x[OUTPUTS * 130], y[OUTPUTS * 130],
+        margins[OUTPUTS * STRIDE] = {0}, weights[OUTPUTS * STRIDE],
+                          *room = fplt__alloc(fplt__padded(count) * columns, 8);
+    for (size_t r = 0; r < count; r++)
+        pick[r] = picked ? (uint32_t)((r * 7 + 3) % rows) : (uint32_t)r;
+    if (picked && a.layout == FPLT_PANELS) {
+        kernel->collect(&s.matrix, pick, count, room);
+        a.dense = room;
+    } else if (picked) {
+        a.pick = pick;
+    }
+    for (size_t i = 0; i < OUTPUTS * 130; i++) {
+        x[i] = i < outputs * columns ? random_numbers[i] : NAN;
+        y[i] = random_numbers[1000 + i];
+    }
+    for (size_t i = 0; i < OUTPUTS * STRIDE; i++)
+        weights[i] = i % STRIDE < count ? random_numbers[2000 + i] : 0;
+    kernel->all_margins(&a, 0, count, outputs, x, margins, STRIDE);
+    kernel->all_combine(&a, 0, count, outputs, weights, STRIDE, y);
+    for (size_t o = 0; o < outputs; o++) {
+        for (size_t r = 0; r < (sparse ? count : fplt__padded(count)); r++) {
+            long double dot = 0, size = 0;
+            for (size_t j = 0; j < columns && r < count; j++) {
+                long double term = (long double)s.rows[pick[r] * columns + j] * x[o * columns + j];
+                dot += term;
+                size += fabsl(term);
+            }
+            expect_near(kernel, "margin", &s, margins[o * STRIDE + r], dot, size);
+        }
+        for (size_t j = 0; j < columns; j++) {
+            long double sum = random_numbers[1000 + o * columns + j], size = fabsl(sum);
+            for (size_t r = 0; r < count; r++) {
+                long double term =
+                    (long double)weights[o * STRIDE + r] * s.rows[pick[r] * columns + j];
+                sum += term;
+                size += fabsl(term);
+            }
+            expect_near(kernel, "combined", &s, y[o * columns + j], sum, size);
+        }
+    }
+    for (size_t i = outputs * columns; i < OUTPUTS * 130; i++)
+        assert_true(y[i] == random_numbers[1000 + i]);
+    fplt__free(room);
+    discard(&s);
+}
+
+static void outputs_and_picks(void **state)
+{
+    (void)state;
+    static const size_t columns[] = {1, 2, 5, 16, 17, 24, 25, 31, 40, 63, 100, 129};
+    for_each_kernel(
+        kernel) for (size_t i = 0; i < sizeof columns / sizeof *columns;
+                     i++) for (size_t rows = 1; rows <= 70;
+                               rows +=
+                               1 + rows / 6) for (size_t outputs = 1; outputs <= 7;
+                                                  outputs++) for (int sparse = 0; sparse < KINDS;
+                                                                  sparse++) for (int picked = 0;
+                                                                                 picked < 2;
+                                                                                 picked++)
+        several(kernel, rows, columns[i], outputs, sparse, picked);
+}
+
 static void matrices(void **state)
 {
     (void)state;
@@ -163,12 +253,12 @@ static void matrices(void **state)
     {
         for (size_t columns = 1; columns <= 40; columns++)
             for (size_t rows = 1; rows <= 40; rows++)
-                for (int sparse = 0; sparse < 2; sparse++)
+                for (int sparse = 0; sparse < KINDS; sparse++)
                     one_shape(kernel, rows, columns, sparse);
         const size_t odd[] = {64, 65, 100, 127, 257, 519};
         for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
             for (size_t rows = 1; rows <= 70; rows += 3)
-                for (int sparse = 0; sparse < 2; sparse++)
+                for (int sparse = 0; sparse < KINDS; sparse++)
                     one_shape(kernel, rows, odd[i], sparse);
     }
 }
@@ -227,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors),
         cmocka_unit_test(matrices),
+        cmocka_unit_test(outputs_and_picks),
         cmocka_unit_test(alignment_does_not_matter),
         cmocka_unit_test(choice),
     };

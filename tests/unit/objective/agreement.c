@@ -1,6 +1,7 @@
 /* Values and gradients of every kernel, loss, layout and shape against the naive ones; clipping,
  * extreme margins, hits, and the same bits for a second call. */
 #include "objective/naive.h"
+#include "objective/objective.h"
 
 static const char *const kernels[] = {"reference", "avx2", "avx512"};
 
@@ -107,6 +108,32 @@ static void every_loss(void **state)
             settings.huber_delta = 0.8;
             settings.clip = variant / 12 % 2 ? 1.1 : 0;
             compare(&p, &settings, ++seed);
+        }
+}
+
+/* Sparse rows that have one number all along are kept without it, if the intercept's 1 is that too. */
+static void same_numbers(void **state)
+{
+    (void)state;
+    uint64_t seed = 5000;
+    for (size_t i = 0; i < PAIRS; i++)
+        for (unsigned variant = 0; variant < 2 * 2 * 3; variant++) {
+            static const size_t features[] = {1, 17, 104};
+            problem p = {.task = pairs[i].task,
+                         .features = features[variant / 4],
+                         .rows = 299,
+                         .sparse = 1,
+                         .agents = 2,
+                         .classes = 5,
+                         .same = variant % 2 ? 1 : -0.75};
+            fplt_objective_settings settings = fplt_objective_defaults();
+            settings.loss = pairs[i].loss;
+            settings.intercept = variant / 2 % 2;
+            compare(&p, &settings, ++seed);
+            fplt_objective *o = problem_objective(&p, seed, &settings);
+            assert_int_equal(!o->shard[1].matrix.value, !settings.intercept || p.same == 1);
+            assert_int_equal(!o->shard[1].matrix.same, !!o->shard[1].matrix.value);
+            fplt_objective_destroy(o);
         }
 }
 
@@ -236,6 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes),
         cmocka_unit_test(every_loss),
+        cmocka_unit_test(same_numbers),
         cmocka_unit_test(extreme_margins),
         cmocka_unit_test(clipping_bounds_every_record),
         cmocka_unit_test(hits),

@@ -110,7 +110,8 @@ static void bounds_hold(void **state)
                          .rows = 80,
                          .sparse = variant / 3 % 2,
                          .agents = 3,
-                         .classes = 3};
+                         .classes = 3,
+                         .same = variant / 12 % 2};
             fplt_objective_settings settings = fplt_objective_defaults();
             settings.loss = pairs[i].loss;
             settings.regulariser = regularisers[variant % 3];

@@ -15,6 +15,7 @@ typedef struct problem {
     uint32_t agents;
     unsigned classes;
     double spread; /* of the numbers; 0 means 1 */
+    double same;   /* every number that is there; 0: as they come */
 } problem;
 
 static inline double problem_label(const problem *p, fplt_stream *stream)
@@ -38,6 +39,8 @@ static inline fplt_dataset *problem_dataset(const problem *p, uint64_t seed)
     for (size_t r = 0; r < p->rows; r++) {
         for (size_t j = 0; j < p->features; j++) {
             double number = spread * fplt_stream_normal(&stream);
+            if (p->same != 0)
+                number = p->same;
             if (p->sparse && fplt_stream_below(&stream, 10) >= 4)
                 continue;
             column[entries] = (uint32_t)j;

@@ -56,6 +56,29 @@ static void csv_is_quoted(void **state)
     fplt_table_destroy(table);
 }
 
+static void keys_are_headings_in_snake_case(void **state)
+{
+    (void)state;
+    static const char *const headings[] = {
+        "claimed mu", "stored (paper)", "final-x", "rdp(2.5)", "paper, not a claim", "N_e", "auc",
+        "+-"};
+    static const char *const keys[] = {"claimed_mu",        "stored_paper", "final_x", "rdp_2_5",
+                                       "paper_not_a_claim", "n_e",          "auc",     ""};
+    fplt_table *table;
+    fplt_error error;
+    char *text;
+    assert_ok(fplt_table_create(headings, 8, &table, &error), error);
+    for (int i = 0; i < 8; i++)
+        fplt_table_whole(table, i);
+    assert_ok(fplt_table_render(table, FPLT_TABLE_JSON, &text, &error), error);
+    json_t *rows = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(json_integer_value(json_object_get(json_array_get(rows, 0), keys[i])), i);
+    json_decref(rows);
+    fplt_free(text);
+    fplt_table_destroy(table);
+}
+
 static void json_is_read_back(void **state)
 {
     (void)state;
@@ -255,13 +278,10 @@ static void meter_is_calm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_are_aligned),
-        cmocka_unit_test(csv_is_quoted),
-        cmocka_unit_test(json_is_read_back),
-        cmocka_unit_test(width_counts_columns),
-        cmocka_unit_test(tables_survive_want_of_memory),
-        cmocka_unit_test(history_round_trips),
-        cmocka_unit_test(pictures_are_drawn),
+        cmocka_unit_test(tables_are_aligned),   cmocka_unit_test(csv_is_quoted),
+        cmocka_unit_test(json_is_read_back),    cmocka_unit_test(keys_are_headings_in_snake_case),
+        cmocka_unit_test(width_counts_columns), cmocka_unit_test(tables_survive_want_of_memory),
+        cmocka_unit_test(history_round_trips),  cmocka_unit_test(pictures_are_drawn),
         cmocka_unit_test(meter_is_calm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

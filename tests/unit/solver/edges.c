@@ -15,6 +15,7 @@ struct cost {
     double curvature, spoil;
     size_t n, records;
     long calls, most_calls; /* fails past so many */
+    long *sets; /* how often each set of records was a minibatch, by its bits; or NULL */
 };
 
 static int cost_value(void *context, uint32_t agent, const double *x, double *value)
@@ -39,7 +40,18 @@ static int cost_gradient(void *context, uint32_t agent, const double *x, double 
 static int cost_batch(void *context, uint32_t agent, const double *x, const uint32_t *rows,
                       size_t count, double *gradient)
 {
-    (void)rows, (void)count;
+    struct cost *cost = context;
+    uint8_t taken[200] = {0};
+    size_t set = 0;
+    for (size_t i = 0; i < count; i++) {
+        assert_true(rows[i] < cost->records && rows[i] < sizeof taken);
+        taken[rows[i]]++;
+        set |= (size_t)1 << rows[i] % 64;
+    }
+    for (size_t r = 0; r < sizeof taken && cost->sets; r++)
+        assert_true(taken[r] <= 1);
+    if (cost->sets && cost->records < 64)
+        cost->sets[set]++;
     return cost_gradient(context, agent, x, gradient);
 }
 
@@ -159,6 +171,38 @@ static void passes_are_counted_beyond_32_bits(void **state)
     fplt_objective_destroy(objective);
 }
 
+/* Every set of 3 among 5 records comes as often as any other: 2000 times of 20000 with a deviation of 42.4,
+ * so chance puts one of the ten further off than 7 of them with probability 3e-11. Larger minibatches, up
+ * to all records, have every record once at most. */
+static void minibatches_are_fair(void **state)
+{
+    (void)state;
+    long sets[32] = {0};
+    struct cost cost = {.curvature = 1, .n = 2, .records = 5, .most_calls = LONG_MAX, .sets = sets};
+    fplt_objective *objective = cost_objective(&cost, 1);
+    fplt_training training = fplt_training_defaults();
+    fplt_error error;
+    training.solver = fplt_solver_find("sgd");
+    training.batch = 3;
+    training.epochs = 20000;
+    double w[2] = {0};
+    assert_ok(run(objective, &training, w, &error), error);
+    size_t kinds = 0;
+    for (size_t set = 0; set < 32; set++) {
+        kinds += sets[set] > 0;
+        assert_true(sets[set] == 0 || labs(sets[set] - 2000) < 300);
+    }
+    assert_int_equal(kinds, 10);
+    fplt_objective_destroy(objective);
+    training.epochs = 50;
+    for (cost.records = 120; cost.records <= 130; cost.records++) {
+        objective = cost_objective(&cost, 1);
+        for (training.batch = 1; training.batch <= 130; training.batch += 43)
+            assert_ok(run(objective, &training, w, &error), error);
+        fplt_objective_destroy(objective);
+    }
+}
+
 static void lbfgs_takes_any_number_of_epochs(void **state)
 {
     (void)state;
@@ -237,6 +281,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_trained_is_refused),
         cmocka_unit_test(an_agent_without_records_is_refused),
         cmocka_unit_test(passes_are_counted_beyond_32_bits),
+        cmocka_unit_test(minibatches_are_fair),
         cmocka_unit_test(lbfgs_takes_any_number_of_epochs),
         cmocka_unit_test(newton_does_not_search_within_rounding),
         cmocka_unit_test(newton_refuses_what_is_not_convex),

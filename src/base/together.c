@@ -1,0 +1,117 @@
+/* Threads for a task that lasts: they are started for it and end with it. */
+#include "base/together.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+enum { MOST = FPLT__MOST_SLOTS / 2 };
+
+struct task {
+    void (*run)(void *);
+    void *context;
+};
+
+static void *help(void *argument)
+{
+    const struct task *task = argument;
+    task->run(task->context);
+    return NULL;
+}
+
+void fplt__together(unsigned threads, void (*run)(void *context), void *context)
+{
+    pthread_t helper[MOST];
+    struct task task = {run, context};
+    unsigned started = 0;
+    while (started + 1 < threads && started < MOST &&
+           !pthread_create(&helper[started], NULL, help, &task))
+        started++;
+    run(context);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(helper[i], NULL);
+}
+
+/* Portion k is in slot k mod slots. */
+struct run {
+    const fplt__line *line;
+    unsigned slots;
+    pthread_mutex_t mutex;
+    pthread_cond_t moved;
+    uint64_t taken, joined;
+    int over; /* nothing is taken any more */
+    unsigned char done[FPLT__MOST_SLOTS];
+    fplt_status status; /* the first failure in the order of the portions, of what was joined */
+    fplt_error error;
+    struct {
+        fplt_status status;
+        fplt_error error;
+    } slot[FPLT__MOST_SLOTS];
+};
+
+/* All that is done and next in order. */
+static void join_done(struct run *run)
+{
+    while (run->joined < run->taken && run->done[run->joined % run->slots]) {
+        unsigned slot = (unsigned)(run->joined % run->slots);
+        if (!run->status) {
+            run->status = run->slot[slot].status;
+            run->error = run->slot[slot].error;
+        }
+        if (!run->status)
+            run->status = run->line->join(run->line->context, slot, &run->error);
+        run->over |= run->status != FPLT_OK;
+        run->done[slot] = 0;
+        run->joined++;
+    }
+    pthread_cond_broadcast(&run->moved);
+}
+
+/* Takes the next portion; zero where there is none. With the mutex held. */
+static int take_next(struct run *run, unsigned *slot)
+{
+    while (!run->over && run->taken - run->joined >= run->slots)
+        pthread_cond_wait(&run->moved, &run->mutex);
+    if (run->over)
+        return 0;
+    int more = 0;
+    *slot = (unsigned)(run->taken % run->slots);
+    run->slot[*slot].status =
+        run->line->take(run->line->context, *slot, &more, &run->slot[*slot].error);
+    run->over |= run->slot[*slot].status || !more;
+    if (!run->slot[*slot].status && !more)
+        return 0;
+    run->taken++;
+    return 1;
+}
+
+static void carry(void *context)
+{
+    struct run *run = context;
+    unsigned slot;
+    pthread_mutex_lock(&run->mutex);
+    while (take_next(run, &slot)) {
+        pthread_mutex_unlock(&run->mutex);
+        if (!run->slot[slot].status)
+            run->slot[slot].status =
+                run->line->work(run->line->context, slot, &run->slot[slot].error);
+        pthread_mutex_lock(&run->mutex);
+        run->over |= run->slot[slot].status != FPLT_OK;
+        run->done[slot] = 1;
+        join_done(run);
+    }
+    pthread_mutex_unlock(&run->mutex);
+}
+
+fplt_status fplt__line_run(const fplt__line *line, unsigned threads, unsigned slots,
+                           fplt_error *error)
+{
+    struct run run = {.line = line, .slots = slots};
+    pthread_mutex_init(&run.mutex, NULL);
+    pthread_cond_init(&run.moved, NULL);
+    fplt__together(threads, carry, &run);
+    pthread_mutex_destroy(&run.mutex);
+    pthread_cond_destroy(&run.moved);
+    if (run.status && error)
+        *error = run.error;
+    return run.status;
+}

@@ -1,0 +1,27 @@
+/* Work on several threads. */
+#ifndef FPLT_BASE_TOGETHER_H
+#define FPLT_BASE_TOGETHER_H
+
+#include "fedplt/status.h"
+
+/* Calls task(context) on the caller's thread and on `threads` - 1 others, and returns when all are done. A
+ * thread that cannot be started is not there: a task takes its work in portions, until none is left. */
+void fplt__together(unsigned threads, void (*task)(void *context), void *context);
+
+/* Work that comes in portions and is put together in their order. One portion after the other is taken
+ * into a slot (fewer than `slots`; 0 in *more where none is left), several are worked on at once, and
+ * one after the other is joined, in the order in which they were taken. Nothing is taken after a failure;
+ * the failure of the earliest portion is returned. take and join are never called at the same time. */
+typedef struct fplt__line {
+    void *context;
+    fplt_status (*take)(void *context, unsigned slot, int *more, fplt_error *error);
+    fplt_status (*work)(void *context, unsigned slot, fplt_error *error);
+    fplt_status (*join)(void *context, unsigned slot, fplt_error *error);
+} fplt__line;
+
+enum { FPLT__MOST_SLOTS = 128 };
+
+fplt_status fplt__line_run(const fplt__line *line, unsigned threads, unsigned slots,
+                           fplt_error *error);
+
+#endif

@@ -1,0 +1,729 @@
+/* A data set as it is in memory, to be mapped: opened at once, its pages shared by all who read it.
+ *
+ *     bytes 0 ..    the header, which ends with its own fingerprint
+ *     then          sections, each at a multiple of 64 bytes: arrays as they are in memory, and texts
+ *
+ * Numbers are those of the machine that wrote the file, the lowest byte first; another order is refused.
+ * What shapes the data set is checked when a file is opened (its length, who has which rows, the
+ * places of the entries, labels and weights), and so are the numbers of the rows, unless the caller says
+ * that it looks at them itself. */
+#include <math.h>
+
+#include "base/digest.h"
+#include "base/memory.h"
+#include "data/builder.h"
+#include "data/schema.h"
+
+_Static_assert(sizeof(size_t) == 8 && sizeof(double) == 8, "arrays are mapped as they are");
+
+static const char magic[8] = "\x89"
+                             "FPLT\r\n\x1a";
+
+enum { VERSION = 1, ALIGNED = 64 };
+
+static const uint32_t byte_order = 0x01020304;
+
+/* New ones come at the end; a section of length 0 is not there. */
+enum section {
+    FIRST,
+    DENSE,
+    START,
+    COLUMN,
+    VALUE,
+    LABEL,
+    WEIGHT,
+    OFFSET,
+    PERSON,
+    NUMBER,
+    GROUP,
+    LEFT_OUT,
+    FEATURE_NAMES,
+    AGENT_NAMES,
+    CLASS_NAMES,
+    IDS,
+    SCHEMA,
+    SECTIONS
+};
+
+struct header {
+    char magic[8];
+    uint32_t version, byte_order;
+    uint64_t size; /* of the file */
+    uint64_t rows, features, agents;
+    uint64_t entries; /* UINT64_MAX: dense */
+    uint32_t task, outputs;
+    uint64_t left_out;
+    struct {
+        uint64_t at, size;
+    } section[SECTIONS];
+    char digest[64]; /* of all before it */
+};
+
+_Static_assert(sizeof(struct header) == 72 + 16 * SECTIONS + 64, "no gaps");
+
+int fplt__fplt_is(const char *bytes, size_t size)
+{
+    return size >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
+}
+
+static void seal(const struct header *header, char digest[64])
+{
+    char text[FPLT__FINGERPRINT];
+    fplt__fingerprint(header, offsetof(struct header, digest), text);
+    memcpy(digest, text, 64);
+}
+
+static int is_names(int section)
+{
+    return section >= FEATURE_NAMES && section <= IDS;
+}
+
+/* ---- writing ---- */
+
+static const fplt__names *names_of(const fplt_dataset *dataset, int section)
+{
+    return section == FEATURE_NAMES ? &dataset->feature_names
+           : section == AGENT_NAMES ? &dataset->agent_names
+           : section == CLASS_NAMES ? &dataset->class_names
+                                    : &dataset->ids;
+}
+
+static size_t names_size(const fplt__names *names)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < names->count; i++)
+        size += strlen(names->item[i]) + 1;
+    return size;
+}
+
+/* What a section has, and how long it is; texts have no bytes here. */
+static const void *contents(const fplt_dataset *dataset, int section, size_t *size)
+{
+    fplt_rows all = fplt_dataset_all(dataset);
+    size_t from = all.start ? all.start[0] : 0,
+           entries = all.start ? all.start[all.count] - from : 0;
+    const struct {
+        const void *bytes;
+        size_t count, size;
+    } arrays[] = {
+        [FIRST] = {dataset->first, (size_t)dataset->agents + 1, 8},
+        [DENSE] = {all.dense, all.count * all.features, 8},
+        [START] = {all.start, all.count + 1, 8},
+        [COLUMN] = {all.start ? all.column + from : NULL, entries, 4},
+        [VALUE] = {all.start ? all.value + from : NULL, entries, 8},
+        [LABEL] = {all.label, all.count, 8},
+        [WEIGHT] = {all.weight, all.count, 8},
+        [OFFSET] = {all.offset, all.count, 8},
+        [PERSON] = {dataset->person, all.count, 8},
+        [NUMBER] = {dataset->number, all.count, 8},
+        [GROUP] = {dataset->group, all.features, 4},
+        [LEFT_OUT] = {dataset->left_out, dataset->left_out_count, 8},
+    };
+    const char *schema = dataset->schema ? fplt_schema_text(dataset->schema) : NULL;
+    *size = is_names(section)       ? names_size(names_of(dataset, section))
+            : section == SCHEMA     ? (schema ? strlen(schema) : 0)
+            : arrays[section].bytes ? arrays[section].count * arrays[section].size
+                                    : 0;
+    return section == SCHEMA ? schema : is_names(section) ? NULL : arrays[section].bytes;
+}
+
+static fplt_status write_names(const fplt__names *names, fplt__file *file, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; i < names->count && !status; i++)
+        status = fplt__file_write(file, names->item[i], strlen(names->item[i]) + 1, error);
+    return status;
+}
+
+/* Entries of rows that were cut out of others do not begin at 0. */
+static fplt_status write_starts(const fplt_dataset *dataset, fplt__file *file, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    for (size_t r = 0; r <= dataset->rows && !status; r++) {
+        uint64_t start = dataset->start[r] - dataset->start[0];
+        status = fplt__file_write(file, &start, sizeof start, error);
+    }
+    return status;
+}
+
+static fplt_status check_values(const fplt_dataset *dataset, const char *name, fplt_error *error)
+{
+    size_t at = fplt__dataset_not_finite(dataset);
+    if (at == SIZE_MAX)
+        return FPLT_OK;
+    return fplt__bad_data(error, name, 0, "row %zu has a number that is %s",
+                          dataset->dense ? at / dataset->features + 1 : at + 1,
+                          "missing or not finite: fill it, or leave the row out");
+}
+
+static fplt_status write_fplt(const fplt_dataset *dataset, fplt__file *file, fplt_error *error)
+{
+    static const char zeros[ALIGNED];
+    struct header header = {.version = VERSION,
+                            .byte_order = byte_order,
+                            .rows = dataset->rows,
+                            .features = dataset->features,
+                            .agents = dataset->agents,
+                            .entries = UINT64_MAX,
+                            .task = (uint32_t)dataset->task,
+                            .outputs = dataset->outputs,
+                            .left_out = dataset->left_out_count};
+    size_t at = sizeof header, size;
+    fplt_status status = check_values(dataset, "the data set", error);
+    memcpy(header.magic, magic, sizeof magic);
+    if (dataset->start)
+        header.entries = dataset->start[dataset->rows] - dataset->start[0];
+    for (int k = 0; k < SECTIONS; k++) {
+        contents(dataset, k, &size);
+        if (!size)
+            continue;
+        at = (at + ALIGNED - 1) / ALIGNED * ALIGNED;
+        header.section[k].at = at;
+        header.section[k].size = size;
+        at += size;
+    }
+    header.size = at;
+    seal(&header, header.digest);
+    at = sizeof header;
+    if (!status)
+        status = fplt__file_write(file, &header, sizeof header, error);
+    for (int k = 0; k < SECTIONS && !status; k++) {
+        const void *bytes = contents(dataset, k, &size);
+        if (!size)
+            continue;
+        status = fplt__file_write(file, zeros, header.section[k].at - at, error);
+        if (status)
+            break;
+        status = is_names(k)  ? write_names(names_of(dataset, k), file, error)
+                 : k == START ? write_starts(dataset, file, error)
+                              : fplt__file_write(file, bytes, size, error);
+        at = header.section[k].at + size;
+    }
+    return status;
+}
+
+/* ---- opening: the header ---- */
+
+/* A file on its way to a data set. */
+struct opening {
+    const fplt__source *source;
+    const struct header *header;
+    const fplt_read_settings *settings;
+};
+
+static fplt_status bad(const struct opening *o, const char *what, fplt_error *error)
+{
+    return fplt__bad_data(error, o->source->name, 0, "%s", what);
+}
+
+static fplt_status check_header(const struct opening *o, fplt_error *error)
+{
+    const fplt__source *source = o->source;
+    const struct header *header = o->header;
+    char digest[64];
+    if (!fplt__fplt_is(source->text, source->size))
+        return bad(o, source->size ? "this is not an fplt file" : "the file is empty", error);
+    if (source->packed)
+        return bad(
+            o,
+            "this fplt file is packed by gzip, but it is used as it lies on the disc: unpack "
+            "it first",
+            error);
+    if (source->size < sizeof *header)
+        return bad(o, "the file ends within the header", error);
+    if (header->byte_order != byte_order)
+        return bad(o, "the file was written on a machine with another order of bytes", error);
+    if (header->version != VERSION)
+        return fplt__bad_data(error, source->name, 0, "version %u of the format, but %d is read",
+                              header->version, VERSION);
+    seal(header, digest);
+    if (memcmp(digest, header->digest, sizeof digest) != 0)
+        return bad(o, "the header is damaged", error);
+    if (header->size != source->size)
+        return fplt__bad_data(error, source->name, 0,
+                              "%zu bytes, but the header says %llu: the file is %s", source->size,
+                              (unsigned long long)header->size,
+                              source->size < header->size ? "cut short" : "too long");
+    return FPLT_OK;
+}
+
+/* A legal fingerprint can be made by anybody: lengths must fit all the same. */
+static fplt_status check_lengths(const struct opening *o, fplt_error *error)
+{
+    const struct header *h = o->header;
+    uint64_t numbers;
+    int dense = h->entries == UINT64_MAX;
+    if (h->agents == 0 || h->agents > UINT32_MAX || h->rows < h->agents ||
+        h->rows > UINT64_MAX / 64 || h->features == 0 || h->features > UINT32_MAX ||
+        h->task > FPLT_TASK_SURVIVAL || h->outputs == 0 ||
+        __builtin_mul_overflow(h->rows, h->features, &numbers) || (dense && numbers > SIZE_MAX / 8))
+        return bad(o, "the header says what no data set is", error);
+    const uint64_t sizes[] = {
+        [FIRST] = 8 * (h->agents + 1),
+        [DENSE] = dense ? 8 * numbers : 0,
+        [START] = dense ? 0 : 8 * (h->rows + 1),
+        [COLUMN] = dense ? 0 : 4 * h->entries,
+        [VALUE] = dense ? 0 : 8 * h->entries,
+        [LABEL] = 8 * h->rows,
+        [WEIGHT] = 8 * h->rows,
+        [OFFSET] = 8 * h->rows,
+        [PERSON] = 8 * h->rows,
+        [NUMBER] = 8 * h->rows,
+        [GROUP] = 4 * h->features,
+        [LEFT_OUT] = 8 * h->left_out,
+    };
+    if (!dense && h->entries > o->source->size)
+        return bad(o, "the header says what no data set is", error);
+    for (int k = 0; k < SECTIONS; k++) {
+        uint64_t at = h->section[k].at, size = h->section[k].size;
+        int optional = k >= WEIGHT;
+        if (at % ALIGNED || at > h->size || size > h->size - at ||
+            (k <= LEFT_OUT && size != sizes[k] && !(optional && size == 0)))
+            return bad(o, "a part of the file is not where the header says, or not as long", error);
+    }
+    return h->left_out && !h->section[LEFT_OUT].size
+               ? bad(o, "the header says what no data set is", error)
+               : FPLT_OK;
+}
+
+static const void *section_of(const struct opening *o, int section)
+{
+    return o->header->section[section].size ? o->source->text + o->header->section[section].at
+                                            : NULL;
+}
+
+/* ---- opening: what is in the sections ---- */
+
+static fplt_status check_agents(const struct opening *o, const uint64_t *first, fplt_error *error)
+{
+    if (first[0] != 0 || first[o->header->agents] != o->header->rows)
+        return bad(o, "the agents do not have all rows", error);
+    for (uint64_t i = 0; i < o->header->agents; i++)
+        if (first[i] >= first[i + 1])
+            return fplt__bad_data(error, o->source->name, 0, "agent %llu has no rows",
+                                  (unsigned long long)i);
+    return FPLT_OK;
+}
+
+static fplt_status check_entries(const struct opening *o, const uint64_t *start,
+                                 const uint32_t *column, fplt_error *error)
+{
+    const struct header *h = o->header;
+    int wrong = start[0] != 0 || start[h->rows] != h->entries;
+    for (uint64_t r = 0; r < h->rows; r++)
+        wrong |= start[r] > start[r + 1];
+    if (wrong)
+        return bad(o, "rows do not begin where the one before ends", error);
+    for (uint64_t r = 0; r < h->rows; r++) {
+        for (uint64_t k = start[r] + 1; k < start[r + 1]; k++)
+            wrong |= column[k] <= column[k - 1];
+        wrong |= start[r] < start[r + 1] && column[start[r + 1] - 1] >= h->features;
+        if (wrong)
+            return fplt__bad_data(error, o->source->name, 0,
+                                  "row %llu: columns do not increase, or are too many",
+                                  (unsigned long long)r + 1);
+    }
+    return FPLT_OK;
+}
+
+/* Whole numbers of persons below the number of rows, places below 2^53. */
+static fplt_status check_whole(const struct opening *o, int section, double most, const char *what,
+                               fplt_error *error)
+{
+    const double *value = section_of(o, section);
+    int wrong = 0;
+    for (uint64_t r = 0; value && r < o->header->rows; r++)
+        wrong |= !(value[r] >= 0 && value[r] < most && value[r] == trunc(value[r]));
+    return wrong ? bad(o, what, error) : FPLT_OK;
+}
+
+/* Texts one after the other, a NUL behind each: `count` of them, or none at all. */
+static fplt_status take_names(const struct opening *o, int section, size_t count,
+                              fplt__names *names, fplt_error *error)
+{
+    const char *text = section_of(o, section);
+    size_t size = o->header->section[section].size, found = 0;
+    fplt__span *spans;
+    if (!text)
+        return FPLT_OK;
+    if (size < count || text[size - 1] != 0)
+        return bad(o, "names are missing", error);
+    fplt_status status = fplt__alloc_into(&spans, count, sizeof *spans, "names", error);
+    for (size_t at = 0; at < size && !status; found++) {
+        fplt__source name = {.name = o->source->name, .text = text + at, .view = {.handle = -1}};
+        name.size = strlen(name.text);
+        if (found < count)
+            spans[found] = (fplt__span){name.text, name.size};
+        status = fplt__text_check(&name, error);
+        at += name.size + 1;
+    }
+    if (!status && found != count)
+        status = bad(o, "there are not as many names as there should be", error);
+    if (!status)
+        status = fplt__names_make(spans, count, names, error);
+    fplt__free(spans);
+    return status;
+}
+
+/* ---- what the settings want ---- */
+
+/* The settings are those of a model that reads other data, which knows columns and labels of files. */
+static int for_model(const fplt_read_settings *settings)
+{
+    return settings->class_names || settings->feature_names || settings->id_if_there;
+}
+
+static int says_none(const char *word)
+{
+    return word && strcmp(word, "none") == 0;
+}
+
+static fplt_status check_wishes(const struct opening *o, fplt_error *error)
+{
+    const fplt_read_settings *s = o->settings;
+    const char *task = fplt_task_name((fplt_task)o->header->task);
+    const char *name = s->label && !says_none(s->label) ? "label"
+                       : s->site && !says_none(s->site) ? "site"
+                       : s->labels                      ? "labels"
+                       : s->categories                  ? "categories"
+                       : s->columns                     ? "columns"
+                       : s->ignore                      ? "ignore"
+                       : s->row_weight                  ? "row-weight"
+                       : s->id                          ? "id"
+                                                        : NULL;
+    if (for_model(s))
+        return FPLT_OK;
+    if (name)
+        return fplt__bad_data(
+            error, o->source->name, 0,
+            "%s says how a file is read, but all that is settled in an fplt file: "
+            "give it when the file is made",
+            name);
+    if (s->task && strcmp(s->task, "auto") != 0 && strcmp(s->task, task) != 0)
+        return fplt__bad_data(error, o->source->name, 0, "the task is %s, but %s is wanted", task,
+                              s->task);
+    return FPLT_OK;
+}
+
+static fplt_status take_schema(const struct opening *o, fplt_dataset *made, fplt_error *error)
+{
+    const char *text = section_of(o, SCHEMA);
+    const fplt_schema *wanted = o->settings->schema;
+    fplt_schema *schema = NULL;
+    fplt_error said;
+    fplt_status status = FPLT_OK;
+    if (text)
+        status = fplt_schema_parse(text, o->header->section[SCHEMA].size, o->source->name, &schema,
+                                   &said);
+    if (status)
+        return fplt_error_set(error, status == FPLT_NO_MEMORY ? status : FPLT_BAD_DATA,
+                              "the schema in it is damaged: %.900s", said.text);
+    made->schema = schema;
+    if (!wanted)
+        return FPLT_OK;
+    if (!schema)
+        return bad(o, "the file was made without a schema: make it again with this one", error);
+    if (strcmp(fplt_schema_digest(schema), fplt_schema_digest(wanted)) != 0)
+        return bad(o, "the file was made by another schema than the one that is given", error);
+    return FPLT_OK;
+}
+
+/* All rows are one agent's, the file's. */
+static fplt_status one_agent(const struct opening *o, fplt_dataset *made, fplt_error *error)
+{
+    fplt__builder builder = {.sources = 1};
+    uint32_t agent;
+    made->agents = 1;
+    made->first[1] = made->rows;
+    fplt__names_clear(&made->agent_names);
+    fplt_status status = fplt__builder_file_agent(&builder, o->source, &agent, error);
+    if (!status)
+        status = fplt__lookup_names(&builder.agents, &made->agent_names, error);
+    fplt__lookup_clear(&builder.agents);
+    return status;
+}
+
+static fplt_status no_labels(fplt_dataset *made, fplt_error *error)
+{
+    made->task = FPLT_TASK_REGRESSION;
+    made->outputs = 1;
+    made->weight = NULL;
+    fplt__names_clear(&made->class_names);
+    made->own_label = 1;
+    return fplt__alloc_into(&made->label, made->rows, sizeof *made->label, "labels", error);
+}
+
+static uint32_t class_at(double label, fplt_task task)
+{
+    return task == FPLT_TASK_BINARY ? label > 0 : (uint32_t)label;
+}
+
+/* Classes become those of a model, found by their names. */
+static fplt_status match_classes(const struct opening *o, fplt_dataset *made, fplt_error *error)
+{
+    const fplt_read_settings *s = o->settings;
+    uint32_t *index, classes = made->outputs;
+    int same = classes == s->class_count;
+    fplt_status status = fplt__alloc_into(&index, classes, sizeof *index, "classes", error);
+    for (uint32_t k = 0; k < classes && !status; k++) {
+        const char *name = fplt_dataset_class_name(made, k);
+        double value = 0, other;
+        int number = name && fplt__number_parse(fplt__span_of(name), &value) == FPLT__NUMBER;
+        index[k] = name ? FPLT__NOWHERE : k;
+        for (uint32_t i = 0; i < s->class_count && name; i++)
+            if (strcmp(name, s->class_names[i]) == 0 ||
+                (number && index[k] == FPLT__NOWHERE &&
+                 fplt__number_parse(fplt__span_of(s->class_names[i]), &other) == FPLT__NUMBER &&
+                 other == value))
+                index[k] = i;
+        if (index[k] >= s->class_count)
+            status = fplt__bad_data(error, o->source->name, 0,
+                                    "the model does not know the class '%.80s'",
+                                    name ? name : "of a higher number");
+        same &= index[k] == k;
+    }
+    fplt_task task = s->class_count == 2 ? FPLT_TASK_BINARY : FPLT_TASK_CLASSES;
+    const double *from = made->label;
+    if (!status && !same) {
+        double *own;
+        status = fplt__alloc_into(&own, made->rows, sizeof *own, "labels", error);
+        for (size_t r = 0; r < made->rows && !status; r++) {
+            uint32_t k = index[class_at(from[r], made->task)];
+            own[r] = task == FPLT_TASK_BINARY ? 2.0 * k - 1 : k;
+        }
+        if (!status) {
+            made->label = own;
+            made->own_label = 1;
+        }
+    }
+    fplt__free(index);
+    if (status)
+        return status;
+    made->task = task;
+    made->outputs = s->class_count;
+    fplt__names_clear(&made->class_names);
+    fplt__names names = {s->class_count, (const char **)s->class_names};
+    return fplt__names_copy(&names, &made->class_names, error);
+}
+
+/* Where each feature of the file goes; FPLT__NOWHERE: the model does not want it. */
+static fplt_status find_features(const struct opening *o, const fplt_dataset *made, uint32_t *slot,
+                                 int *same, fplt_error *error)
+{
+    const fplt_read_settings *s = o->settings;
+    fplt__lookup known = {0};
+    fplt_status status = FPLT_OK;
+    uint32_t number;
+    *same = s->feature_count == made->features;
+    for (size_t j = 0; j < made->features && !status; j++) {
+        slot[j] = FPLT__NOWHERE;
+        status =
+            fplt__lookup_add(&known, fplt__span_of(made->feature_names.item[j]), &number, error);
+    }
+    for (size_t i = 0; i < s->feature_count && !status; i++) {
+        uint32_t at = fplt__lookup_find(&known, fplt__span_of(s->feature_names[i]));
+        if (at == FPLT__NOWHERE || at >= made->features)
+            status = fplt__bad_data(error, o->source->name, 0,
+                                    "there is no column for the feature '%.80s' of the model",
+                                    s->feature_names[i]);
+        else
+            slot[at] = (uint32_t)i;
+        *same &= at == i;
+    }
+    fplt__lookup_clear(&known);
+    return status;
+}
+
+static fplt_status move_dense(const fplt_dataset *made, const uint32_t *slot, size_t features,
+                              double **out, fplt_error *error)
+{
+    size_t numbers;
+    if (__builtin_mul_overflow(made->rows, features, &numbers))
+        numbers = SIZE_MAX;
+    fplt_status status = fplt__alloc_into(out, numbers, sizeof **out, "rows", error);
+    for (size_t r = 0; r < made->rows && !status; r++)
+        for (size_t j = 0; j < made->features; j++)
+            if (slot[j] != FPLT__NOWHERE)
+                (*out)[r * features + slot[j]] = made->dense[r * made->features + j];
+    return status;
+}
+
+/* Features in another order, or fewer, need rows of their own. */
+static fplt_status match_features(const struct opening *o, fplt_dataset *made, fplt_error *error)
+{
+    const fplt_read_settings *s = o->settings;
+    uint32_t *slot;
+    int same = 1;
+    if (!made->feature_names.count || !s->feature_count)
+        return FPLT_OK;
+    fplt_status status = fplt__alloc_into(&slot, made->features, sizeof *slot, "features", error);
+    if (!status)
+        status = find_features(o, made, slot, &same, error);
+    if (!status && !same && !made->dense)
+        status = bad(o,
+                     "the features are in another order than the model's, and sparse rows are not "
+                     "put into another",
+                     error);
+    if (!status && !same) {
+        double *own;
+        if (!(status = move_dense(made, slot, s->feature_count, &own, error))) {
+            made->dense = own;
+            made->lent_values = 0;
+            made->features = s->feature_count;
+            made->group = NULL;
+            fplt__names_clear(&made->feature_names);
+            fplt__names names = {s->feature_count, (const char **)s->feature_names};
+            status = fplt__names_copy(&names, &made->feature_names, error);
+        }
+    }
+    fplt__free(slot);
+    return status;
+}
+
+static fplt_status match_count(const struct opening *o, fplt_dataset *made, fplt_error *error)
+{
+    const fplt_read_settings *s = o->settings;
+    size_t wanted = s->feature_count ? s->feature_count : s->features;
+    if (wanted && !made->dense && wanted > made->features && !made->feature_names.count)
+        made->features = wanted;
+    if (wanted && made->features != wanted)
+        return fplt__bad_data(error, o->source->name, 0, "%zu features, but %zu are wanted",
+                              made->features, wanted);
+    return FPLT_OK;
+}
+
+/* ---- the whole ---- */
+
+/* The file behind a data set. */
+struct held {
+    fplt__source source;
+    char *name; /* owned */
+};
+
+static void release_held(void *context)
+{
+    struct held *held = context;
+    fplt__source_release(&held->source);
+    fplt__free(held->name);
+    fplt__free(held);
+}
+
+/* The casts only fit the type: what is lent is never written to. */
+static void lend_sections(const struct opening *o, fplt_dataset *made)
+{
+    made->dense = (double *)(uintptr_t)section_of(o, DENSE);
+    made->start = (size_t *)(uintptr_t)section_of(o, START);
+    made->column = (uint32_t *)(uintptr_t)section_of(o, COLUMN);
+    made->value = (double *)(uintptr_t)section_of(o, VALUE);
+    made->label = (double *)(uintptr_t)section_of(o, LABEL);
+    made->weight = (double *)(uintptr_t)section_of(o, WEIGHT);
+    made->offset = (double *)(uintptr_t)section_of(o, OFFSET);
+    made->person = (double *)(uintptr_t)section_of(o, PERSON);
+    made->number = (double *)(uintptr_t)section_of(o, NUMBER);
+    made->group = (uint32_t *)(uintptr_t)section_of(o, GROUP);
+    made->left_out = (size_t *)(uintptr_t)section_of(o, LEFT_OUT);
+    made->left_out_count = o->header->left_out;
+    made->outputs = o->header->outputs;
+    made->lent_values = made->lent_rest = made->lent_beside = 1;
+}
+
+static fplt_status check_contents(const struct opening *o, fplt_dataset *made, fplt_error *error)
+{
+    fplt_status status = check_agents(o, section_of(o, FIRST), error);
+    if (!status && made->start)
+        status = check_entries(o, section_of(o, START), section_of(o, COLUMN), error);
+    if (!status)
+        status = check_whole(o, PERSON, (double)made->rows, "a person's number is none", error);
+    if (!status)
+        status = check_whole(o, NUMBER, 0x1p53, "the place of a row is none", error);
+    if (!status)
+        status = fplt__dataset_check(made, o->source->name, error);
+    if (!status && !o->settings->unchecked)
+        status = check_values(made, o->source->name, error);
+    return status;
+}
+
+static fplt_status fill(const struct opening *o, fplt_dataset *made, fplt_error *error)
+{
+    const struct header *h = o->header;
+    fplt_status status = check_contents(o, made, error);
+    if (status)
+        return status;
+    memcpy(made->first, section_of(o, FIRST), (made->agents + (size_t)1) * sizeof *made->first);
+    int labelled = !says_none(o->settings->label);
+    int with_ids =
+        o->settings->id || !for_model(o->settings); /* a model has them where it wants them */
+    uint32_t classes = fplt_task_classifies(made->task) ? h->outputs : 0;
+    if ((status = take_names(o, FEATURE_NAMES, made->features, &made->feature_names, error)) ||
+        (status = take_names(o, AGENT_NAMES, made->agents, &made->agent_names, error)) ||
+        (status = take_names(o, CLASS_NAMES, classes, &made->class_names, error)) ||
+        (with_ids && (status = take_names(o, IDS, made->rows, &made->ids, error))) ||
+        (status = take_schema(o, made, error)))
+        return status;
+    if (says_none(o->settings->site) && (status = one_agent(o, made, error)))
+        return status;
+    if (!labelled)
+        status = no_labels(made, error);
+    else if (o->settings->class_names && classes)
+        status = match_classes(o, made, error);
+    if (!status)
+        status = match_features(o, made, error);
+    return status ? status : match_count(o, made, error);
+}
+
+static fplt_status hold(fplt__source *source, struct held **held, fplt_error *error)
+{
+    fplt_status status = fplt__alloc_into(held, 1, sizeof **held, "a data set", error);
+    if (status)
+        return status;
+    (*held)->name = fplt__strdup(source->name);
+    if (!(*held)->name) {
+        fplt__free(*held);
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the name of a file");
+    }
+    (*held)->source = *source;
+    (*held)->source.name = (*held)->name;
+    return FPLT_OK;
+}
+
+static fplt_status open_fplt(fplt__source *source, const fplt_read_settings *settings,
+                             fplt_dataset **dataset, fplt_error *error)
+{
+    struct opening o = {source, (const struct header *)source->text, settings};
+    fplt_dataset *made = NULL;
+    struct held *held = NULL;
+    *dataset = NULL;
+    fplt_status status = check_header(&o, error);
+    if (!status)
+        status = check_lengths(&o, error);
+    if (!status)
+        status = check_wishes(&o, error);
+    if (!status)
+        status = fplt__dataset_create_empty(o.header->rows, o.header->features,
+                                            (uint32_t)o.header->agents, (fplt_task)o.header->task,
+                                            &made, error);
+    if (status)
+        return status;
+    lend_sections(&o, made);
+    status = fill(&o, made, error);
+    if (!status)
+        status = hold(source, &held, error);
+    if (status) {
+        fplt_dataset_destroy(made);
+        return status;
+    }
+    *source = FPLT__NO_SOURCE;
+    made->release = release_held;
+    made->release_context = held;
+    made->view = &held->source.view;
+    made->path = held->name;
+    *dataset = made;
+    return FPLT_OK;
+}
+
+const fplt__format fplt__format_fplt = {
+    "fplt",     "this program's own: everything a data set has, mapped into memory",
+    ".fplt",    0,
+    NULL,       NULL,
+    write_fplt, open_fplt,
+};

@@ -1,0 +1,390 @@
+/* Long texts in pieces that end where a row ends: read on several threads, joined in their order, so that
+ * the data set is the same for any number of threads and any length of the pieces. */
+#include "base/memory.h"
+#include "base/together.h"
+#include "data/builder.h"
+
+/* ---- where a piece ends ---- */
+
+/* Behind the last line end of the text that is outside quotes; 0 where there is none. A quote within
+ * quotes is written twice, so that what counts is whether their number is even. */
+static size_t last_row_end(const char *text, size_t size, int quotes)
+{
+    size_t end = 0;
+    const char *at = text, *stop = text + size;
+    for (int inside = 0; at < stop; inside = !inside) {
+        const char *quote = quotes ? memchr(at, '"', (size_t)(stop - at)) : NULL;
+        const char *last = quote ? quote : stop;
+        const char *line = inside ? NULL : memrchr(at, '\n', (size_t)(last - at));
+        if (line)
+            end = (size_t)(line - text) + 1;
+        at = quote ? quote + 1 : stop;
+    }
+    return end;
+}
+
+static fplt_status not_in_pieces(fplt_error *error)
+{
+    return fplt_error_set(error, FPLT_UNSUPPORTED, "the text is not read in pieces");
+}
+
+fplt_status fplt__parts_head(const fplt__source *source, fplt__builder *builder, int quotes,
+                             fplt__source *head, fplt_error *error)
+{
+    *head = (fplt__source){
+        .name = source->name, .text = source->text, .size = source->size, .view = {.handle = -1}};
+    if (!builder->piece || fplt__source_bytes(source) <= builder->piece)
+        return source->size == fplt__source_bytes(source) ? FPLT_OK : not_in_pieces(error);
+    builder->in_pieces = 1;
+    if (head->size > builder->piece)
+        head->size = builder->piece;
+    head->size = last_row_end(head->text, head->size, quotes);
+    return head->size ? FPLT_OK : not_in_pieces(error);
+}
+
+/* ---- a piece and its rows ---- */
+
+struct piece {
+    char *buffer; /* owned; of a file that is not in memory */
+    size_t capacity;
+    fplt__source source;
+    fplt__builder part;
+};
+
+struct parts {
+    const fplt__source *source;
+    fplt__builder *builder;
+    int quotes;
+    fplt__part_reader read;
+    const void *context;
+    size_t at; /* where the next piece begins */
+    struct piece *piece;
+};
+
+/* As the builder of the whole is, without rows; what a part has in memory already is used again. What
+ * is known before the first row (names of columns, what a model expects) is borrowed. */
+static fplt_status part_begin(fplt__builder *part, const fplt__builder *whole, fplt_error *error)
+{
+    part->settings = whole->settings;
+    part->sources = whole->sources;
+    part->first_source = whole->first_source;
+    part->label_mode = whole->label_mode;
+    part->automatic_task = whole->automatic_task;
+    part->sparse = whole->sparse;
+    part->width = whole->width;
+    part->header = whole->header;
+    part->expected = whole->expected;
+    part->expected_categories = whole->expected_categories;
+    part->part = 1;
+    part->rows = part->cells = part->entries = part->features = part->lost_levels = 0;
+    part->number = 0;
+    fplt__lookup_clear(&part->words);
+    fplt__lookup_clear(&part->agents);
+    fplt__lookup_clear(&part->ids);
+    fplt__left_out_clear(&part->left_out);
+    fplt_status status = FPLT_OK;
+    if (!part->column && whole->header.count)
+        status = fplt__alloc_into(&part->column, whole->header.count, sizeof *part->column,
+                                  "columns", error);
+    for (uint32_t i = 0; i < whole->header.count && !status; i++) {
+        part->column[i].category = whole->column[i].category;
+        fplt__lookup_clear(&part->column[i].levels);
+    }
+    return status;
+}
+
+static void part_clear(fplt__builder *part)
+{
+    fplt__lookup borrowed = {0};
+    uint32_t columns = part->column ? part->header.count : 0;
+    for (uint32_t i = 0; i < columns; i++)
+        fplt__lookup_clear(&part->column[i].levels);
+    fplt__free(part->column);
+    part->column = NULL;
+    part->header = part->expected = part->expected_categories = borrowed;
+    fplt__builder_clear(part);
+}
+
+/* ---- joining ---- */
+
+/* What the words of the part are in the whole; new ones come in the order of their first appearance, as
+ * if the rows were read one after the other. */
+static fplt_status join_words(const fplt__lookup *words, fplt__lookup *known, uint32_t *number,
+                              fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    for (uint32_t i = 0; i < words->count && !status; i++)
+        status = fplt__lookup_add(known, fplt__lookup_word(words, i), &number[i], error);
+    return status;
+}
+
+/* One number a word of the part: its number in the whole, or its value where labels are numbers there. */
+static fplt_status join_labels(fplt__builder *whole, const fplt__builder *part, double *value,
+                               fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    if (part->label_mode != FPLT__LABEL_WORD)
+        return part->label_mode == whole->label_mode ? FPLT_OK : not_in_pieces(error);
+    for (uint32_t i = 0; i < part->words.count && !status; i++)
+        if (whole->label_mode == FPLT__LABEL_WORD)
+            status = fplt__builder_word(whole, whole->first_source, 0,
+                                        fplt__lookup_word(&part->words, i), &value[i], error);
+    for (uint32_t i = 0; i < part->words.count && !status; i++)
+        if (whole->label_mode == FPLT__LABEL_NUMBER &&
+            fplt__number_parse(fplt__lookup_word(&part->words, i), &value[i]) != FPLT__NUMBER)
+            status = not_in_pieces(error);
+    return status;
+}
+
+/* The rows themselves. Who needs those of some agents only leaves the others out here and in
+ * join_values, once `agent` has said whose they are. */
+static fplt_status join_rows(fplt__builder *whole, const fplt__builder *part, const double *value,
+                             const uint32_t *agent, fplt_error *error)
+{
+    fplt_status status = fplt__grow(&whole->row, &whole->row_capacity, whole->rows + part->rows,
+                                    sizeof *whole->row, "rows", error);
+    if (status)
+        return status;
+    int words = part->label_mode == FPLT__LABEL_WORD;
+    for (size_t r = 0; r < part->rows; r++) {
+        fplt__row row = part->row[r];
+        row.number += whole->number;
+        if (words)
+            row.label = value[(size_t)row.label];
+        if (part->agents.count)
+            row.agent = agent[row.agent];
+        whole->row[whole->rows + r] = row;
+    }
+    return FPLT_OK;
+}
+
+static fplt_status join_values(fplt__builder *whole, const fplt__builder *part, fplt_error *error)
+{
+    fplt_status status;
+    if (!whole->sparse) {
+        status = fplt__grow(&whole->cell, &whole->cell_capacity, whole->cells + part->cells,
+                            sizeof *whole->cell, "rows", error);
+        if (!status && part->cells)
+            memcpy(whole->cell + whole->cells, part->cell, part->cells * sizeof *part->cell);
+        whole->cells += part->cells;
+        return status;
+    }
+    size_t needed = whole->entries + part->entries;
+    if ((status = fplt__grow(&whole->end, &whole->end_capacity, whole->rows + part->rows,
+                             sizeof *whole->end, "rows", error)) ||
+        (status = fplt__grow(&whole->entry_column, &whole->column_capacity, needed,
+                             sizeof *whole->entry_column, "entries", error)) ||
+        (status = fplt__grow(&whole->entry_value, &whole->value_capacity, needed,
+                             sizeof *whole->entry_value, "entries", error)))
+        return status;
+    for (size_t r = 0; r < part->rows; r++)
+        whole->end[whole->rows + r] = whole->entries + part->end[r];
+    if (part->entries) {
+        memcpy(whole->entry_column + whole->entries, part->entry_column,
+               part->entries * sizeof *part->entry_column);
+        memcpy(whole->entry_value + whole->entries, part->entry_value,
+               part->entries * sizeof *part->entry_value);
+    }
+    whole->entries = needed;
+    return FPLT_OK;
+}
+
+/* Levels of categories are numbers in the cells, those of the whole. */
+static fplt_status join_levels(fplt__builder *whole, fplt__builder *part, uint32_t *number,
+                               fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    for (uint32_t i = 0; i < whole->header.count && !status; i++) {
+        if (!whole->column[i].category)
+            continue;
+        status = join_words(&part->column[i].levels, &whole->column[i].levels, number, error);
+        for (size_t r = 0; r < part->rows && !status; r++) {
+            double *cell = &part->cell[r * part->width + i];
+            if (*cell == *cell) /* not missing */
+                *cell = number[(size_t)*cell];
+        }
+    }
+    return status;
+}
+
+static fplt_status join_extras(fplt__builder *whole, fplt__builder *part, uint32_t *number,
+                               fplt_error *error)
+{
+    fplt_status status = join_words(&part->ids, &whole->ids, number, error);
+    double *id = part->extra[FPLT__EXTRA_ID];
+    for (size_t r = 0; r < part->rows && id && !status; r++)
+        id[r] = number[(size_t)id[r]];
+    for (size_t k = 0; k < FPLT__EXTRAS && !status; k++) {
+        if (!part->extra[k])
+            continue;
+        status = fplt__grow(&whole->extra[k], &whole->extra_capacity[k], whole->rows + part->rows,
+                            sizeof *whole->extra[k], "rows", error);
+        if (!status && part->rows)
+            memcpy(whole->extra[k] + whole->rows, part->extra[k],
+                   part->rows * sizeof *part->extra[k]);
+    }
+    return status;
+}
+
+static fplt_status join_left_out(fplt__builder *whole, const fplt__left_out *part, uint32_t *number,
+                                 fplt_error *error)
+{
+    fplt__left_out *all = &whole->left_out;
+    uint32_t before = all->sites.count;
+    fplt_status status = fplt__grow(&all->row, &all->row_capacity, all->count + part->count,
+                                    sizeof *all->row, "rows", error);
+    if (!status)
+        status = join_words(&part->sites, &all->sites, number, error);
+    if (!status)
+        status = fplt__grow(&all->of_site, &all->site_capacity, all->sites.count,
+                            sizeof *all->of_site, "sites", error);
+    if (status)
+        return status;
+    for (uint32_t i = before; i < all->sites.count; i++)
+        all->of_site[i] = 0;
+    for (uint32_t i = 0; i < part->sites.count; i++)
+        all->of_site[number[i]] += part->of_site[i];
+    size_t seen = whole->rows + all->count;
+    for (size_t i = 0; i < part->count; i++)
+        all->row[all->count + i] = seen + part->row[i];
+    all->count += part->count;
+    return FPLT_OK;
+}
+
+static uint32_t most_words(const fplt__builder *part)
+{
+    uint32_t most = part->agents.count;
+    const fplt__lookup *others[] = {&part->words, &part->ids, &part->left_out.sites};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        most = others[i]->count > most ? others[i]->count : most;
+    for (uint32_t i = 0; i < part->header.count; i++)
+        most = part->column[i].levels.count > most ? part->column[i].levels.count : most;
+    return most;
+}
+
+static fplt_status join_part(fplt__builder *whole, fplt__builder *part, fplt_error *error)
+{
+    uint32_t *number = NULL, most = most_words(part);
+    double *value = NULL;
+    fplt_status status;
+    if (!(status = fplt__alloc_into(&number, most, sizeof *number, "words", error)) &&
+        !(status = fplt__alloc_into(&value, most, sizeof *value, "words", error)) &&
+        !(status = join_levels(whole, part, number, error)) &&
+        !(status = join_extras(whole, part, number, error)) &&
+        !(status = join_left_out(whole, &part->left_out, number, error)) &&
+        !(status = join_labels(whole, part, value, error)) &&
+        !(status = join_words(&part->agents, &whole->agents, number, error)) &&
+        !(status = join_rows(whole, part, value, number, error)))
+        status = join_values(whole, part, error);
+    fplt__free(number);
+    fplt__free(value);
+    if (status)
+        return status;
+    whole->rows += part->rows;
+    whole->number += part->number;
+    whole->lost_levels += part->lost_levels;
+    if (part->features > whole->features)
+        whole->features = part->features;
+    return FPLT_OK;
+}
+
+/* ---- all pieces ---- */
+
+/* The next piece of a file that is not in memory; longer where no row ends in it. */
+static fplt_status load_piece(struct parts *parts, struct piece *piece, fplt_error *error)
+{
+    const fplt__source *source = parts->source;
+    size_t left = source->view.size - parts->at, got = 0;
+    for (size_t wanted = parts->builder->piece;; wanted *= 2) {
+        if (wanted > left)
+            wanted = left;
+        fplt_status status =
+            fplt__grow(&piece->buffer, &piece->capacity, wanted, 1, "a piece of a file", error);
+        if (!status)
+            status = fplt__view_read(&source->view, source->name, parts->at, piece->buffer, wanted,
+                                     &got, error);
+        if (status)
+            return status;
+        if (got < wanted)
+            return fplt__view_unchanged(&source->view, source->name, error);
+        size_t end = wanted == left ? left : last_row_end(piece->buffer, wanted, parts->quotes);
+        piece->source.text = piece->buffer;
+        piece->source.size = end;
+        if (end)
+            return FPLT_OK;
+    }
+}
+
+static void cut_piece(const struct parts *parts, struct piece *piece)
+{
+    const fplt__source *source = parts->source;
+    size_t left = source->size - parts->at, end = 0;
+    for (size_t wanted = parts->builder->piece; !end; wanted *= 2)
+        end = wanted >= left ? left : last_row_end(source->text + parts->at, wanted, parts->quotes);
+    piece->source.text = source->text + parts->at;
+    piece->source.size = end;
+}
+
+static fplt_status take(void *context, unsigned slot, int *more, fplt_error *error)
+{
+    struct parts *parts = context;
+    struct piece *piece = &parts->piece[slot];
+    *more = parts->at < fplt__source_bytes(parts->source);
+    if (!*more)
+        return FPLT_OK;
+    piece->source = (fplt__source){.name = parts->source->name, .view = {.handle = -1}};
+    fplt_status status = FPLT_OK;
+    if (parts->source->view.handle >= 0)
+        status = load_piece(parts, piece, error);
+    else
+        cut_piece(parts, piece);
+    parts->at += piece->source.size;
+    return status ? status : part_begin(&piece->part, parts->builder, error);
+}
+
+static fplt_status work(void *context, unsigned slot, fplt_error *error)
+{
+    const struct parts *parts = context;
+    struct piece *piece = &parts->piece[slot];
+    locale_t locale = fplt__locale_enter();
+    fplt_status status = parts->read(parts->context, &piece->source, &piece->part, error);
+    fplt__locale_leave(locale);
+    return status;
+}
+
+static fplt_status join(void *context, unsigned slot, fplt_error *error)
+{
+    const struct parts *parts = context;
+    parts->builder->bytes += parts->piece[slot].source.size;
+    return join_part(parts->builder, &parts->piece[slot].part, error);
+}
+
+fplt_status fplt__parts_read(const fplt__source *source, const fplt__source *head,
+                             fplt__builder *builder, int quotes, fplt__part_reader read,
+                             const void *context, fplt_error *error)
+{
+    size_t rest = fplt__source_bytes(source) - head->size;
+    if (!rest)
+        return FPLT_OK;
+    unsigned threads = builder->threads, slots;
+    size_t pieces = rest / builder->piece + 1;
+    threads = threads < pieces ? threads : (unsigned)pieces;
+    threads = threads < FPLT__MOST_SLOTS / 2 ? threads : FPLT__MOST_SLOTS / 2;
+    slots = threads > 1 ? 2 * threads : 1;
+    struct parts parts = {source, builder, quotes, read, context, head->size, NULL};
+    fplt_status status =
+        fplt__alloc_into(&parts.piece, slots, sizeof *parts.piece, "pieces of a file", error);
+    if (!status && builder->rows)
+        status = fplt__builder_reserve(builder, head->size / builder->rows, rest, error);
+    fplt__line line = {&parts, take, work, join};
+    if (!status)
+        status = fplt__line_run(&line, threads, slots, error);
+    if (!status)
+        status = fplt__view_unchanged(&source->view, source->name, error);
+    for (unsigned i = 0; i < slots && parts.piece; i++) {
+        part_clear(&parts.piece[i].part);
+        fplt__free(parts.piece[i].buffer);
+    }
+    fplt__free(parts.piece);
+    return status;
+}
