@@ -211,7 +211,9 @@ def test_a_callback_sees_rounds_and_stops_them(binary):
                                      now["round"] == 7).fit(X, y, sites)
     assert fitted.outcome_ == "stopped" and fitted.n_iter_ == 7
     assert [now["round"] for now in seen] == list(range(8))
-    assert np.allclose([now["criterion"] for now in seen], fitted.history_["criterion"], equal_nan=True)
+    measured = [now for now in seen if not np.isnan(now["criterion"])]  # the engine spaces them
+    assert [now["round"] for now in measured] == fitted.history_["round"].tolist()
+    assert [now["criterion"] for now in measured] == fitted.history_["criterion"].tolist()
     with pytest.raises(ZeroDivisionError):
         fedplt.FedPLTClassifier(algorithm="fed-plt", callback=lambda now: 1 / 0).fit(X, y, sites)
 
