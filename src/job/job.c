@@ -755,7 +755,8 @@ static fplt_status blame_row(const fplt_settings *settings, const fplt_dataset *
         fplt_rows rows = fplt_dataset_shard(dataset, i);
         for (size_t r = 0; r < rows.count; r++, at++) {
             size_t number = fplt_dataset_row_number(dataset, at);
-            if (number && is_huge(&rows, r) && file_of(settings, dataset, i, file, sizeof file))
+            if (number && !fplt_dataset_is_mapped(dataset) && is_huge(&rows, r) &&
+                file_of(settings, dataset, i, file, sizeof file))
                 return fplt_error_set(error, FPLT_BAD_DATA,
                                       "%s:%zu: row %zu has a number that is too large to be "
                                       "squared: give its column in larger units",
@@ -791,8 +792,11 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     if (source->ranks &&
         (status = take_common(source->ranks, job->training, &view->cost.kernel, error)))
         return status;
+    job->training->passes = source->rows_once;
     status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
+    if (!status && source->rows_once)
+        fplt__dataset_drop_rows(job->training);
     return status == FPLT_BAD_DATA ? blame_row(settings, job->training, error) : status;
 }
 
