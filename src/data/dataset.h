@@ -125,6 +125,10 @@ fplt_status fplt__names_make(const fplt__span *spans, size_t count, fplt__names 
 fplt_status fplt__names_copy(const fplt__names *from, fplt__names *names, fplt_error *error);
 void fplt__names_clear(fplt__names *names);
 
+/* Divides the rows anew in place of the old division; consecutive rows stay where they are. */
+fplt_status fplt__dataset_divide(fplt_dataset **dataset, const fplt_partition_settings *settings,
+                                 fplt_error *error);
+
 /* Groups rows by owner, keeping their order: order[] lists the rows agent after agent, and agent i
  * has positions first[i] .. first[i + 1] - 1. The owner of row r is `stride` bytes after that of
  * row r - 1. */

@@ -340,13 +340,7 @@ static fplt_status divide(const fplt_settings *settings, fplt_dataset **dataset,
         partition.agents = agents;
     partition.alpha = fplt_settings_real(settings, "alpha");
     partition.seed = (uint64_t)fplt_settings_integer(settings, "seed");
-    fplt_dataset *divided;
-    fplt_status status = fplt_dataset_partition(*dataset, &partition, &divided, error);
-    if (status)
-        return status;
-    fplt_dataset_destroy(*dataset);
-    *dataset = divided;
-    return FPLT_OK;
+    return fplt__dataset_divide(dataset, &partition, error);
 }
 
 fplt_status fplt_job_dataset(const fplt_settings *settings, uint32_t run, const char *const *paths,

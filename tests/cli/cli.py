@@ -176,7 +176,11 @@ def theory_and_privacy_choose_the_same_rho(place):
 
 @case
 def train_writes_its_files(place):
-    done = place.run("train", "--agents", "10", "--agents-models")
+    place.run("train", "--agents", "10")
+    assert place.files() == {"fedplt-out"} | {f"fedplt-out/{name}" for name in
+                                              ("model.json", "convergence.csv", "manifest.txt")}, \
+        "pictures that nobody looks at"
+    done = place.run("train", "--agents", "10", "--agents-models", "--pictures", "yes")
     assert done.stderr == "", done.stderr
     expected = {"model.json", "convergence.csv", "agents.csv", "manifest.txt"}
     if shutil.which("gnuplot"):
