@@ -750,7 +750,8 @@ def progress_on_a_terminal(place):
 
 @case
 def pictures_are_skipped_without_gnuplot(place):
-    done = place.run("train", "--agents", "3", environment={"PATH": str(place.folder)})
+    done = place.run("train", "--agents", "3", "--pictures", "yes",
+                     environment={"PATH": str(place.folder)})
     assert "gnuplot is not installed" in done.stderr and done.stderr.count("\n") == 1
     assert place.files() == {"fedplt-out", "fedplt-out/model.json", "fedplt-out/convergence.csv",
                              "fedplt-out/manifest.txt"}
