@@ -4,9 +4,10 @@
 #   make demo       set up, build, run the main job
 #   make check      set up, build, pass all tests
 #   make python     set up, build the Python package in build/python
-#   make sanitize   the tests under ASan+UBSan and under TSan, and valgrind
+#   make sanitize   the tests under ASan+UBSan and under TSan, and valgrind, the Python package too
 #   make bench      what the program's speed is, as ratios
 #   make simulate   a million schedules of the federation's protocol (SCHEDULES=1000000)
+#   make federation every algorithm over a network, with 4 and 100 processes and 4 hosts: the bits of one process
 #   make chaos      200 kill -9 of a federation's processes, and other bad weather (KILLS=200)
 #   make fuzz       ten minutes for each parser (FUZZ_SECONDS=600)
 #   make mutate     plants 200 one-line bugs and lists those that no test notices (MUTATE_SEED=1)
@@ -31,7 +32,7 @@ SANITIZED = -Db_lundef=false --buildtype=debugoptimized -Dwerror=$(WERROR) -Dben
             -Dexamples=false
 
 .NOTPARALLEL: # each step uses all cores by itself
-.PHONY: all setup setup-tests demo python check sanitize bench fuzz simulate chaos mutate install package dist format clean
+.PHONY: all setup setup-tests demo python check sanitize bench fuzz simulate federation chaos mutate install package dist format clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD)
@@ -74,12 +75,18 @@ sanitize: setup-tests $(BUILD)/with-tests build-asan/build.ninja build-tsan/buil
 	@$(NINJA) build-tsan
 	@tests/run --suite unit build-asan build-tsan
 	@tests/run --suite unit --valgrind $(BUILD)
+	@FEDPLT_VALGRIND=1 tests/whole/python $(BUILD) $(BUILD)/fedplt -k valgrind
 
 bench: setup-tests $(BUILD)/with-tests all
 	@tools/bench $(BUILD)
 
 simulate: setup-tests $(BUILD)/with-tests all
 	@$(BUILD)/tests/simulator/simulator $(SCHEDULES)
+
+federation: setup-tests $(BUILD)/with-tests all
+	@tests/whole/federation $(BUILD)/fedplt
+	@tests/whole/federation $(BUILD)/fedplt --agents 100
+	@tests/whole/federation $(BUILD)/fedplt --hosts
 
 chaos: setup-tests $(BUILD)/with-tests all
 	@tests/whole/chaos $(BUILD)/fedplt $(KILLS)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "fedplt/tune.h"
+#include "figure.h"
 
 struct problem {
     const char *name, *path, *label, *labels; /* path NULL: `name` is a generator */
@@ -250,6 +251,13 @@ static void price_all(void)
             "t_C = %-4g the rule costs %.2f times the best in the geometric mean over %d problems, "
             "%.2f at worst\n",
             talks[t], exp(total[t] / count), count, worst[t]);
+    figure("problems on which the choice of the method is measured", count, "problems", AT_LEAST,
+           20);
+    for (int t = 0; t < TALKS; t++) {
+        char name[100];
+        snprintf(name, sizeof name, "the rule's method at t_C = %g, geometric mean", talks[t]);
+        figure(name, exp(total[t] / count), "times the best", AT_MOST, 1.25);
+    }
 }
 
 int main(int argc, char **argv)

@@ -1,11 +1,14 @@
 /* Where the arithmetic is matrix times matrix: against OpenBLAS and LAPACK on one thread, measured in turn. */
 #include <cblas.h>
+#include <lapacke.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "fedplt.h"
 #include "figure.h"
+#include "linalg/cholesky.h"
+#include "linalg/product.h"
 #include "timing.h"
 
 enum { TURNS = 15 };
@@ -114,10 +117,68 @@ static void softmax(size_t rows, size_t features, size_t outputs)
     fplt_objective_destroy(o);
 }
 
+/* X' D X of n columns, as of a Hessian, and its Cholesky factor; the peer has no weights to apply */
+
+static void triangles(size_t n, size_t depth)
+{
+    fplt_error error;
+    const fplt__kernel *kernel;
+    must(fplt__kernel_choose(NULL, &kernel, &error), &error);
+    double *x = numbers(depth * n), *weights = numbers(depth), *ours = numbers(n * n),
+           *theirs = numbers(n * n), *gram = numbers(n * n), times[4][TURNS];
+    fplt__vectors columns = {x, 1, n, FPLT_PANEL * n};
+    int order = (int)n;
+    for (size_t d = 0; d < depth; d++)
+        weights[d] = 0.25;
+    for (size_t t = 0; t < TURNS; t++) {
+        memset(ours, 0, n * n * sizeof *ours);
+        double start = seconds();
+        fplt__product_add(kernel, columns, columns, n, n, depth, weights, 1, ours, n);
+        times[0][t] = seconds() - start;
+        start = seconds();
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, order, (int)depth, 0.25, x, order, 0,
+                    theirs, order);
+        times[1][t] = seconds() - start;
+        for (size_t i = 0; i < n; i++)
+            ours[i * n + i] = theirs[i * n + i] += 1;
+        memcpy(gram, ours, n * n * sizeof *gram);
+        start = seconds();
+        if (!fplt__cholesky_factor(kernel, ours, n))
+            exit(1);
+        times[2][t] = seconds() - start;
+        start = seconds();
+        if (LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', order, theirs, order))
+            exit(1);
+        times[3][t] = seconds() - start;
+    }
+    double gap = 0, typical[4];
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++)
+            gap = fmax(gap, fabs(ours[i * n + j] - theirs[i * n + j]));
+    for (size_t k = 0; k < 4; k++)
+        typical[k] = 1e3 * median(times[k], TURNS);
+    char what[100];
+    printf("n = %zu: X'DX of %zu rows %.2f ms, dsyrk %.2f ms; Cholesky %.3f ms, dpotrf %.3f ms; "
+           "factors "
+           "differ by %.1e\n",
+           n, depth, typical[0], typical[1], typical[2], typical[3], gap);
+    snprintf(what, sizeof what, "X'DX, n = %zu, against dsyrk", n);
+    figure(what, typical[0] / typical[1], "times", AT_MOST, 1.5);
+    snprintf(what, sizeof what, "Cholesky, n = %zu, against dpotrf", n);
+    figure(what, typical[2] / typical[3], "times", AT_MOST, 1.5);
+    free(x);
+    free(weights);
+    free(ours);
+    free(theirs);
+    free(gram);
+}
+
 int main(void)
 {
     openblas_set_num_threads(1);
     softmax(20000, 100, 10);
     softmax(20000, 784, 10);
+    triangles(400, 2000);
+    triangles(1000, 2000);
     return 0;
 }

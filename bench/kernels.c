@@ -10,6 +10,7 @@
 
 #include "fedplt/data.h"
 #include "fedplt/objective.h"
+#include "figure.h"
 #include "linalg/kernel.h"
 #include "timing.h"
 
@@ -258,6 +259,12 @@ static void out_of_cache(size_t rows, size_t columns, const char *const *names, 
                rows, columns, names[k], 1e6 * typical[2], median(blas, 3) / typical[2],
                typical[2] / typical[0], gigabytes / typical[0], typical[2] / typical[1],
                gigabytes / typical[1]);
+        char what[100];
+        snprintf(what, sizeof what,
+                 "logistic gradient out of the cache, n = %zu, %s, against reading", columns,
+                 names[k]);
+        if (k == 0) /* the kernel that is chosen here */
+            figure(what, typical[2] / typical[1], "times", AT_MOST, 1.4);
         discard(&b);
     }
 }

@@ -10,7 +10,8 @@
  *                                                    alone: two processes with one thread each, as above
  *     load words                                     words added, beside a copy in memory
  *
- * play and raw say what they saw as JSON; times are seconds a round. */
+ * play and raw say what they saw as JSON: seconds of the quickest round, since other programs on the
+ * machine can only make one slower, and on average; processor time of the serving side a round. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -240,7 +241,7 @@ static struct {
     uint8_t *payload[2]; /* of even and odd rounds: the one takes back the other */
     size_t size[2];
     fplt__digest digest[2];
-    double seconds, begun, ended, used, played;
+    double seconds, begun, ended, last, quickest, used, played;
     uint64_t newest, first, in, out, faults;
     int has_task;
     clockid_t coordinator;
@@ -370,14 +371,18 @@ static void note_round(uint64_t round)
     show.newest = round;
     double time = now();
     if (round == WARM_UP) {
-        show.begun = time;
+        show.begun = show.last = time;
+        show.quickest = 1e9;
         show.first = round;
         show.in = bytes_in;
         show.out = bytes_out;
         show.used = clock_of(show.coordinator);
         show.played = clock_of(CLOCK_PROCESS_CPUTIME_ID);
-    } else if (round > WARM_UP && time - show.begun > show.seconds) {
-        show.ended = time;
+    } else if (round > WARM_UP) {
+        double took = time - show.last;
+        show.quickest = took < show.quickest ? took : show.quickest;
+        show.last = time;
+        show.ended = time - show.begun > show.seconds ? time : 0;
     }
 }
 
@@ -525,14 +530,14 @@ static double peak_of(const char *pid)
 static void report(const char *pid)
 {
     double rounds = (double)(show.newest - show.first);
-    printf(
-        "{\"rounds\": %.0f, \"wall\": %.6f, \"processor\": %.6f, \"players\": %.6f, \"up\": %.0f, "
-        "\"down\": %.0f, \"payload\": %zu, \"memory\": %.1f, \"faults\": %llu}\n",
-        rounds, (show.ended - show.begun) / rounds,
-        (clock_of(show.coordinator) - show.used) / rounds,
-        (clock_of(CLOCK_PROCESS_CPUTIME_ID) - show.played) / rounds,
-        (double)(bytes_out - show.out) / rounds, (double)(bytes_in - show.in) / rounds,
-        show.size[0], peak_of(pid), (unsigned long long)show.faults);
+    printf("{\"rounds\": %.0f, \"quickest\": %.6f, \"average\": %.6f, \"processor\": %.6f, "
+           "\"players\": %.6f, \"up\": %.0f, \"down\": %.0f, \"payload\": %zu, \"memory\": %.1f, "
+           "\"faults\": %llu}\n",
+           rounds, show.quickest, (show.ended - show.begun) / rounds,
+           (clock_of(show.coordinator) - show.used) / rounds,
+           (clock_of(CLOCK_PROCESS_CPUTIME_ID) - show.played) / rounds,
+           (double)(bytes_out - show.out) / rounds, (double)(bytes_in - show.in) / rounds,
+           show.size[0], peak_of(pid), (unsigned long long)show.faults);
 }
 
 static int play(char **words)
@@ -623,7 +628,7 @@ static void raw_server(const struct raw *raw, int listener, const char *folder)
     static uint8_t buffer[65536];
     line *all, **lines;
     fplt_error error;
-    double begun = 0, used = 0;
+    double begun = 0, used = 0, quickest = 1e9;
     size_t rounds = 0;
     gnutls_certificate_credentials_t own =
         credentials_of(folder, "coordinator.pem", "coordinator.key");
@@ -643,6 +648,7 @@ static void raw_server(const struct raw *raw, int listener, const char *folder)
         if (rounds > WARM_UP && now() - begun > raw->seconds)
             break;
         size_t done = 0;
+        double opened = now();
         for (size_t i = 0; i < raw->agents; i++) {
             all[i].to_come = raw->up;
             say(&all[i], raw->bytes, raw->down, NULL, 0);
@@ -659,10 +665,14 @@ static void raw_server(const struct raw *raw, int listener, const char *folder)
                     done += !(l->to_come -= got);
             }
         }
+        double took = now() - opened;
+        quickest = rounds >= WARM_UP && took < quickest ? took : quickest;
     }
     double counted = (double)(rounds - WARM_UP);
-    printf("{\"rounds\": %.0f, \"wall\": %.6f, \"processor\": %.6f, \"cipher\": \"%s\"}\n", counted,
-           (now() - begun) / counted, (clock_of(CLOCK_PROCESS_CPUTIME_ID) - used) / counted,
+    printf("{\"rounds\": %.0f, \"quickest\": %.6f, \"average\": %.6f, \"processor\": %.6f, "
+           "\"cipher\": \"%s\"}\n",
+           counted, quickest, (now() - begun) / counted,
+           (clock_of(CLOCK_PROCESS_CPUTIME_ID) - used) / counted,
            gnutls_cipher_get_name(gnutls_cipher_get(all[0].tls)));
     fflush(stdout);
 }

@@ -163,6 +163,8 @@ const char *cli_ranks_version(void);
 void cli_catch_signals(void);
 /* From here on a mapped file that is cut ends the program with a sentence. */
 void cli_explain_lost_files(void);
+/* What had to be finished is finished. */
+void cli_signals_done(void);
 /* The same for a command that keeps nothing when it is stopped: it ends within half a second, if need be in
  * the middle, and removes the folder if it is empty (NULL: none). */
 void cli_end_on_signals(const char *folder);

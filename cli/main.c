@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "fedplt/data.h"
 #include "fedplt/log.h"
+#include "progress.h"
 
 enum { DONE = 0, FAILED = 1, MISUSED = 2, BROKEN = 70 };
 
@@ -88,6 +90,7 @@ static int run(cli_call *cli)
 {
     fplt_error error = {FPLT_OK, ""};
     fplt_status status = cli_parse(cli, &error);
+    fplt_read_watch(cli_progress_reading, cli);
     if (!status)
         status = cli_ranks_begin(cli, &error);
     if (!status)

@@ -121,29 +121,6 @@ fplt_status privacy_draw(const fplt_plot *plot, const char *path, fplt_error *er
     return status;
 }
 
-void privacy_show_progress(unsigned long long done, unsigned long long total)
-{
-    enum { CELLS = 40 };
-    static unsigned long long shown;
-    if (!isatty(STDERR_FILENO))
-        return;
-    if (!total) {
-        fputs("\r\x1b[K", stderr);
-        return;
-    }
-    unsigned long long percent = 100 * done / total;
-    if (percent == shown && done < total)
-        return;
-    shown = percent;
-    char bar[CELLS + 1];
-    unsigned full = (unsigned)(percent * CELLS / 100);
-    memset(bar, '#', full);
-    memset(bar + full, '.', CELLS - full);
-    bar[CELLS] = 0;
-    fprintf(stderr, "\r[%s] %3llu %%  %llu of %llu\x1b[K", bar, percent, done, total);
-    fflush(stderr);
-}
-
 /* ---- epsilon ---- */
 
 /* At how many orders the divergence is shown at most. */

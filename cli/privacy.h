@@ -29,7 +29,4 @@ double privacy_listed(const fplt_settings *settings, const char *name, size_t in
 /* Draws unless the picture cannot be drawn here, which is said. */
 fplt_status privacy_draw(const fplt_plot *plot, const char *path, fplt_error *error);
 
-/* A bar on a terminal's standard error: so much of so much; 0, 0 takes it away. */
-void privacy_show_progress(unsigned long long done, unsigned long long total);
-
 #endif

@@ -5,6 +5,7 @@
 #include "fedplt/audit.h"
 #include "fedplt/tradeoff.h"
 #include "privacy.h"
+#include "progress.h"
 
 static const fplt_setting audit_table[] = {
     {"runs", FPLT_INTEGER, 0, "2000", 100, 1e9, NULL, "trainings on each of the two data sets", 0,
@@ -49,13 +50,6 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, const f
 }
 
 /* ---- audit ---- */
-
-static int show_runs(void *context, size_t done, size_t runs)
-{
-    (void)context;
-    privacy_show_progress(done, runs);
-    return cli_interrupted();
-}
 
 fplt_status privacy_declare_audit(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
@@ -258,7 +252,7 @@ static fplt_audit_settings audit_settings(const fplt_settings *settings)
         wanted.agent = (uint32_t)fplt_settings_integer(settings, "canary-agent");
     if (fplt_settings_given(settings, "canary-record"))
         wanted.record = (uint32_t)fplt_settings_integer(settings, "canary-record");
-    wanted.watch = show_runs;
+    wanted.watch = cli_progress_watch;
     return wanted;
 }
 
@@ -274,6 +268,7 @@ fplt_status privacy_audit(cli_call *cli, fplt_error *error)
 {
     fplt_settings *settings = cli->settings;
     fplt_audit_settings wanted = audit_settings(settings);
+    cli_progress progress;
     const char *picture = fplt_settings_text(settings, "picture");
     fplt_job_source source = {.dataset = NULL};
     fplt_job *job = NULL;
@@ -286,8 +281,10 @@ fplt_status privacy_audit(cli_call *cli, fplt_error *error)
         !(status = fplt_promise_create(settings, job, &plan, error))) {
         cli->running = 1;
         cli_end_on_signals(NULL);
+        wanted.context = &progress;
+        cli_progress_begin(&progress, 0);
         status = fplt_audit_run(job, plan, &wanted, &result, error);
-        privacy_show_progress(0, 0);
+        cli_progress_end(&progress);
         if (!status && result.stopped) {
             cli->exit_status = 130;
             cli_warn("interrupted: there is no verdict");
@@ -306,13 +303,6 @@ fplt_status privacy_audit(cli_call *cli, fplt_error *error)
 }
 
 /* ---- tradeoff ---- */
-
-static int show_points(void *context, size_t done, size_t points)
-{
-    (void)context;
-    privacy_show_progress(done, points);
-    return cli_interrupted();
-}
 
 fplt_status privacy_declare_tradeoff(const cli_call *cli, fplt_settings *settings,
                                      fplt_error *error)
@@ -411,16 +401,19 @@ fplt_status privacy_tradeoff(cli_call *cli, fplt_error *error)
     const char *picture = fplt_settings_text(settings, "picture");
     double epsilons[64];
     fplt_tradeoff_result result;
+    cli_progress progress;
     fplt_tradeoff_settings wanted = {.epsilons = epsilons,
                                      .repeats =
                                          (uint32_t)fplt_settings_integer(settings, "repeats"),
-                                     .watch = show_points};
+                                     .watch = cli_progress_watch,
+                                     .context = &progress};
     for (double epsilon;
          wanted.count < 64 && !isnan(epsilon = privacy_listed(settings, "epsilons", wanted.count));)
         epsilons[wanted.count++] = epsilon;
     cli_end_on_signals(NULL);
+    cli_progress_begin(&progress, 0);
     fplt_status status = fplt_tradeoff_run(settings, &wanted, &result, error);
-    privacy_show_progress(0, 0);
+    cli_progress_end(&progress);
     if (status)
         return status;
     cli->running = 1;

@@ -27,31 +27,55 @@ void cli_progress_begin(cli_progress *progress, int quiet)
         progress->width = size.ws_col;
 }
 
-static void draw(cli_progress *progress, size_t done, size_t total, double seconds)
+/* Whoever waits that long wonders. */
+static const double patience = 2, between = 0.1;
+
+static void draw(cli_progress *progress, const char *what, size_t done, size_t total,
+                 double seconds)
 {
-    char line[160], bar[BAR + 1];
+    char line[4400], bar[BAR + 1];
     size_t full = total ? BAR * done / total : 0;
     memset(bar, '.', BAR);
     memset(bar, '#', full < BAR ? full : BAR);
     bar[BAR] = 0;
     unsigned left = (unsigned)lround(seconds * (double)(total - done) / (double)done);
-    snprintf(line, sizeof line, "[%s] %zu of %zu, %u:%02u left", bar, done, total, left / 60,
-             left % 60);
+    if (what)
+        snprintf(line, sizeof line, "[%s] reading %.4200s, %u:%02u left", bar, what, left / 60,
+                 left % 60);
+    else
+        snprintf(line, sizeof line, "[%s] %zu of %zu, %u:%02u left", bar, done, total, left / 60,
+                 left % 60);
     fprintf(stderr, "\r%.*s\x1b[K", (int)progress->width - 1, line);
     fflush(stderr);
     progress->shown = 1;
 }
 
+static void show(cli_progress *progress, const char *what, size_t done, size_t total)
+{
+    double time = now();
+    if (progress->width && done && done <= total && time - progress->begun > patience &&
+        time - progress->drawn > between) {
+        progress->drawn = time;
+        draw(progress, what, done, total, time - progress->begun);
+    }
+}
+
 int cli_progress_watch(void *context, size_t done, size_t total)
 {
-    cli_progress *progress = context;
-    double time = now();
-    if (progress->width && done && done <= total && time - progress->begun > 0.2 &&
-        time - progress->drawn > 0.1) {
-        progress->drawn = time;
-        draw(progress, done, total, time - progress->begun);
-    }
+    show(context, NULL, done, total);
     return cli_interrupted();
+}
+
+void cli_progress_reading(void *call, const char *file, size_t done, size_t size)
+{
+    static cli_progress progress;
+    const cli_call *cli = call;
+    if (!done)
+        cli_progress_begin(&progress, cli->settings && fplt_settings_find(cli->settings, "quiet") &&
+                                          fplt_settings_switch(cli->settings, "quiet"));
+    show(&progress, file, done, size);
+    if (done == size)
+        cli_progress_end(&progress);
 }
 
 double cli_progress_end(cli_progress *progress)

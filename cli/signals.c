@@ -13,12 +13,37 @@ static void remember(int number)
     asked = 1;
 }
 
+/* A round that is under way has no model: who waits for its end is told so, and how not to. */
+static void explain(int number)
+{
+    static const char told[] =
+        "\nfedplt: ends with the round that is under way, to keep its model; "
+        "Ctrl-C again ends at once\n";
+    (void)number;
+    (void)!write(STDERR_FILENO, told, sizeof told - 1);
+}
+
+static void wait_for(int number)
+{
+    struct itimerval soon = {.it_value = {.tv_usec = 800000}};
+    remember(number);
+    setitimer(ITIMER_REAL, &soon, NULL);
+}
+
 void cli_catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = remember, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    struct sigaction action = {.sa_handler = wait_for, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    action.sa_handler = explain;
+    sigaction(SIGALRM, &action, NULL);
+}
+
+void cli_signals_done(void)
+{
+    const struct itimerval never = {.it_value = {0, 0}};
+    setitimer(ITIMER_REAL, &never, NULL);
 }
 
 static const char *made; /* a folder that goes with the process, or NULL */

@@ -5,6 +5,7 @@
 
 #include "cli.h"
 #include "fedplt/theory.h"
+#include "progress.h"
 #include "fedplt/tune.h"
 
 const fplt_setting cli_curvature_table[] = {
@@ -39,7 +40,9 @@ struct study {
     uint64_t rounds;       /* measured */
     double *error, *bound; /* owned: rounds + 1 each; NULL: no run */
     double *model_line, *number;
-    int pictures;
+    cli_progress progress;
+    size_t done, all; /* rounds of all runs */
+    int pictures, stopped;
 };
 
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
@@ -181,6 +184,9 @@ static fplt_status follow(struct study *study, const fplt_gap *gap, uint32_t num
         study->error[k] += share * fplt_gap_measure(gap, engine, weight);
         if (k < study->rounds)
             status = fplt_engine_round(engine, error);
+        study->stopped |= cli_progress_watch(&study->progress, ++study->done, study->all);
+        if (study->stopped)
+            break;
     }
     fplt_engine_destroy(engine);
     return status;
@@ -214,9 +220,13 @@ static fplt_status run_beside(const fplt_settings *settings, struct study *study
     if (status || (status = fplt_gap_create(study->view->objective, study->view->prox,
                                             study->parameters.rho, &gap, error)))
         return status;
-    for (uint32_t i = 0; !status && i < runs; i++)
+    study->all = runs * (study->rounds + 1);
+    cli_end_on_signals(NULL);
+    cli_progress_begin(&study->progress, 0);
+    for (uint32_t i = 0; !status && !study->stopped && i < runs; i++)
         status = follow(study, gap, i, study->verdict.weighted.weight, 1.0 / runs, error);
     fplt_gap_destroy(gap);
+    cli_progress_end(&study->progress);
     if (!status)
         fill_lines(study);
     return status;
@@ -411,8 +421,15 @@ static fplt_status conclude(cli_call *cli, struct study *study, fplt_error *erro
     const fplt_settings *settings = cli->settings;
     fplt_status status = FPLT_OK;
     const char *picture = fplt_settings_text(settings, "picture");
-    if (study->view && strcmp(picture, "none") != 0 &&
-        ((status = run_beside(settings, study, error)) || (status = draw(settings, study, error))))
+    int runs = study->view && strcmp(picture, "none") != 0;
+    if (runs && (status = run_beside(settings, study, error)))
+        return status;
+    if (study->stopped) {
+        cli_warn("interrupted; nothing is kept");
+        cli->exit_status = 130;
+        return FPLT_OK;
+    }
+    if (runs && (status = draw(settings, study, error)))
         return status;
     if (fplt_settings_switch(settings, "json"))
         return print_json(study, error);

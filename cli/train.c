@@ -378,6 +378,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
         double begun = now();
         status = fplt_trainer_run(training.trainer, observe, &training, &training.result, error);
         training.seconds = now() - begun;
+        cli_signals_done();
         erase_progress(&training);
     }
     if (!status && cli_leads(cli))

@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "fedplt/tune.h"
+#include "progress.h"
 
 static const fplt_setting table[] = {
     {"by", FPLT_CHOICE, 0, "theory", 0, 0, "theory|experiment|both",
@@ -209,13 +210,19 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     fplt_tuning tuning = {.candidate = NULL};
     tune.ranks = cli->ranks;
     double parameter[FPLT_MOST_PARAMETERS];
+    cli_progress progress;
+    tune.watch = cli_progress_watch;
+    tune.context = &progress;
+    cli_end_on_signals(NULL);
+    cli_progress_begin(&progress, 0);
     fplt_status status = has_data(cli->settings)
                              ? tune_with_data(cli, &tune, parameter, &tuning, error)
                              : tune_without(cli, &tune, parameter, &tuning, error);
+    cli_progress_end(&progress);
     status = fplt_ranks_agree(cli->ranks, status, error);
     if (status || !cli_leads(cli)) {
         fplt_tuning_clear(&tuning);
-        return status;
+        return cli_interrupted_status(cli, status);
     }
     cli->running = 1;
     status = fplt_settings_switch(cli->settings, "json") ? print_json(&tuning, error)

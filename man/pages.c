@@ -140,6 +140,28 @@ static void put_program(void)
     puts("");
 }
 
+/* Whether a command is `group`, or one of those whose name begins with it. */
+static int belongs(const cli_command *command, const char *group)
+{
+    size_t length = strlen(group);
+    return strncmp(command->name, group, length) == 0 &&
+           (!command->name[length] || command->name[length] == ' ');
+}
+
+/* What a page is about: its command's summary, or which commands it has. */
+static void put_title(const cli_command *first, const char *group)
+{
+    char name[128], about[256] = "";
+    size_t used = 0, length = strlen(group);
+    const cli_command *c;
+    snprintf(name, sizeof name, "fedplt-%s", group);
+    for (size_t i = 0; first->name[length] && (c = cli_command_at(i)); i++)
+        if (belongs(c, group) && used < sizeof about)
+            used += (size_t)snprintf(about + used, sizeof about - used, "%s%s", used ? ", " : "",
+                                     c->name + length + 1);
+    put_heading(name, used ? about : first->summary);
+}
+
 int main(int count, char **words)
 {
     const cli_command *c;
@@ -148,14 +170,11 @@ int main(int count, char **words)
         put_program();
         return 0;
     }
-    size_t length = strlen(words[1]);
     for (size_t i = 0; (c = cli_command_at(i)); i++) {
-        if (strncmp(c->name, words[1], length) != 0 || (c->name[length] && c->name[length] != ' '))
+        if (!belongs(c, words[1]))
             continue;
-        char name[128];
-        snprintf(name, sizeof name, "fedplt-%s", words[1]);
         if (!found++)
-            put_heading(name, c->name[length] ? "a group of commands" : c->summary);
+            put_title(c, words[1]);
         put_command(c);
     }
     if (found) {

@@ -50,7 +50,8 @@ FPLT_API fplt_status fplt_certificate_make(const fplt_promise_view *view,
                                            char **text, fplt_error *error);
 
 /* The same for a run that was planned without a job (fplt_promise_plan) and carried out elsewhere, with a new
- * id and not signed: `rounds` were charged, one number an agent, and `model` (its text, see
+ * id and not signed: `rounds` were charged, one number an agent (where all take part in every round the
+ * certificate states what the plan paid for), and `model` (its text, see
  * fplt_model_text) came of it. FPLT_BAD_DATA where that is no model of the plan's dimension,
  * FPLT_BAD_VALUE where more rounds were charged than the plan paid for. */
 FPLT_API fplt_status fplt_certificate_make_for(const fplt_promise_view *view,

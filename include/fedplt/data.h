@@ -195,6 +195,11 @@ typedef struct fplt_read_settings {
 /* Everything NULL or 0: CSV with columns `label` and `site`, or LIBSVM, or NPY. */
 FPLT_API fplt_read_settings fplt_read_defaults(void);
 
+/* Is told now and then how many bytes of a text file have been read. */
+typedef void (*fplt_reading)(void *context, const char *file, size_t done, size_t size);
+/* NULL (the default): nobody is told. Set it before other threads use the library. */
+FPLT_API void fplt_read_watch(fplt_reading watch, void *context);
+
 /* One file: its agents are the sites in order of first appearance, rows regrouped without changing
  * their order within a site; without a site column there is one agent. Several files: each is one
  * agent, and all must have the same features. */

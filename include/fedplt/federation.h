@@ -81,6 +81,9 @@ typedef struct fplt_federation_watch {
     int (*agree)(void *context, const char *proposal, const char *hash);
     /* Asked by the coordinator: whether its settings are to be read again (once each). */
     int (*reload)(void *context);
+    /* Then: the settings as they are now, for as long as the call after it; NULL: they cannot be
+     * read, with the sentence why. NULL: they stay as they were, only certificates are read again. */
+    const fplt_settings *(*again)(void *context, fplt_error *error);
 } fplt_federation_watch;
 
 /* What came of it. */

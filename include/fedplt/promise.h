@@ -19,6 +19,7 @@
 #define FEDPLT_PROMISE_H
 
 #include "fedplt/job.h"
+#include "fedplt/noise.h"
 #include "fedplt/privacy.h"
 
 #ifdef __cplusplus
@@ -107,6 +108,10 @@ FPLT_API fplt_status fplt_promise_plan(const fplt_settings *settings, const fplt
                                        fplt_promise **plan, fplt_error *error);
 FPLT_API void fplt_promise_destroy(fplt_promise *plan);
 FPLT_API const fplt_promise_view *fplt_promise_see(const fplt_promise *plan);
+
+/* The exact discrete Gaussian as the source of a solver or node that keeps a promise; `noise`, one a thread, is
+ * borrowed. */
+FPLT_API fplt_noise_source fplt_promise_noise(fplt_noise *noise);
 
 /* What agent number `agent` may claim when `rounds` rounds are charged to it. */
 FPLT_API fplt_status fplt_promise_claim(const fplt_promise_view *view, uint32_t agent,

@@ -4,11 +4,11 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from typing import Any
+from typing import Any, Sequence
 
 import numpy as np
 
-from fedplt._core import BadValue, call, encoded, take_text, text
+from fedplt._core import BadValue, call, encoded, strings, take_text, text
 from fedplt._fedplt import ffi, lib
 from fedplt._data import Rows, TASKS, buffer
 from fedplt._frames import frame, table_rows
@@ -35,6 +35,27 @@ class Model:
         made = ffi.new("fplt_model **")
         encoded = words.encode()
         call(lib.fplt_model_parse, encoded, len(encoded), b"model", made)
+        return cls(made[0])
+
+    @classmethod
+    def from_weights(cls, weights: Any, *, task: str, loss: str, features: int, intercept: bool = False,
+                     classes: Sequence[str] = (), names: Sequence[str] | None = None, radius: float = 0.0,
+                     huber_delta: float = 1.0, training: dict[str, Any] | None = None) -> Model:
+        """A model of weights that were trained by hand: output after output, then the intercepts. radius: the norm
+        that rows were shortened to; 0: none."""
+        x = np.ascontiguousarray(weights, dtype=np.float64)
+        info, transform = ffi.new("fplt_model_info *"), ffi.new("fplt_transform *")
+        transform.features, transform.radius = features, radius
+        info.task, info.intercept, info.features, info.classes = TASKS[task], intercept, features, len(classes)
+        (info.class_names, one), (info.feature_names, two) = strings(classes or None), strings(names)
+        words = [ffi.new("char[]", encoded(word)) for word in
+                 (loss, "fedplt " + text(lib.fplt_version()), json.dumps(training or {}))]
+        info.loss, info.program, info.training = words
+        info.huber_delta, info.transform = huber_delta, transform
+        info.weights, info.dimension = buffer("double[]", x), x.size
+        made = ffi.new("fplt_model **")
+        call(lib.fplt_model_create, info, made)
+        del one, two
         return cls(made[0])
 
     def to_json(self) -> str:

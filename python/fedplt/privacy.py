@@ -5,7 +5,11 @@ import dataclasses
 import json
 from typing import Any, Sequence
 
-from fedplt._core import Error, as_text, call, interrupted, text
+import numpy as np
+
+from fedplt._core import (BadValue, Error, as_text, call, given, interrupted, strings, take_text, text,
+                          trainer_settings)
+from fedplt._data import TASKS
 from fedplt._fedplt import ffi, lib
 
 
@@ -82,6 +86,67 @@ def verify(certificate: Any, model: Any = None) -> Verification:
     return Verification(bool(summary.holds), findings, summary)
 
 
+class Promise:
+    """The plan of a private run that is carried out by hand (Plan.of, Node(promise=...)): what follows from public
+    numbers alone. All of it may be told to everybody."""
+
+    def __init__(self, settings: Any, roster: Any, kept: list[Any], form: tuple[str, int, int]) -> None:
+        made = ffi.new("fplt_promise **")
+        self._settings, self._kept, self._form = settings, kept, form
+        call(lib.fplt_promise_plan, settings.pointer, roster, made)
+        self._plan = ffi.gc(made[0], lib.fplt_promise_destroy)
+        self.view = view = lib.fplt_promise_see(self._plan)
+        self.epsilon, self.delta, self.threat = float(view.promised), float(view.delta), text(view.threat.name)
+        self.agents, self.dimension = int(view.agents), int(view.mechanism.dimension)
+        self.rounds, self.paid_rounds = int(view.rounds), int(view.mechanism.rounds)
+        self.epochs, self.step, self.rho = int(view.epochs), float(view.mechanism.step), float(view.rho)
+        self.tau = np.array(ffi.unpack(view.tau, view.agents))
+        self.algorithm, self.solver = text(view.algorithm.name), text(view.solver.name)
+        self.warning = text(view.warning)
+
+    def model(self, x: Any, rounds: Sequence[int] | None = None, *, classes: Sequence[Any] | None = None,
+              features: Sequence[str] | None = None) -> Any:
+        """The model of a run that gave x, with its certificate. rounds: charged, one number an agent; all by
+        default."""
+        from fedplt._model import Model
+
+        task, width, outputs = self._form
+        charged = [self.rounds] * self.agents if rounds is None else [int(number) for number in rounds]
+        if len(charged) != self.agents:
+            raise BadValue(f"rounds has {len(charged)} numbers, but there are {self.agents} agents")
+        names = [str(name) for name in classes] if classes is not None else [
+            str(2 * k - 1 if outputs == 2 else k) for k in range(outputs)]
+        loss = self.view.loss
+        parts: dict[str, Any] = dict(task=task, loss=text(loss.name), intercept=bool(loss.intercept), features=width, classes=names,
+                     names=features, radius=float(loss.row_norm), huber_delta=float(loss.huber_delta))
+        words = Model.from_weights(x, **parts).to_json().encode()
+        found = ffi.new("char **")
+        call(lib.fplt_certificate_make_for, self.view, ffi.new("uint64_t[]", charged), words, len(words), found)
+        record = {"algorithm": self.algorithm, "privacy": json.loads(take_text(found[0]))}
+        return Model.from_weights(x, **parts, training=record)
+
+    def __repr__(self) -> str:
+        return (f"<fedplt.privacy.Promise epsilon {self.epsilon:.4g}, delta {self.delta:g}: {self.rounds} rounds of "
+                f"{self.epochs} steps for {self.agents} agents>")
+
+
+def plan(privacy: Privacy, records: Sequence[int], features: int, classes: int = 0, *,
+         names: Sequence[str] | None = None, spare: int = 0, quorum: int = 0, **settings: Any) -> Promise:
+    """Plans a private run that is carried out by hand. records: how many each agent has; features: columns of a
+    row; classes: 0 in regression. spare: rounds that an agent may compute once more, paid for in advance;
+    quorum: agents in every round at least, where some may miss it. Other keywords are settings of `train`
+    (algorithm, loss, eps, intercept, rounds ...)."""
+    task = "regression" if not classes else "binary" if classes == 2 else "classes"
+    values = {**given(settings), **privacy.settings()}
+    declared = trainer_settings(values, True)
+    counts = ffi.new("uint64_t[]", [int(number) for number in records])
+    texts, kept = strings(names)
+    roster = ffi.new("fplt_roster *", {"agents": len(records), "records": counts, "names": texts,
+                                       "task": TASKS[task], "features": features, "classes": classes,
+                                       "spare": spare, "quorum": quorum})
+    return Promise(declared, roster, [counts, texts, kept], (task, features, classes))
+
+
 def _mechanism(**given: Any) -> Any:
     mechanism = ffi.new("fplt_privacy_mechanism *", lib.fplt_privacy_defaults())
     for name, value in given.items():
@@ -110,4 +175,4 @@ def calibrate(epsilon: float, delta: float = 1e-5, threat: str = "transcript", *
     return float(found[0])
 
 
-__all__ = ["Privacy", "Verification", "verify", "epsilon", "calibrate", "Error"]
+__all__ = ["Privacy", "Promise", "plan", "Verification", "verify", "epsilon", "calibrate", "Error"]

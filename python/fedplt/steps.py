@@ -21,6 +21,7 @@ from fedplt._core import BadValue, Watcher, call, error_of, text
 from fedplt._data import Dataset
 from fedplt._fedplt import ffi, lib
 from fedplt.costs import Costs
+from fedplt.privacy import Promise
 
 
 def _encode(function: Any, *arguments: Any) -> bytes:
@@ -75,6 +76,19 @@ class Plan:
         facts.epochs, facts.dimension = epochs, dimension
         call(lib.fplt_algorithm_resolve, plan.algorithm, facts, plan.parameter)
         self._plan = plan
+
+    @classmethod
+    def of(cls, promise: Promise, *, seed: int = 0, run: int = 0) -> Plan:
+        """The plan of a private run (fedplt.privacy.plan)."""
+        made, view = cls.__new__(cls), promise.view
+        plan = made._plan = ffi.new("fplt_plan *")
+        plan.algorithm, plan.agents, plan.dimension = view.algorithm, view.agents, promise.dimension
+        plan.seed, plan.run = seed, run
+        for index in range(lib.fplt_algorithm_parameters(view.algorithm)):
+            plan.parameter[index] = view.parameter[index]
+        if lib.fplt_algorithm_shares_step(view.algorithm, view.solver):
+            plan.step = promise.step
+        return made
 
     @classmethod
     def decode(cls, message: bytes) -> Plan:
@@ -198,13 +212,16 @@ class Hub:
 
 class Node:
     """An agent: trains on its own cost, and sends 128-bit integers of the exact sum. cost: a
-    fedplt.Dataset (with `loss` and `alpha`) or Costs; `which` of its agents this one is."""
+    fedplt.Dataset (with `loss` and `alpha`) or Costs; `which` of its agents this one is. With a promise
+    (fedplt.privacy.plan) cost, steps and noise are those of the plan, rows are shortened to their bound, and no
+    more rounds are computed than were paid for."""
 
     def __init__(self, plan: Plan, cost: Any, identity: int, *, which: int = 0, start: Any = None,
                  loss: str | None = None, alpha: float = 0.01, intercept: bool = False,
                  solver: str = "gradient", epochs: int = 5, step: float = 0.0, batch: int = 32,
-                 cohort: int | None = None) -> None:
+                 cohort: int | None = None, promise: Promise | None = None) -> None:
         self.plan, self._kept = plan, [cost]
+        self._promise = promise
         self._watcher = Watcher()
         settings = ffi.new("fplt_node_settings *")
         settings.objective = self._objective(cost, loss, alpha, intercept)
@@ -216,8 +233,11 @@ class Node:
         settings.training.epochs, settings.training.batch = epochs, batch
         settings.training.step = step
         settings.cohort = cohort or plan.agents
-        call(lib.fplt_objective_curvature, settings.objective, which, 0,
-             ffi.addressof(settings, "curvature"), watcher=self._watcher)
+        if promise is None:
+            call(lib.fplt_objective_curvature, settings.objective, which, 0,
+                 ffi.addressof(settings, "curvature"), watcher=self._watcher)
+        else:
+            self._keep_to(promise, settings)
         if start is not None:
             point = np.ascontiguousarray(start, dtype=np.float64)
             self._kept.append(point)
@@ -225,6 +245,21 @@ class Node:
         made = ffi.new("fplt_node **")
         call(lib.fplt_node_create, plan._plan, settings, made, watcher=self._watcher)
         self._node = ffi.gc(made[0], lib.fplt_node_destroy)
+
+    def _keep_to(self, promise: Promise, settings: Any) -> None:
+        view, training = promise.view, settings.training
+        if not 0 <= settings.identity < promise.agents:
+            raise BadValue(f"identity is {settings.identity}, but the promise is for {promise.agents} agents")
+        training.solver, training.epochs, training.step = view.solver, promise.epochs, promise.step
+        training.noise_tau = view.tau[settings.identity]
+        settings.curvature, settings.cap = view.curvature, promise.paid_rounds
+        if view.secure:
+            noise = ffi.new("fplt_noise **")
+            call(lib.fplt_noise_create, noise)
+            owned = ffi.gc(noise[0], lib.fplt_noise_destroy)
+            source = ffi.new("fplt_noise_source *", lib.fplt_promise_noise(owned))
+            self._kept += [owned, source]
+            settings.noise = source
 
     def _objective(self, cost: Any, loss: str | None, alpha: float, intercept: bool) -> Any:
         if isinstance(cost, Costs):
@@ -238,11 +273,24 @@ class Node:
         name = ffi.new("char[]", words.encode())
         chosen.loss, chosen.weight, chosen.intercept = name, alpha, intercept
         lent = ffi.gc(cost.lend(), lib.fplt_dataset_destroy)
+        if self._promise is not None:
+            self._promised(self._promise.view, chosen, lent)
         made = ffi.new("fplt_objective **")
         call(lib.fplt_objective_create, chosen, lent, made)
         objective = ffi.gc(made[0], lib.fplt_objective_destroy)
         self._kept += [objective]
         return objective
+
+    def _promised(self, view: Any, chosen: Any, lent: Any) -> None:
+        """The cost that the promise is about, on rows of bounded norm."""
+        loss = view.loss
+        chosen.loss, chosen.intercept, chosen.clip = loss.name, loss.intercept, loss.clip
+        chosen.huber_delta, chosen.predictor_bound = loss.huber_delta, loss.predictor_bound
+        chosen.regulariser, chosen.weight = view.regulariser, view.regulariser_weight
+        chosen.weigh_rows, chosen.all_agents, chosen.all_weight = view.weigh_rows, view.agents, view.all_records
+        transform = ffi.new("fplt_transform *")
+        transform.features, transform.radius = lib.fplt_dataset_features(lent), loss.row_norm
+        call(lib.fplt_transform_apply, transform, lent)
 
     def enrol(self) -> bytes:
         count = int(lib.fplt_plan_enrol_words(self.plan._plan))

@@ -13,6 +13,7 @@ from conftest import ROOT
 
 sparse = pytest.importorskip("scipy.sparse")
 pytest.importorskip("sklearn")
+import joblib  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.model_selection import GridSearchCV  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
@@ -120,7 +121,8 @@ def test_searches_and_pipelines(binary):
     for again in (copy.deepcopy(fitted), pickle.loads(pickle.dumps(fitted))):
         assert again.predict_proba(X).tobytes() == fitted.predict_proba(X).tobytes()
         assert again.summary().equals(fitted.summary())
-    search = GridSearchCV(Classifier(), {"alpha": [0.01, 100]}, n_jobs=2).fit(X, y, sites=sites)
+    with joblib.parallel_backend("multiprocessing"):
+        search = GridSearchCV(Classifier(), {"alpha": [0.01, 100]}, n_jobs=2).fit(X, y, sites=sites)
     assert search.best_params_ == {"alpha": 0.01}
     line = make_pipeline(StandardScaler(), Classifier(0)).fit(X, y, fedpltclassifier__sites=sites)
     assert np.allclose(line.predict_proba(X), Classifier(0).fit(X, y).predict_proba(X), atol=1e-6)

@@ -110,6 +110,57 @@ def test_a_federation_by_hand_is_the_engine():
     assert drive(plan, 6, ask).tobytes() == run.x.tobytes()
 
 
+def private_drive(promise, seed=0):
+    """Hub and nodes of a promise, by hand."""
+    plan = Plan.of(promise, seed=seed)
+    nodes = [Node(plan, shard(agent), agent, promise=promise) for agent in range(AGENTS)]
+
+    def ask(agent, question, finish):
+        one = nodes[agent]
+        if finish is not None:
+            return one.accept(finish)
+        return one.enrol() if question is None else one.train(question)
+
+    return drive(plan, promise.rounds, ask), nodes
+
+
+def test_a_promise_by_hand_is_the_engine():
+    """With simulated noise a plan made from public numbers gives the bits of a private training."""
+    rows = [shard(agent) for agent in range(AGENTS)]
+    X = np.vstack([one.rows.dense for one in rows])
+    y = np.concatenate([one.label for one in rows])
+    privacy = fedplt.Privacy(3, rows=1.5, noise="simulated")
+    run = fedplt.train(X, y, np.repeat(range(AGENTS), 25), privacy=privacy, eps=0.1, loss="logistic", seed=5)
+    promise = fedplt.privacy.plan(privacy, [25] * AGENTS, N, 2, eps=0.1, loss="logistic", seed=5)
+    assert promise.rounds == run.rounds
+    x, _ = private_drive(promise, seed=5)
+    assert x.tobytes() == run.x.tobytes()
+
+
+def test_a_promise_by_hand_is_certified():
+    promise = fedplt.privacy.plan(fedplt.Privacy(3, rows=1.5), [25] * AGENTS, N, 2, eps=0.1, spare=1,
+                                  names=["a", "b", "c"])
+    assert 2.9 < promise.epsilon <= 3 and promise.paid_rounds == promise.rounds + 1
+    x, nodes = private_drive(promise)
+    other, _ = private_drive(promise)
+    assert x.tobytes() != other.tobytes()  # the noise is the system's
+    model = promise.model(x, classes=["no", "yes"])
+    assert fedplt.privacy.verify(model) and model.certificate["agents"][1]["name"] == "b"
+    assert fedplt.privacy.verify(model).epsilon <= 3
+    assert np.allclose(model.weights, x, rtol=0, atol=0)
+    moved = promise.model(np.nextafter(x, 9))
+    assert not fedplt.privacy.verify(model.certificate, moved)
+    with pytest.raises(fedplt.BadValue, match="pays for"):
+        promise.model(x, [promise.paid_rounds + 1] * AGENTS)
+    hub = Hub(nodes[0].plan)
+    for number in range(promise.rounds, promise.paid_rounds):  # the spare one, and no more
+        nodes[0].train(hub.ask(number))
+    with pytest.raises(fedplt.BadValue):
+        nodes[0].train(hub.ask(promise.paid_rounds))
+    with pytest.raises(fedplt.Unsupported, match="privacy.rows"):
+        fedplt.privacy.plan(fedplt.Privacy(3, rows=None), [25] * AGENTS, N, 2)
+
+
 def test_wrong_messages_are_refused():
     plan = plan_of("fed-plt")
     hub, one = Hub(plan), node(plan, 0)

@@ -123,7 +123,7 @@ void fplt__newton_aim(fplt_coordinator *coordinator, const double *triangle, dou
     size_t n = coordinator->dimension;
     double *d = vector(coordinator, FPLT__DIRECTION);
     double largest = unpack_shifted(triangle, n, shift, matrix);
-    while (!fplt__cholesky_factor(matrix, n)) {
+    while (!fplt__cholesky_factor(&fplt__kernel_reference, matrix, n)) {
         shift = shift > 0 ? 16 * shift : largest > 0 ? 1e-12 * largest : 1;
         unpack_shifted(triangle, n, shift, matrix);
     }

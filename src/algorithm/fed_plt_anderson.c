@@ -25,9 +25,11 @@
 enum { RHO, MEMORY };
 enum { MOST = 20, SLOTS = MOST + 1 };
 
-/* Kept vectors: the candidate of the last round (z, x, then r), then f and r of every slot. */
-enum { Z, X, RZ, RX, CANDIDATE };
-enum { SLOT = 4 };
+/* Kept vectors: the candidate of the last round, which is mirrored, then f and r (z and x part each) of
+ * every slot. A candidate stands in its slot from the beginning: one that is dropped is overwritten by the
+ * next, and what stood there before it, the oldest, is not needed either way. */
+enum { Z, X, CANDIDATE };
+enum { F, R = 2, SLOT = 4 };
 
 /* Scalars of a round; behind the coefficients come the exponents of the slots. */
 enum { ACCEPTED, PLACE, EXPONENT, ALPHA };
@@ -79,6 +81,12 @@ static unsigned next_place(const double *number, unsigned slots)
     return ((unsigned)number[N_PLACE] + (number[N_ACCEPTED] != 0)) % slots;
 }
 
+/* Slot k of the kept vectors, beginning with F or R. */
+static double *slot(double *kept, size_t n, unsigned k, unsigned which)
+{
+    return kept + (CANDIDATE + SLOT * k + which) * n;
+}
+
 /* The start counts as an accepted candidate without a residual. */
 static void begin(fplt_agent *agent, const double *start, const double *second)
 {
@@ -86,6 +94,7 @@ static void begin(fplt_agent *agent, const double *start, const double *second)
     memcpy(agent->staged + X * n, start, n * sizeof *start);
     memcpy(agent->staged + Z * n, second, n * sizeof *second);
     fplt_grid_round(agent->staged + Z * n, n);
+    memcpy(slot(agent->staged, n, 0, F), agent->staged, CANDIDATE * n * sizeof *start);
 }
 
 static void begin_coordinator(fplt_coordinator *coordinator, const double *start)
@@ -147,12 +156,6 @@ static fplt_status broadcast(const fplt_coordinator *coordinator, const fplt_rou
     return model(coordinator, down);
 }
 
-/* Slot k of the kept vectors, beginning with `which` of Z, X, RZ, RX. */
-static double *slot(double *kept, size_t n, unsigned k, unsigned which)
-{
-    return kept + (CANDIDATE + SLOT * k + which) * n;
-}
-
 static int scale_of(const fplt_round *round, unsigned slots, unsigned k)
 {
     return (int)(round->scalar[EXPONENT] + round->scalar[ALPHA + slots + k]);
@@ -166,16 +169,15 @@ static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned ex
     unsigned slots = slots_of(agent->parameter);
     double *staged = agent->staged, *s = agent->work, *v = s + 2 * n;
     memcpy(staged, agent->kept, (CANDIDATE + SLOT * slots) * n * sizeof *staged);
-    if (round->scalar[ACCEPTED] != 0)
-        memcpy(slot(staged, n, (unsigned)round->scalar[PLACE], Z), staged, SLOT * n * sizeof *s);
     memset(s, 0, 2 * n * sizeof *s);
     for (unsigned k = 0; k < slots; k++) {
         double alpha = round->scalar[ALPHA + k];
-        const double *f = slot(staged, n, k, Z);
+        const double *f = slot(staged, n, k, F);
         for (size_t j = 0; alpha != 0 && j < 2 * n; j++)
             s[j] += alpha * f[j];
     }
-    double *z = staged + Z * n, *x = staged + X * n, *r = staged + RZ * n;
+    unsigned next = ((unsigned)round->scalar[PLACE] + (round->scalar[ACCEPTED] != 0)) % slots;
+    double *z = staged + Z * n, *x = staged + X * n, *r = slot(staged, n, next, R);
     for (size_t j = 0; j < n; j++)
         v[j] = 2 * y[j] - s[j];
     memcpy(x, s + n, n * sizeof *x);
@@ -188,11 +190,9 @@ static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned ex
     fplt_grid_round(z, n);
     for (size_t j = 0; j < 2 * n; j++)
         r[j] = staged[Z * n + j] - s[j];
-    unsigned next = ((unsigned)round->scalar[PLACE] + (round->scalar[ACCEPTED] != 0)) % slots;
-    for (unsigned k = 0; k < slots; k++) {
-        const double *other = k == next ? r : slot(staged, n, k, RZ);
-        up[k] = ldexp(fplt__inner(r, other, 2 * n), scale_of(round, slots, k));
-    }
+    memcpy(slot(staged, n, next, F), staged, CANDIDATE * n * sizeof *s);
+    for (unsigned k = 0; k < slots; k++)
+        up[k] = ldexp(fplt__inner(r, slot(staged, n, k, R), 2 * n), scale_of(round, slots, k));
     return FPLT_OK;
 }
 
@@ -226,7 +226,7 @@ static int accelerate(double *number, unsigned slots)
         matrix[a * count + a] += 1e-12 * count;
         right[a] *= scale[a];
     }
-    if (!fplt__cholesky_factor(matrix, count))
+    if (!fplt__cholesky_factor(&fplt__kernel_reference, matrix, count))
         return 0;
     fplt__cholesky_solve(matrix, count, right);
     for (unsigned a = 0; a < count; a++) {

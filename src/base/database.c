@@ -115,9 +115,14 @@ static fplt_status set_up(fplt__database *database, int shared, fplt_error *erro
     sqlite3_extended_result_codes(database->handle, 1);
     if (shared)
         sqlite3_busy_timeout(database->handle, 10000);
-    /* the exclusive lock is taken by the first write and held until the file is closed */
-    fplt_status status =
-        shared ? FPLT_OK : fplt__database_execute(database, "PRAGMA locking_mode=EXCLUSIVE", error);
+    /* The exclusive lock is taken by the first write and held until the file is closed. States have long
+     * vectors: a page is two system calls; a new file gets larger ones, and a log as long as before. */
+    fplt_status status = shared ? FPLT_OK
+                                : fplt__database_execute(database,
+                                                         "PRAGMA page_size=16384; "
+                                                         "PRAGMA wal_autocheckpoint=250; "
+                                                         "PRAGMA locking_mode=EXCLUSIVE",
+                                                         error);
     if (!status)
         status = fplt__database_execute(database,
                                         "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; "

@@ -142,6 +142,58 @@ static void choose_few(fplt_stream *stream, uint32_t count, uint32_t from, uint3
     }
 }
 
+/* In place, bit after bit from the highest: those without it to the left. */
+static void sort_by_bits(uint32_t *array, size_t count, uint32_t bit)
+{
+    while (count > 1 && bit) {
+        size_t low = 0, high = count;
+        while (low < high)
+            if (array[low] & bit) {
+                uint32_t held = array[--high];
+                array[high] = array[low];
+                array[low] = held;
+            } else {
+                low++;
+            }
+        bit >>= 1;
+        sort_by_bits(array, low, bit);
+        array += low;
+        count -= low;
+    }
+}
+
+static void insert(uint32_t *sorted, uint32_t *size, uint32_t drawn)
+{
+    uint32_t low = 0, high = *size;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (sorted[middle] < drawn)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < *size && sorted[low] == drawn)
+        return;
+    memmove(sorted + low + 1, sorted + low, (*size - low) * sizeof *sorted);
+    sorted[low] = drawn;
+    ++*size;
+}
+
+/* Draws until enough are different, which by symmetry is any set as likely as another: work that grows with
+ * those chosen, for numbers between the two other ways. */
+static void choose_some(fplt_stream *stream, uint32_t count, uint32_t from, uint32_t *out)
+{
+    uint32_t size = 0;
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = (uint32_t)fplt_stream_below(stream, from);
+    sort_by_bits(out, count, UINT32_C(1) << 31);
+    for (uint32_t i = 0; i < count; i++)
+        if (!size || out[i] != out[size - 1])
+            out[size++] = out[i];
+    while (size < count)
+        insert(out, &size, (uint32_t)fplt_stream_below(stream, from));
+}
+
 /* Selection sampling [Knuth, TAOCP 2, algorithm S]: one pass over all. */
 static void choose_many(fplt_stream *stream, uint32_t count, uint32_t from, uint32_t *out)
 {
@@ -154,6 +206,10 @@ static void choose_many(fplt_stream *stream, uint32_t count, uint32_t from, uint
 
 void fplt_stream_choose(fplt_stream *stream, uint32_t count, uint32_t from, uint32_t *out)
 {
-    int few = (uint64_t)count * count / 16 <= from;
-    (few ? choose_few : choose_many)(stream, count, from, out);
+    if ((uint64_t)count * count / 16 <= from)
+        choose_few(stream, count, from, out);
+    else if (count <= from / 16)
+        choose_some(stream, count, from, out);
+    else
+        choose_many(stream, count, from, out);
 }

@@ -113,9 +113,10 @@ typedef struct fplt__builder {
     size_t lost_levels;                  /* categories whose level is missing, in all rows */
     fplt__lookup ignored, features_only; /* CSV: columns by name */
 
-    const fplt_schema *schema;   /* of the settings, or NULL */
-    int neutral;                 /* the row being read becomes the schema's neutral row */
-    double *extra[FPLT__EXTRAS]; /* one a row, or NULL */
+    const fplt_schema *schema;    /* of the settings, or NULL */
+    const fplt__portion *portion; /* with a schema: whose rows are kept; NULL: everyone's */
+    int neutral;                  /* the row being read becomes the schema's neutral row */
+    double *extra[FPLT__EXTRAS];  /* one a row, or NULL */
     size_t extra_capacity[FPLT__EXTRAS];
     fplt__lookup persons, ids;
     uint64_t *person_rows; /* of each so far */
@@ -250,5 +251,10 @@ fplt_status fplt__dataset_read_pieces(const char *name, const void *bytes, size_
 fplt_status fplt__dataset_read_memory(const char *name, const void *bytes, size_t size,
                                       const fplt_read_settings *settings, fplt_dataset **dataset,
                                       fplt_error *error);
+
+/* Tells who watches how many bytes of a source have been read: every some thousand rows, or every piece; never
+ * two at once. */
+enum { FPLT__ROWS_TOLD = 4096 };
+void fplt__read_tell(const fplt__source *source, size_t done);
 
 #endif

@@ -759,6 +759,8 @@ static fplt_status read_rows(struct reader *reader, fplt__builder *builder, uint
 {
     fplt_status status = FPLT_OK;
     while (!status) {
+        if (!builder->piece && !builder->part && builder->rows % FPLT__ROWS_TOLD == 0)
+            fplt__read_tell(reader->source, (size_t)(reader->at - reader->source->text));
         if (quick_row(reader, builder, agent, &status, error))
             continue;
         status = next_row(reader, error);

@@ -21,6 +21,27 @@ typedef struct fplt__census {
     double weight; /* of them all: their number where they have none */
 } fplt__census;
 
+/* The agents first .. end - 1 of `agents`. */
+typedef struct fplt__portion {
+    uint32_t agents, first, end;
+} fplt__portion;
+
+/* Part `number` of `count` parts of as many agents as can be: contiguous blocks. */
+fplt__portion fplt__portion_make(uint32_t agents, unsigned number, unsigned count);
+int fplt__portion_has(const fplt__portion *part, uint32_t agent);
+
+/* Where a data set is one of several parts: what is folded over all rows, in the order of the agents, goes
+ * from part to part. */
+typedef struct fplt__relay {
+    /* Whether all parts are ready; one that is not says so here or later, and takes and passes nothing. */
+    fplt_status (*ready)(void *context, fplt_status status, fplt_error *error);
+    void (*take)(void *context, void *bytes,
+                 size_t size); /* from the part before, if there is one */
+    void (*pass)(void *context, void *bytes,
+                 size_t size); /* on; afterwards all have the last part's */
+    void *context;
+} fplt__relay;
+
 struct fplt_dataset {
     fplt_task task;
     uint32_t agents, outputs;
@@ -107,6 +128,17 @@ fplt_status fplt__dataset_own_weights(fplt_dataset *dataset, fplt_error *error);
  * alone. */
 fplt_status fplt__dataset_keep(const fplt_dataset *source, uint32_t first, uint32_t end,
                                fplt_dataset **kept, fplt_error *error);
+/* Files that are read by a schema, which says how many agents there are and what they are called: only the
+ * rows of part `number` of `count` are kept, and where each file is an agent only its files are opened. The
+ * census is of the part alone. */
+fplt_status fplt__dataset_read_part(const char *const *paths, size_t count,
+                                    const fplt_read_settings *settings, unsigned number,
+                                    unsigned parts, fplt_dataset **dataset, fplt_error *error);
+/* fplt_transform_fit over all parts; NULL: the data set is all there is. Missing values are filled only in
+ * one that is. */
+fplt_status fplt__transform_fit(const fplt_dataset *dataset,
+                                const fplt_transform_settings *settings, const fplt__relay *relay,
+                                fplt_transform *transform, fplt_error *error);
 /* The rows of an agent, of all agents, an agent's weight and the largest label (0 where all are less),
  * here or elsewhere. */
 size_t fplt__dataset_count(const fplt_dataset *dataset, uint32_t agent);

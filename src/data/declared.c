@@ -274,6 +274,10 @@ static fplt_status take_row(void *context, const fplt__field *fields, size_t lin
     }
     if (builder->label_mode == FPLT__LABEL_NONE)
         label = 0;
+    if (builder->portion && !fplt__portion_has(builder->portion, reading->agent)) {
+        builder->number++;
+        return FPLT_OK;
+    }
     if ((status = store_row(reading, error)))
         return status;
     return fplt__builder_row(builder, label, reading->agent, error);
@@ -414,14 +418,13 @@ fplt_status fplt__declared_csv(const fplt__source *source, fplt__builder *builde
 {
     struct reading reading = {.source = source, .builder = builder};
     fplt__csv_visitor visitor = {match_columns, take_row, &reading};
-    size_t before = builder->rows;
     if (!builder->first_source)
         builder->first_source = source->name;
     fplt_status status = fplt__alloc_into(&reading.row, builder->schema->features,
                                           sizeof *reading.row, "a row", error);
     if (!status)
         status = fplt__csv_visit(source, !builder->schema->header, &visitor, error);
-    if (!status && builder->rows == before)
+    if (!status && builder->number == 0)
         status = fplt__bad_data(error, source->name, 0, "there are no rows");
     fplt__free(reading.row);
     fplt__free(reading.role);
@@ -461,7 +464,8 @@ fplt_status fplt__declared_finish(const fplt__builder *builder, fplt_dataset *da
     const fplt__declared *label = fplt__schema_column(builder->schema, FPLT__LABEL);
     dataset->schema = fplt_schema_keep(builder->schema);
     for (uint32_t i = 0; i < dataset->agents; i++)
-        if (dataset->first[i + 1] == dataset->first[i])
+        if (dataset->first[i + 1] == dataset->first[i] &&
+            (!builder->portion || fplt__portion_has(builder->portion, i)))
             return fplt__bad_data(error, builder->first_source, 0,
                                   "the site '%s', which the schema declares, has no rows",
                                   fplt__show(fplt__lookup_word(&builder->agents, i)).text);

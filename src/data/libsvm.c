@@ -210,7 +210,8 @@ static fplt_status read_lines(const fplt__source *source, const char *at, fplt__
     size_t before = builder->rows;
     fplt_status status = FPLT_OK;
     while (!status && at < end) {
-        line.number++;
+        if (line.number++ % FPLT__ROWS_TOLD == 0 && !builder->piece && !builder->part)
+            fplt__read_tell(source, (size_t)(at - source->text));
         const char *stop = quick_line(&line, at, end, builder, agent, &status, error);
         if (stop) {
             if (!status && builder->rows == before + 1)

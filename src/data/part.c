@@ -2,6 +2,18 @@
 #include "base/memory.h"
 #include "data/dataset.h"
 
+fplt__portion fplt__portion_make(uint32_t agents, unsigned number, unsigned count)
+{
+    uint64_t all = agents;
+    return (fplt__portion){agents, (uint32_t)(all * number / count),
+                           (uint32_t)(all * (number + 1) / count)};
+}
+
+int fplt__portion_has(const fplt__portion *part, uint32_t agent)
+{
+    return agent >= part->first && agent < part->end;
+}
+
 size_t fplt__dataset_count(const fplt_dataset *dataset, uint32_t agent)
 {
     return dataset->census ? dataset->census[agent].rows

@@ -57,7 +57,8 @@ struct parts {
     int quotes;
     fplt__part_reader read;
     const void *context;
-    size_t at; /* where the next piece begins */
+    size_t at;     /* where the next piece begins */
+    size_t joined; /* bytes whose rows the builder has */
     struct piece *piece;
 };
 
@@ -354,8 +355,10 @@ static fplt_status work(void *context, unsigned slot, fplt_error *error)
 
 static fplt_status join(void *context, unsigned slot, fplt_error *error)
 {
-    const struct parts *parts = context;
+    struct parts *parts = context;
     parts->builder->bytes += parts->piece[slot].source.size;
+    parts->joined += parts->piece[slot].source.size;
+    fplt__read_tell(parts->source, parts->joined);
     return join_part(parts->builder, &parts->piece[slot].part, error);
 }
 
@@ -371,7 +374,7 @@ fplt_status fplt__parts_read(const fplt__source *source, const fplt__source *hea
     threads = threads < pieces ? threads : (unsigned)pieces;
     threads = threads < FPLT__MOST_SLOTS / 2 ? threads : FPLT__MOST_SLOTS / 2;
     slots = threads > 1 ? 2 * threads : 1;
-    struct parts parts = {source, builder, quotes, read, context, head->size, NULL};
+    struct parts parts = {source, builder, quotes, read, context, head->size, head->size, NULL};
     fplt_status status =
         fplt__alloc_into(&parts.piece, slots, sizeof *parts.piece, "pieces of a file", error);
     if (!status && builder->rows)

@@ -21,6 +21,21 @@ const char *fplt_format_list(size_t index, const char **help)
     return formats[index]->name;
 }
 
+static fplt_reading watching;
+static void *watcher;
+
+void fplt_read_watch(fplt_reading watch, void *context)
+{
+    watching = watch;
+    watcher = context;
+}
+
+void fplt__read_tell(const fplt__source *source, size_t done)
+{
+    if (watching)
+        watching(watcher, source->name, done, fplt__source_bytes(source));
+}
+
 fplt_read_settings fplt_read_defaults(void)
 {
     return (fplt_read_settings){0};
@@ -241,6 +256,28 @@ static fplt_status visit_path(const char *path, fplt__builder *builder, const fp
     return status;
 }
 
+/* Where rows name their site every file is read. */
+static int names_sites(const fplt_read_settings *settings)
+{
+    return fplt__schema_column(settings->schema, FPLT__SITE) &&
+           !(settings->site && strcmp(settings->site, "none") == 0);
+}
+
+/* Whether file number `index` is an agent of another part. */
+static int is_elsewhere(const fplt__builder *builder, size_t index)
+{
+    return builder->portion && !names_sites(builder->settings) &&
+           !fplt__portion_has(builder->portion, (uint32_t)index);
+}
+
+/* Its agent has a name all the same. */
+static fplt_status skip_path(const char *path, fplt__builder *builder, fplt_error *error)
+{
+    const fplt__source source = {.name = path};
+    uint32_t agent;
+    return fplt__builder_file_agent(builder, &source, &agent, error);
+}
+
 /* A file that is a data set by itself; `opened` says whether the first file is one. */
 static fplt_status open_whole(const char *const *paths, size_t count, const fplt__builder *builder,
                               fplt__source *input, int *opened, fplt_dataset **dataset,
@@ -277,7 +314,8 @@ static fplt_status read_paths(const char *const *paths, size_t count, fplt__buil
         for (size_t i = 0; i < count && !status; i++)
             status = visit_path(paths[i], builder, &format, 1, input, error);
     for (size_t i = 0; i < count && !status; i++)
-        status = visit_path(paths[i], builder, &format, 0, input, error);
+        status = is_elsewhere(builder, i) ? skip_path(paths[i], builder, error)
+                                          : visit_path(paths[i], builder, &format, 0, input, error);
     if (!status)
         status = fplt__builder_finish(builder, dataset, error);
     if (!status)
@@ -317,11 +355,13 @@ static fplt_status check_paths(const char *const *paths, size_t count,
 }
 
 static fplt_status attempt(const char *const *paths, size_t count,
-                           const fplt_read_settings *settings, size_t piece, fplt__source *input,
-                           int *in_pieces, fplt_dataset **dataset, fplt_error *error)
+                           const fplt_read_settings *settings, const fplt__portion *part,
+                           size_t piece, fplt__source *input, int *in_pieces,
+                           fplt_dataset **dataset, fplt_error *error)
 {
     fplt__builder builder;
     fplt_status status = fplt__builder_init(&builder, settings, count, error);
+    builder.portion = part;
     choose_pieces(&builder, piece);
     if (!status)
         status = read_paths(paths, count, &builder, input, dataset, error);
@@ -331,9 +371,9 @@ static fplt_status attempt(const char *const *paths, size_t count,
 }
 
 /* A file that cannot be read in pieces is read again whole: that way has the sentences. */
-fplt_status fplt_dataset_read(const char *const *paths, size_t count,
-                              const fplt_read_settings *settings, fplt_dataset **dataset,
-                              fplt_error *error)
+static fplt_status read_some(const char *const *paths, size_t count,
+                             const fplt_read_settings *settings, const fplt__portion *part,
+                             fplt_dataset **dataset, fplt_error *error)
 {
     fplt__source input = FPLT__NO_SOURCE;
     int in_pieces;
@@ -342,9 +382,9 @@ fplt_status fplt_dataset_read(const char *const *paths, size_t count,
     if (status)
         return status;
     locale_t locale = fplt__locale_enter();
-    status = attempt(paths, count, settings, PIECE, &input, &in_pieces, dataset, error);
+    status = attempt(paths, count, settings, part, PIECE, &input, &in_pieces, dataset, error);
     if (status && status != FPLT_NO_MEMORY && in_pieces)
-        status = attempt(paths, count, settings, 0, &input, &in_pieces, dataset, error);
+        status = attempt(paths, count, settings, part, 0, &input, &in_pieces, dataset, error);
     fplt__source_release(&input);
     fplt__locale_leave(locale);
     return status;
@@ -385,6 +425,53 @@ fplt_status fplt__dataset_read_pieces(const char *name, const void *bytes, size_
     if (status && status != FPLT_NO_MEMORY && in_pieces)
         status = attempt_memory(&source, 0, settings, &in_pieces, dataset, error);
     fplt__locale_leave(locale);
+    return status;
+}
+
+fplt_status fplt_dataset_read(const char *const *paths, size_t count,
+                              const fplt_read_settings *settings, fplt_dataset **dataset,
+                              fplt_error *error)
+{
+    return read_some(paths, count, settings, NULL, dataset, error);
+}
+
+/* Of a file that is a data set by itself every row is there. */
+static fplt_status keep_part(const fplt__portion *part, fplt_dataset **dataset, fplt_error *error)
+{
+    fplt_dataset *all = *dataset;
+    if (all->first[part->end] - all->first[part->first] == all->rows)
+        return FPLT_OK;
+    fplt_status status = fplt__dataset_keep(all, part->first, part->end, dataset, error);
+    fplt_dataset_destroy(all);
+    return status;
+}
+
+fplt_status fplt__dataset_read_part(const char *const *paths, size_t count,
+                                    const fplt_read_settings *settings, unsigned number,
+                                    unsigned parts, fplt_dataset **dataset, fplt_error *error)
+{
+    const fplt__declared *site = fplt__schema_column(settings->schema, FPLT__SITE);
+    size_t agents = names_sites(settings) ? site->levels.names.count : count;
+    fplt__portion part = fplt__portion_make((uint32_t)agents, number, parts);
+    fplt_status status = read_some(paths, count, settings, &part, dataset, error);
+    if (status)
+        return status;
+    part = fplt__portion_make((*dataset)->agents, number, parts);
+    if ((status = keep_part(&part, dataset, error)) || (*dataset)->census)
+        return status;
+    status = fplt__alloc_into(&(*dataset)->census, part.agents, sizeof *(*dataset)->census,
+                              "agents", error);
+    for (uint32_t i = part.first; !status && i < part.end; i++) {
+        fplt__census *census = (*dataset)->census;
+        (*dataset)->census = NULL; /* of the rows that are here */
+        fplt__census own = {fplt__dataset_count(*dataset, i), fplt__dataset_weight(*dataset, i)};
+        (*dataset)->census = census;
+        census[i] = own;
+    }
+    if (status) {
+        fplt_dataset_destroy(*dataset);
+        *dataset = NULL;
+    }
     return status;
 }
 

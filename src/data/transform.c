@@ -67,23 +67,41 @@ static void gather(const fplt_dataset *dataset, const double *fill, struct colum
     }
 }
 
-static fplt_status measure(const fplt_dataset *dataset, const double *fill, double *mean,
-                           double *scale, fplt_error *error)
+/* One pass over all parts. Behind the columns stands one whose `seen` are the rows. */
+static void gather_all(const fplt_dataset *dataset, const double *fill, const fplt__relay *relay,
+                       struct column *columns, const double *mean, int squares)
+{
+    size_t bytes = (dataset->features + 1) * sizeof *columns;
+    if (relay)
+        relay->take(relay->context, columns, bytes);
+    gather(dataset, fill, columns, mean, squares);
+    columns[dataset->features].seen += squares ? 0 : dataset->rows;
+    if (relay)
+        relay->pass(relay->context, columns, bytes);
+}
+
+static fplt_status measure(const fplt_dataset *dataset, const double *fill,
+                           const fplt__relay *relay, double *mean, double *scale, fplt_error *error)
 {
     struct column *columns;
     fplt_status status =
-        fplt__alloc_into(&columns, dataset->features, sizeof *columns, "columns", error);
-    if (status)
+        fplt__alloc_into(&columns, dataset->features + 1, sizeof *columns, "columns", error);
+    if (relay)
+        status = relay->ready(relay->context, status, error);
+    if (status) {
+        fplt__free(columns);
         return status;
-    long double rows = (long double)dataset->rows;
-    gather(dataset, fill, columns, NULL, 0);
+    }
+    gather_all(dataset, fill, relay, columns, NULL, 0);
+    size_t all = columns[dataset->features].seen;
+    long double rows = (long double)all;
     for (size_t j = 0; j < dataset->features; j++) {
-        see_zeros(&columns[j], dataset->rows);
+        see_zeros(&columns[j], all);
         mean[j] = (double)(columns[j].sum / rows);
     }
-    gather(dataset, fill, columns, mean, 1);
+    gather_all(dataset, fill, relay, columns, mean, 1);
     for (size_t j = 0; j < dataset->features && !status; j++) {
-        long double zeros = (long double)(dataset->rows - columns[j].seen);
+        long double zeros = (long double)(all - columns[j].seen);
         long double squares = columns[j].squares + zeros * mean[j] * mean[j];
         /* a constant column is told by its ends: rounding of the mean would give it a deviation */
         scale[j] = columns[j].low == columns[j].high ? 1 : (double)sqrtl(squares / rows);
@@ -173,12 +191,12 @@ static fplt_status take_declared(const fplt_dataset *dataset, fplt_transform *tr
                           fplt_schema_feature(dataset->schema, centred, NULL, NULL, NULL, NULL));
 }
 
-static fplt_status take_measured(const fplt_dataset *dataset, int centred,
+static fplt_status take_measured(const fplt_dataset *dataset, int centred, const fplt__relay *relay,
                                  fplt_transform *transform, fplt_error *error)
 {
     fplt_status status = make_room(transform, error);
     if (!status)
-        status = measure(dataset, transform->fill, transform->mean, transform->scale, error);
+        status = measure(dataset, transform->fill, relay, transform->mean, transform->scale, error);
     if (!status && !centred) {
         fplt__free(transform->mean);
         transform->mean = NULL;
@@ -201,6 +219,13 @@ static fplt_status fit_fill(const fplt_dataset *dataset, const fplt_transform_se
 fplt_status fplt_transform_fit(const fplt_dataset *dataset, const fplt_transform_settings *settings,
                                fplt_transform *transform, fplt_error *error)
 {
+    return fplt__transform_fit(dataset, settings, NULL, transform, error);
+}
+
+fplt_status fplt__transform_fit(const fplt_dataset *dataset,
+                                const fplt_transform_settings *settings, const fplt__relay *relay,
+                                fplt_transform *transform, fplt_error *error)
+{
     const char *word = word_of(dataset, settings);
     *transform = (fplt_transform){0};
     fplt_status status = check(dataset, settings, error);
@@ -214,7 +239,7 @@ fplt_status fplt_transform_fit(const fplt_dataset *dataset, const fplt_transform
         return FPLT_OK;
     status = strcmp(word, "schema") == 0
                  ? take_declared(dataset, transform, error)
-                 : take_measured(dataset, strcmp(word, "scale") != 0, transform, error);
+                 : take_measured(dataset, strcmp(word, "scale") != 0, relay, transform, error);
     if (status)
         fplt_transform_clear(transform);
     return status;

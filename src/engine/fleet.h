@@ -6,9 +6,12 @@
  * fleet on threads over them; number 0 leads and has the coordinator, alone. In the set-up all do the same
  * (ranks.h): what must be known of all agents, they exchange.
  *
- *     columns, labels, levels,    every process reads the files and then keeps its own rows; generated
- *     moments, fill values,       rows are drawn for the own agents alone where nothing is asked of all
- *     held-out rows               (src/job/job.c)
+ *     columns, labels, levels     declared by a schema: a process keeps its own rows while it reads, and
+ *                                 opens its own files alone. Without one every process reads all rows and
+ *                                 then keeps its own (src/job/job.c). Generated rows: drawn by their owner
+ *     moments                     folded over the rows by one process after the other, in order
+ *     fill values, held-out rows, every process reads all rows, and then keeps its own
+ *     new divisions, balance
  *     rows and weight of agents   known of all agents (the data set's census)
  *     kernel                      the fastest that all have
  *     curvatures                  surveyed by who has the agent, then known to all (each.h)

@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "base/machine.h"
+#include "data/dataset.h"
 
 void fplt__ranks_block(const fplt_ranks *ranks, uint32_t agents, unsigned number, uint32_t *first,
                        uint32_t *end)
 {
-    uint64_t all = agents, count = ranks ? ranks->count : 1;
-    *first = (uint32_t)(all * number / count);
-    *end = (uint32_t)(all * (number + 1) / count);
+    fplt__portion part = fplt__portion_make(agents, number, ranks ? ranks->count : 1);
+    *first = part.first;
+    *end = part.end;
 }
 
 int fplt__ranks_leads(const fplt_ranks *ranks)

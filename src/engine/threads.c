@@ -170,6 +170,22 @@ static int take(struct threads *threads, uint32_t count, uint32_t *first, uint32
     return 1;
 }
 
+/* The agents that come next: where some of many are active, hardly anything of them is near. */
+static void approach(const struct threads *threads, const uint32_t *active, uint32_t left)
+{
+    enum { FAR = 6, NEAR = 3 };
+    if (left > FAR) {
+        uint32_t agent = active[FAR];
+        fplt__objective_approach(threads->objective, agent, 0);
+        __builtin_prefetch(&threads->step[agent - threads->first]);
+        __builtin_prefetch(&threads->curvatures[agent - threads->first]);
+        __builtin_prefetch(kept_of(threads, agent));
+        __builtin_prefetch((const char *)kept_of(threads, agent) + 64);
+    }
+    if (left > NEAR)
+        fplt__objective_approach(threads->objective, active[NEAR], 1);
+}
+
 static void train_task(void *context, unsigned number)
 {
     struct threads *threads = context;
@@ -184,6 +200,7 @@ static void train_task(void *context, unsigned number)
             fplt_error error;
             fplt_local local;
             fplt_agent agent = view_of(threads, number, threads->active[position], &local);
+            approach(threads, threads->active + position, last - i);
             round.position = position;
             fplt_status status = fplt__member_exchange(&threads->plan, &threads->shape, &agent,
                                                        &round, threads->exchange, threads->point,

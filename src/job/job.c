@@ -388,6 +388,41 @@ fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
     return wanted;
 }
 
+/* Whether a process can take the rows of its own agents without those of others: they are drawn, or a
+ * schema says what they are, and nothing is divided, held out or weighed by looking at all. */
+static int is_apart(const fplt_settings *settings, const fplt_job_source *source)
+{
+    return source->ranks && !source->dataset && !wished(settings, "partition") &&
+           !(wished(settings, "data") &&
+             (!wished(settings, "schema") || wished(settings, "agents"))) &&
+           !(fplt_settings_real(settings, "holdout") > 0) &&
+           !is(settings, "class-weight", "balanced");
+}
+
+/* Moments go from process to process. */
+static fplt_status relay_ready(void *context, fplt_status status, fplt_error *error)
+{
+    return fplt_ranks_agree(context, status, error);
+}
+
+static void relay_take(void *context, void *bytes, size_t size)
+{
+    const fplt_ranks *ranks = context;
+    if (ranks->number)
+        ranks->receive(ranks->context, ranks->number - 1, bytes, size);
+}
+
+static void relay_pass(void *context, void *bytes, size_t size)
+{
+    const fplt_ranks *ranks = context;
+    if (ranks->count == 1)
+        return;
+    ranks->send(ranks->context, (ranks->number + 1) % ranks->count, bytes, size);
+    if (!ranks->number)
+        ranks->receive(ranks->context, ranks->count - 1, bytes, size);
+    ranks->share(ranks->context, bytes, size);
+}
+
 /* Found on the training rows, done to both. */
 static fplt_status transform_both(const fplt_settings *settings, const fplt_job_source *source,
                                   fplt_dataset *training, fplt_dataset *held_out,
@@ -396,20 +431,15 @@ static fplt_status transform_both(const fplt_settings *settings, const fplt_job_
     fplt_transform_settings wanted = fplt__job_transform(settings, source);
     if (!source->by_schema)
         fplt_job_filling(settings, &wanted);
-    fplt_status status = fplt_transform_fit(training, &wanted, transform, error);
+    const fplt__relay relay = {relay_ready, relay_take, relay_pass, source->ranks};
+    fplt_status status =
+        fplt__transform_fit(training, &wanted, is_apart(settings, source) ? &relay : NULL,
+                            transform, error);
     if (!status)
         status = fplt_transform_apply(transform, training, error);
     if (!status && held_out)
         status = fplt_transform_apply(transform, held_out, error);
     return status;
-}
-
-/* Whether rows can be drawn without looking at those of other agents. */
-static int is_apart(const fplt_settings *settings, const fplt_job_source *source)
-{
-    return !source->dataset && !wished(settings, "data") && !wished(settings, "partition") &&
-           !(fplt_settings_real(settings, "holdout") > 0) && !source->by_schema &&
-           !is(settings, "class-weight", "balanced") && is(settings, "standardise", "no");
 }
 
 /* The rows of the own agents stay. Held-out rows are the leader's. */
@@ -444,6 +474,26 @@ static fplt_status generate_own(const fplt_settings *settings, uint32_t run,
     return fplt__dataset_generate_part(&generator, first, end, dataset, error);
 }
 
+static fplt_status read_own(const fplt_settings *settings, const fplt_job_source *source,
+                            fplt_dataset **dataset, fplt_error *error)
+{
+    fplt_read_settings read = fplt_job_read(settings);
+    fplt_schema *schema = NULL;
+    char **items = NULL;
+    size_t count;
+    fplt_status status = split(fplt_settings_text(settings, "data"), &items, &count, error);
+    if (!status)
+        status = load_schema(settings, count ? items[0] : "", &schema, error);
+    read.schema = schema;
+    if (!status)
+        status =
+            fplt__dataset_read_part((const char *const *)items, count, &read, source->ranks->number,
+                                    source->ranks->count, dataset, error);
+    fplt__free(items);
+    fplt_schema_destroy(schema);
+    return status;
+}
+
 static fplt_status build_data(const fplt_settings *settings, uint32_t run,
                               const fplt_job_source *source, fplt_dataset **training,
                               fplt_dataset **held_out, fplt_transform *transform, fplt_error *error)
@@ -452,8 +502,9 @@ static fplt_status build_data(const fplt_settings *settings, uint32_t run,
     *held_out = NULL;
     *transform = (fplt_transform){0, NULL, NULL, 0};
     fplt_status status = FPLT_OK;
-    if (source->ranks && is_apart(settings, source))
-        status = generate_own(settings, run, source, training, error);
+    if (is_apart(settings, source))
+        status = wished(settings, "data") ? read_own(settings, source, training, error)
+                                          : generate_own(settings, run, source, training, error);
     else if (!*training)
         status = fplt_job_dataset(settings, run, NULL, 0, NULL, training, error);
     else if (!source->part)
@@ -699,6 +750,8 @@ static fplt_status take_common(fplt_ranks *ranks, fplt_dataset *training, const 
     while (!fplt__kernel_get(own->kernel)->available())
         own->kernel++;
     fplt__ranks_gather_each(ranks, each, sizeof *each);
+    if (training->census)
+        fplt__ranks_gather(ranks, training->agents, training->census, sizeof *training->census);
     struct common all = each[0];
     for (unsigned i = 1; i < ranks->count; i++) {
         all.largest_label = fmax(all.largest_label, each[i].largest_label);
@@ -709,57 +762,6 @@ static fplt_status take_common(fplt_ranks *ranks, fplt_dataset *training, const 
         *kernel = fplt__kernel_get(all.kernel)->name;
     fplt__free(each);
     return FPLT_OK;
-}
-
-static int is_huge(const fplt_rows *rows, size_t row)
-{
-    size_t first = rows->dense ? row * rows->features : rows->start[row];
-    size_t end = rows->dense ? first + rows->features : rows->start[row + 1];
-    const double *value = rows->dense ? rows->dense : rows->value;
-    double square = 0;
-    for (size_t k = first; k < end; k++)
-        square += value[k] * value[k];
-    return !isfinite(square);
-}
-
-/* The file that an agent's rows come from: the one there is, or one an agent. */
-static int file_of(const fplt_settings *settings, const fplt_dataset *dataset, uint32_t agent,
-                   char *file, size_t size)
-{
-    const char *list = fplt_settings_text(settings, "data");
-    uint32_t files = 0;
-    for (const char *rest = list; rest && *rest; files++)
-        rest = fplt_list_next(rest, file, size);
-    if (files > 1 && files != fplt_dataset_agents(dataset))
-        return 0;
-    for (uint32_t i = 0; files > 1 && i <= agent; i++)
-        list = fplt_list_next(list, file, size);
-    return files > 0;
-}
-
-/* Numbers whose squares overflow are legal in a file, where a transform may shorten them: so it is known
- * only here that they are too large, and their place is looked for. Lines are counted as if no field had
- * a line break in it. */
-static fplt_status blame_row(const fplt_settings *settings, const fplt_dataset *dataset,
-                             fplt_error *error)
-{
-    size_t at = 0;
-    char file[4096];
-    for (uint32_t i = 0; i < fplt_dataset_agents(dataset); i++) {
-        fplt_rows rows = fplt_dataset_shard(dataset, i);
-        for (size_t r = 0; r < rows.count; r++, at++) {
-            size_t number = fplt_dataset_row_number(dataset, at);
-            if (number && !fplt_dataset_is_mapped(dataset) && is_huge(&rows, r) &&
-                file_of(settings, dataset, i, file, sizeof file))
-                return fplt_error_set(error, FPLT_BAD_DATA,
-                                      "%s:%zu: row %zu has a number that is too large to be "
-                                      "squared: give its column in larger units",
-                                      file,
-                                      number + (fplt_dataset_feature_name(dataset, 0) != NULL),
-                                      number);
-        }
-    }
-    return FPLT_BAD_DATA;
 }
 
 static fplt_status build_objective(fplt_job *job, const fplt_settings *settings, uint32_t run,
@@ -791,7 +793,7 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     view->objective = job->objective;
     if (!status && source->rows_once)
         fplt__dataset_drop_rows(job->training);
-    return status == FPLT_BAD_DATA ? blame_row(settings, job->training, error) : status;
+    return status == FPLT_BAD_DATA ? fplt__job_blame_row(settings, job->training, error) : status;
 }
 
 static fplt_status build_costs(fplt_job *job, const fplt_settings *settings, uint32_t run,
@@ -915,22 +917,24 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
     return FPLT_OK;
 }
 
-/* A measurement takes about two gradients of every agent, however few were active. Where all are, it is
- * taken after every round: a round too many costs more. */
-static void space_measurements(fplt_job *job)
+/* A measurement takes about two gradients of every agent, however few were active: so many rounds apart
+ * that it is a fifth of the work. After every round where agents only evaluate, for there a round too many
+ * costs more, and on generated data with all active, whose tables count single rounds. */
+static void space_measurements(fplt_job *job, int own_data)
 {
     fplt_run_settings *run = &job->view.run;
     double agents = fplt_objective_agents(job->view.objective), cohort = 0;
+    int full = fplt_participation_is_full(run->participation);
     for (uint32_t i = 0; i < agents; i++)
         cohort += fplt_participation_rate(run->participation, i);
     double round = fmax(cohort, 1) * (run->training.epochs ? run->training.epochs : 1);
-    if (!fplt_participation_is_full(run->participation))
+    if (!full || (own_data && !(run->algorithm->allows & FPLT_TRAINS_NOTHING)))
         run->evaluate_every = (uint32_t)fmax(1, ceil(8 * agents / round - 1e-6));
 }
 
 /* What is auto becomes a number; agents that train in their own way share the number of epochs. */
 static fplt_status resolve(fplt_job *job, const fplt_settings *settings, int public_only,
-                           fplt_error *error)
+                           int own_data, fplt_error *error)
 {
     fplt_run_settings *run = &job->view.run;
     if (public_only) {
@@ -949,7 +953,7 @@ static fplt_status resolve(fplt_job *job, const fplt_settings *settings, int pub
             job->each[i].epochs = job->automatic.epochs;
     job->view.automatic = &job->automatic;
     if (fplt_settings_is_auto(settings, "eval-every"))
-        space_measurements(job);
+        space_measurements(job, own_data);
     return FPLT_OK;
 }
 
@@ -960,7 +964,9 @@ static fplt_status build(fplt_job *job, const fplt_settings *settings, uint32_t 
     if ((status = build_costs(job, settings, run, source, error)) ||
         (status = build_training(job, settings, source, error)) ||
         (status = build_run(job, settings, run, error)) ||
-        (status = resolve(job, settings, source->public_only, error)) || !source->start)
+        (status = resolve(job, settings, source->public_only,
+                          source->dataset || wished(settings, "data"), error)) ||
+        !source->start)
         return status;
     return fplt_job_start(job, source->start, fplt_objective_dimension(job->view.objective),
                           "start", error);

@@ -21,4 +21,10 @@ fplt_status fplt__job_algorithm(const char *name, const fplt_algorithm **algorit
 fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
                                             const fplt_job_source *source);
 
+/* Numbers whose squares overflow are legal in a file, where a transform may shorten them: so it is known only
+ * behind it that they are too large. Looks for the first such row and names its file and line, counted as if
+ * no field had a line break in it; where there is none, the error stays as it is. FPLT_BAD_DATA. */
+fplt_status fplt__job_blame_row(const fplt_settings *settings, const fplt_dataset *dataset,
+                                fplt_error *error);
+
 #endif

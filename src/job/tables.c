@@ -156,9 +156,9 @@ const fplt_setting fplt__job_run_table[] = {
     {"change", FPLT_REAL, 0, "0", 0, HUGE_VAL, NULL,
      "stop when the model moves relatively less than this in a round; 0: never", 0, 0},
     {"eval-every", FPLT_INTEGER, FPLT_AUTO, "auto", 0, MOST_AGENTS, NULL,
-     "rounds between measurements; 0: only at the end; auto: 1 where all agents take part, else so "
-     "many "
-     "that measuring takes a fifth of the time",
+     "rounds between measurements; 0: only at the end; auto: 1 on generated data with all agents "
+     "active and for methods without local training, else so many that measuring takes a fifth of "
+     "the time",
      0, 0},
     {"threads", FPLT_INTEGER, 0, "0", 0, 4096, NULL, "threads; 0: one a core", 0, 0},
     {"engine", FPLT_CHOICE, 0, "threads", 0, 0, "threads|mpi",

@@ -7,10 +7,13 @@
 #include "fedplt/status.h"
 #include "linalg/matrix.h"
 
+enum { FPLT_TILE_MOST = 8 };
+
 typedef struct fplt__kernel {
     const char *name, *help;
     int (*available)(void);
     size_t panel_columns; /* rows up to this length are kept in panels */
+    size_t row_multiple;  /* to which longer ones are filled up with zeros */
 
     double (*dot)(const double *x, const double *y, size_t count);
     double (*norm)(const double *x, size_t count);
@@ -45,6 +48,10 @@ typedef struct fplt__kernel {
                         const double *x, double *margins, size_t stride);
     void (*all_combine)(const fplt__matrix *a, size_t first, size_t count, size_t outputs,
                         const double *weights, size_t stride, double *y);
+    /* tile[i * tile_columns + j] = sum over d < depth of left[d * tile_rows + i] right[d * tile_columns + j],
+     * for i < tile_rows, which is 4 or 8, and j < tile_columns <= 3 FPLT_TILE_MOST, a divisor of 96. */
+    size_t tile_rows, tile_columns;
+    void (*tile)(size_t depth, const double *left, const double *right, double *tile);
     /* Rows of panels side by side as panels of their own, the last filled up with zeros: `to` has room
      * for the padded count. NULL where the kernel has no panels. */
     void (*collect)(const fplt__matrix *a, const uint32_t *rows, size_t count, double *to);

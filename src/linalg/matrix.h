@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Rows of a panel, and the multiple to which dense rows and row counts are padded with zeros. */
+/* Rows of a panel, and the multiple to which the number of dense rows is filled up with zeros. */
 enum { FPLT_PANEL = 8 };
 
 typedef enum fplt__layout {

@@ -174,11 +174,22 @@ static void all_combine(const fplt__matrix *a, size_t first, size_t count, size_
         combine(a, first, count, weights + k * stride, y + k * a->columns);
 }
 
+static void tile_of_products(size_t depth, const double *left, const double *right, double *tile)
+{
+    double sum[4][4] = {{0}};
+    for (size_t d = 0; d < depth; d++, left += 4, right += 4)
+        for (size_t i = 0; i < 4; i++)
+            for (size_t j = 0; j < 4; j++)
+                sum[i][j] += left[i] * right[j];
+    memcpy(tile, sum, sizeof sum);
+}
+
 const fplt__kernel fplt__kernel_reference = {
     .name = "reference",
     .help = "plain C, the same bits on every machine",
     .available = available,
     .panel_columns = 0,
+    .row_multiple = 1,
     .dot = dot,
     .norm = norm,
     .axpy = axpy,
@@ -192,4 +203,7 @@ const fplt__kernel fplt__kernel_reference = {
     .combine = combine,
     .all_margins = all_margins,
     .all_combine = all_combine,
+    .tile_rows = 4,
+    .tile_columns = 4,
+    .tile = tile_of_products,
 };

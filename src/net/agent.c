@@ -379,7 +379,7 @@ fplt_status fplt_federation_take_part(const fplt_settings *settings,
                                       const fplt_federation_watch *watch,
                                       fplt_federation_outcome *outcome, fplt_error *error)
 {
-    static const fplt_federation_watch nobody = {NULL, NULL, NULL, NULL, NULL};
+    static const fplt_federation_watch nobody = {.context = NULL};
     fplt__agent *agent;
     memset(outcome, 0, sizeof *outcome);
     if (sodium_init() < 0)

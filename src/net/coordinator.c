@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@
 #include "net/pledge.h"
 #include "net/policy.h"
 
-enum { SPARE_CONNECTIONS = 64, LAST_SECONDS = 30 };
+enum { SPARE_CONNECTIONS = 64, SPARE_DESCRIPTORS = 128, LAST_SECONDS = 30 };
 
 const fplt_setting fplt_federation_lead_table[] = {
     {"federation", FPLT_TEXT, FPLT_REQUIRED, NULL, 0, 0, NULL, "its name, as `pki init` had it", 0,
@@ -355,9 +356,8 @@ static fplt_status allocate(fplt__coordinator *c, fplt_error *error)
                             error);
 }
 
-static fplt__lead_settings lead_settings(const fplt__coordinator *c)
+static fplt__lead_settings lead_settings(const fplt__coordinator *c, const fplt_settings *settings)
 {
-    const fplt_settings *settings = c->settings;
     fplt__lead_settings lead = {.members = c->members,
                                 .inform = fplt_settings_switch(settings, "inform"),
                                 .check = fplt_settings_switch(settings, "check"),
@@ -479,26 +479,53 @@ static fplt_status open_store(fplt__coordinator *c, fplt_error *error)
     snprintf(path, sizeof path, "%s/federation.db", c->folder);
     if ((status = fplt__lead_store_open(path, &c->store, error)))
         return status;
-    settings = lead_settings(c);
+    settings = lead_settings(c, c->settings);
     randombytes_buf(&settings.process, sizeof settings.process);
     if ((status = fplt__lead_create(&settings, &c->lead, error)))
         return status;
     return open_run(c, error);
 }
 
+/* Where agents dial; with the certificate that the authority has now. */
+static fplt_status open_server(fplt__coordinator *c, const fplt__authority *authority,
+                               const fplt_settings *from, fplt__server **server, fplt_error *error)
+{
+    fplt__service service = fplt__coordinator_service(c);
+    fplt__server_settings settings = {.listen = fplt_settings_text(from, "listen"),
+                                      .certificate = authority->server,
+                                      .key = authority->server_key,
+                                      .authority = authority->certificate,
+                                      .connections = c->members + SPARE_CONNECTIONS,
+                                      .window = (unsigned)fplt_settings_integer(from, "window")};
+    fplt_status status = fplt__server_create(&settings, &service, server, error);
+    if (!status)
+        snprintf(c->listen, sizeof c->listen, "%s", settings.listen);
+    return status;
+}
+
+/* Every agent has a connection: the usual limit of 1024 is for programs that use select. */
+static void allow_descriptors(fplt__coordinator *c)
+{
+    struct rlimit limit;
+    rlim_t wanted = (rlim_t)c->members + SPARE_DESCRIPTORS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    if (setrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < wanted)
+        fplt__coordinator_say(c, -1, "limit",
+                              "this process may open %llu descriptors, and %u agents need %llu; "
+                              "raise `ulimit -n`",
+                              (unsigned long long)limit.rlim_cur, c->members,
+                              (unsigned long long)wanted);
+}
+
 static fplt_status open_servers(fplt__coordinator *c, fplt_error *error)
 {
-    fplt__service service = fplt__coordinator_service(c), page = fplt__coordinator_page(c);
+    allow_descriptors(c);
+    fplt__service page = fplt__coordinator_page(c);
     const char *status_at = fplt_settings_text(c->settings, "status");
-    fplt__server_settings settings = {.listen = fplt_settings_text(c->settings, "listen"),
-                                      .certificate = c->authority.server,
-                                      .key = c->authority.server_key,
-                                      .authority = c->authority.certificate,
-                                      .connections = c->members + SPARE_CONNECTIONS,
-                                      .window =
-                                          (unsigned)fplt_settings_integer(c->settings, "window")};
     fplt__server_settings shown = {.listen = status_at, .connections = 16, .window = 1};
-    fplt_status status = fplt__server_create(&settings, &service, &c->server, error);
+    fplt_status status = open_server(c, &c->authority, c->settings, &c->server, error);
     if (!status && strcmp(status_at, "off") != 0)
         status = fplt__server_create(&shown, &page, &c->page, error);
     return status ? status : fplt__control_open(c->folder, &c->control, error);
@@ -597,8 +624,7 @@ static void tend_door(fplt__coordinator *c)
         c->door = NULL;
         return;
     }
-    if (fplt__address_split(fplt_settings_text(c->settings, "listen"), host, sizeof host, &port,
-                            NULL))
+    if (fplt__address_split(c->listen, host, sizeof host, &port, NULL))
         return;
     snprintf(address, sizeof address, strchr(host, ':') ? "[%s]:%u" : "%s:%u", host,
              fplt__server_port(c->server) + 1);
@@ -609,7 +635,8 @@ static void tend_door(fplt__coordinator *c)
     }
 }
 
-/* Says once a minute who keeps the others waiting. */
+/* Says once a minute who keeps the others waiting, at first after some seconds, in a round at once: its
+ * deadline has passed. */
 static void tend_waiting(fplt__coordinator *c)
 {
     double now = fplt__now();
@@ -617,10 +644,16 @@ static void tend_waiting(fplt__coordinator *c)
     if (now - c->waiting_checked < 1)
         return;
     c->waiting_checked = now;
+    fplt__lead_view view = fplt__lead_see(c->lead);
+    uint64_t at = view.round * FPLT__STATES + view.state;
     fplt__coordinator_waiting(c, sentence, sizeof sentence);
-    if (!*sentence) {
+    if (!*sentence || at != c->waiting_at) {
+        c->waiting_at = at;
+        c->waiting_since = now;
         c->waiting_said = 0;
-    } else if (!c->waiting_said || now - c->waiting_said >= 60) {
+    }
+    if (*sentence && now - c->waiting_since >= (view.state == FPLT__ROUND ? 0 : 5) &&
+        (!c->waiting_said || now - c->waiting_said >= 60)) {
         c->waiting_said = now;
         fplt__coordinator_say(c, -1, "waiting", "%s", sentence);
     }
@@ -643,21 +676,73 @@ static int is_over(fplt__coordinator *c)
     return c->finished && fplt_settings_switch(c->settings, "once") && all_served(c);
 }
 
-static void reload(fplt__coordinator *c)
+/* Whether settings that were read again describe the run at hand. */
+static fplt_status check_again(const fplt__coordinator *c, const fplt_settings *settings,
+                               fplt_error *error)
 {
+    fplt__coordinator *other;
+    fplt_status status = fplt__alloc_into(&other, 1, sizeof *other, "settings", error);
+    if (status)
+        return status;
+    other->settings = settings;
+    other->authority = c->authority;
+    snprintf(other->folder, sizeof other->folder, "%s", c->folder);
+    if (!(status = fplt_settings_complete(settings, error)) &&
+        !(status = fplt_settings_effective(settings, error)) &&
+        !(status = fplt__coordinator_propose(other, error)))
+        status = other->proposal.run == c->run
+                     ? fplt__coordinator_compare(other, &c->proposal, error)
+                     : fplt_error_set(error, FPLT_BAD_VALUE,
+                                      "run: is %u now, but run %u is led; start the coordinator "
+                                      "again for another",
+                                      other->proposal.run, c->run);
+    fplt__proposal_clear(&other->proposal);
+    fplt__free(other);
+    return status;
+}
+
+/* Certificate, deadline, window and address may change while it runs, nothing else. */
+static fplt_status reload(fplt__coordinator *c, fplt_error *error)
+{
+    const fplt_settings *settings = c->settings;
     fplt__authority again;
-    fplt_error error;
-    if (fplt__authority_open(c->folder, &again, &error)) {
-        fplt__coordinator_say(c, -1, "reload", "%s", error.text);
-        return;
-    }
-    if (fplt__server_certify(c->server, again.server, again.server_key, &error))
-        fplt__coordinator_say(c, -1, "reload", "%s", error.text);
+    fplt_status status = FPLT_OK;
+    if (c->watch->again && !(settings = c->watch->again(c->watch->context, error)))
+        return FPLT_FAILED;
+    if ((settings != c->settings && (status = check_again(c, settings, error))) ||
+        (status = fplt__authority_open(c->folder, &again, error)))
+        return status;
+    fplt__server *moved = NULL;
+    if (strcmp(fplt_settings_text(settings, "listen"), c->listen) != 0)
+        status = open_server(c, &again, settings, &moved, error);
+    else
+        status = fplt__server_certify(c->server, again.server, again.server_key, error);
     fplt__authority_close(&again);
-    fplt__lead_settings settings = lead_settings(c);
-    fplt__lead_reload(c->lead, &settings);
-    fplt__server_set_window(c->server, (unsigned)fplt_settings_integer(c->settings, "window"));
-    fplt__coordinator_say(c, -1, "reload", "certificate, deadline and window were read again");
+    if (status)
+        return status;
+    if (moved) {
+        fplt__server_destroy(c->server);
+        c->server = moved;
+        fplt__server_destroy(c->door); /* it follows */
+        c->door = NULL;
+    }
+    fplt__lead_settings now = lead_settings(c, settings);
+    fplt__lead_reload(c->lead, &now);
+    fplt__server_set_window(c->server, (unsigned)fplt_settings_integer(settings, "window"));
+    return FPLT_OK;
+}
+
+static void reload_and_tell(fplt__coordinator *c)
+{
+    fplt_error error = {FPLT_OK, ""};
+    if (reload(c, &error))
+        fplt__coordinator_say(c, -1, "reload", "nothing was changed: %s", error.text);
+    else
+        fplt__coordinator_say(
+            c, -1, "reload",
+            "certificate, deadline, window and address were read again; listening "
+            "on port %u",
+            fplt__server_port(c->server));
 }
 
 /* The last charge of an agent is reported after its last update, when the run may be over. */
@@ -695,7 +780,7 @@ static void run_loop(fplt__coordinator *c)
         tend_receipts(c);
         tend_waiting(c);
         if (c->watch->reload && c->watch->reload(c->watch->context))
-            reload(c);
+            reload_and_tell(c);
     }
     tend_receipts(c);
 }
@@ -712,7 +797,7 @@ static void announce(fplt__coordinator *c)
 fplt_status fplt_federation_lead(const fplt_settings *settings, const fplt_federation_watch *watch,
                                  fplt_federation_outcome *outcome, fplt_error *error)
 {
-    static const fplt_federation_watch nobody = {NULL, NULL, NULL, NULL, NULL};
+    static const fplt_federation_watch nobody = {.context = NULL};
     fplt__coordinator *c;
     memset(outcome, 0, sizeof *outcome);
     fplt_status status = fplt__alloc_into(&c, 1, sizeof *c, "the coordinator", error);

@@ -25,13 +25,16 @@ typedef struct fplt__coordinator {
     const fplt_settings *settings; /* borrowed */
     const fplt_federation_watch *watch;
     char folder[2048];
+    char listen[300]; /* where it listens */
     fplt__authority authority;
     fplt__lead_store *store;
     fplt__lead *lead;
     fplt__server *server, *door, *page; /* door: open while there are invitations */
     fplt__door doorkeeper;
     int control; /* the socket of `federation status`, or -1 */
-    double door_checked, waiting_checked, waiting_said;
+    double door_checked;
+    double waiting_checked, waiting_since, waiting_said; /* for members; said 0: not yet */
+    uint64_t waiting_at;                                 /* the state and round of that */
     uint32_t run, members;
     char (*roster)[FPLT__NAME];
     uint8_t *revoked, *fetched; /* one a member: told the machine; has the last model */

@@ -290,7 +290,7 @@ static fplt_status make_noise(fplt__material *material, fplt_error *error)
         return FPLT_OK;
     fplt_status status = fplt_noise_create(&material->noise, error);
     if (!status)
-        material->source_of_noise = fplt__secure_source(material->noise);
+        material->source_of_noise = fplt_promise_noise(material->noise);
     return status;
 }
 

@@ -3,7 +3,7 @@ const at = id => document.getElementById(id);
 const bytes = n => {
   let i = 0;
   while (n >= 1000 && i < 4) { n /= 1000; i++; }
-  return (i ? n.toFixed(1) : n) + " " + ["B", "kB", "MB", "GB", "TB"][i];
+  return (i ? n.toFixed(1) : n) + "\u00a0" + ["B", "kB", "MB", "GB", "TB"][i];
 };
 const ago = s => s === undefined ? "never" : s < 1.5 ? "now" : s < 90 ? Math.round(s) + " s ago" : Math.round(s / 60) + " min ago";
 const chart = new Chart(at("curve"), {

@@ -28,13 +28,15 @@ static const struct route *route_of(const fplt__exchange *exchange)
     return NULL;
 }
 
-static int64_t identity_of(const fplt__coordinator *c, const fplt__exchange *exchange)
+/* The roster stays as it is, and so does who a connection is of. */
+static int64_t identity_of(const fplt__coordinator *c, fplt__exchange *exchange)
 {
     const char *name = fplt__exchange_identity(exchange)->name;
-    for (uint32_t i = 0; i < c->members; i++)
+    int64_t *place = fplt__exchange_place(exchange);
+    for (uint32_t i = 0; *place < 0 && i < c->members; i++)
         if (strcmp(c->roster[i], name) == 0)
-            return i;
-    return -1;
+            *place = i;
+    return *place;
 }
 
 /* "session.sequence", both decimal. */
@@ -154,6 +156,16 @@ static void gone(fplt__coordinator *c, fplt__exchange *exchange)
     fplt__coordinator_handle(c, &event);
 }
 
+static void moves(void *context, fplt__exchange *exchange)
+{
+    fplt__coordinator *c = context;
+    int64_t identity = identity_of(c, exchange);
+    if (identity < 0 || !c->lead)
+        return;
+    fplt__lead_event event = {.kind = FPLT__LEAD_HEARD, .identity = (uint32_t)identity};
+    fplt__coordinator_handle(c, &event);
+}
+
 static void expired(void *context, fplt__exchange *exchange)
 {
     gone(context, exchange);
@@ -187,6 +199,7 @@ fplt__service fplt__coordinator_service(fplt__coordinator *c)
     return (fplt__service){.context = c,
                            .head = head,
                            .whole = whole,
+                           .moves = moves,
                            .expired = expired,
                            .ended = ended,
                            .refused = refused,

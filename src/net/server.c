@@ -4,8 +4,10 @@
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 #include <math.h>
+#include <linux/tcp.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,7 +26,8 @@ enum {
     WORTH_KEEPING = 1 << 20, /* as a spare buffer: its pages would be cleared anew */
     MOST_SPARE = 4,
     MOST_SERVERS = 7,
-    RECORD = 16384 /* of TLS */
+    CONNECTION_MEMORY = 48 << 10, /* half of it is for reading: a record and what is before it */
+    RECORD = 16384                /* of TLS */
 };
 
 static const char tls_priority[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3";
@@ -38,6 +41,8 @@ typedef struct caller {
     int reading;  /* a handshake or headers are under way */
     int refused;
     fplt__identity identity;
+    int64_t place;  /* the owner's */
+    uint64_t moved; /* bytes that the other side sent or has acknowledged, when last seen */
     fplt__exchange *exchange; /* at hand, or NULL */
 } caller;
 
@@ -92,7 +97,7 @@ struct fplt__server {
     caller *peers;
     struct queue rooms, held; /* who waits for room, and for news */
     uint64_t received, sent;
-    double swept, patience;
+    double swept, watched, patience;
     int stirred; /* a connection was resumed, which the daemon looks at in its next run only */
 };
 
@@ -199,6 +204,7 @@ static void connection_begins(fplt__server *server, struct MHD_Connection *conne
         return;
     }
     new->server = server;
+    new->place = -1;
     new->descriptor = found ? found->connect_fd : -1;
     new->since = fplt__now();
     new->reading = 1;
@@ -258,7 +264,8 @@ static double due(const caller *peer, double now)
     if (peer->reading)
         return peer->since + peer->server->patience;
     if (exchange && exchange->stage == RECEIVES)
-        return exchange->since + peer->server->patience + (double)exchange->received / FPLT_SLOWEST;
+        return exchange->since + peer->server->patience +
+               (double)exchange->received / FPLT__SLOWEST;
     return now + 1e9;
 }
 
@@ -280,7 +287,37 @@ static void sweep(fplt__server *server, double now)
         }
 }
 
+/* A long body or answer may take minutes on a slow line: whoever it is of is there. */
+static void watch_moves(fplt__server *server, double now)
+{
+    if (!server->service.moves || now - server->watched < 1)
+        return;
+    server->watched = now;
+    for (caller *peer = server->peers; peer; peer = peer->next) {
+        struct tcp_info info;
+        socklen_t size = sizeof info;
+        fplt__exchange *exchange = peer->exchange;
+        if (!exchange || (exchange->stage != RECEIVES && exchange->stage != ANSWERED))
+            continue;
+        memset(&info, 0, sizeof info);
+        if (getsockopt(peer->descriptor, IPPROTO_TCP, TCP_INFO, &info, &size))
+            continue;
+        uint64_t moved = info.tcpi_bytes_acked + info.tcpi_bytes_received;
+        if (moved != peer->moved)
+            server->service.moves(server->service.context, exchange);
+        peer->moved = moved;
+    }
+}
+
 /* Waiting: for room, or for news */
+
+static void suspend(fplt__exchange *exchange)
+{
+    if (exchange->suspended)
+        return;
+    exchange->suspended = 1;
+    MHD_suspend_connection(exchange->connection);
+}
 
 static void enlist(fplt__exchange *exchange, enum stage stage)
 {
@@ -296,10 +333,8 @@ static void enlist(fplt__exchange *exchange, enum stage stage)
     else
         queue->first = exchange;
     queue->last = exchange;
-    if (!exchange->suspended) {
-        exchange->suspended = 1;
-        MHD_suspend_connection(exchange->connection);
-    }
+    if (!exchange->in_handler)
+        suspend(exchange);
 }
 
 static void delist(fplt__exchange *exchange)
@@ -530,6 +565,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     exchange->in_handler = 1;
     enum MHD_Result result = proceed(exchange, data, size);
     exchange->in_handler = 0;
+    if (exchange->queue) /* only now: most are answered at once */
+        suspend(exchange);
     return result;
 }
 
@@ -581,6 +618,11 @@ size_t fplt__exchange_size(const fplt__exchange *exchange)
 const fplt__identity *fplt__exchange_identity(const fplt__exchange *exchange)
 {
     return &exchange->peer->identity;
+}
+
+int64_t *fplt__exchange_place(fplt__exchange *exchange)
+{
+    return &exchange->peer->place;
 }
 
 void fplt__exchange_set_data(fplt__exchange *exchange, void *data)
@@ -781,8 +823,9 @@ static fplt_status start(fplt__server *server, const fplt__server_settings *sett
         MHD_OPTION_EXTERNAL_LOGGER, drop_log, NULL, MHD_OPTION_LISTEN_SOCKET, server->listener,
         MHD_OPTION_NOTIFY_CONNECTION, notice_connection, server, MHD_OPTION_NOTIFY_COMPLETED,
         request_ends, server, MHD_OPTION_URI_LOG_CALLBACK, request_begins, server,
-        MHD_OPTION_CONNECTION_LIMIT, settings->connections, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_SECONDS, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT,
+        settings->connections, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS,
+        MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
     if (!server->daemon)
         return fplt_error_set(error, FPLT_FAILED, "%s: the server does not start",
                               settings->listen);
@@ -897,11 +940,12 @@ void fplt__servers_turn(fplt__server *const *servers, size_t count, int descript
     poll(wanted, used, (int)fmin(ceil(fmax(0, seconds) * 1000), 60000));
     now = fplt__now();
     for (size_t i = 0; i < count; i++) {
-        if (!wanted[i].revents && now < due[i])
+        if (!wanted[i].revents && now < due[i] && !servers[i]->stirred)
             continue;
         servers[i]->stirred = 0;
         MHD_run(servers[i]->daemon);
         sweep(servers[i], now);
+        watch_moves(servers[i], now);
         serve_waiting(servers[i], now);
     }
 }

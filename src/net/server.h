@@ -15,7 +15,6 @@ enum {
     FPLT_ROOM_SECONDS = 25,   /* that a body waits for a buffer */
     FPLT_HELD_SECONDS = 35,   /* that an answer waits for news; the protocol gives up after 25 */
     FPLT_HEADER_SECONDS = 10, /* handshake, headers */
-    FPLT_SLOWEST = 10240,     /* bytes a second of a body */
     FPLT_SMALL_BODY = 65536,  /* needs no room in the window */
     FPLT_RECEIVE_BUFFER = 256 * 1024 /* of the kernel for a connection */
 };
@@ -31,6 +30,8 @@ typedef struct fplt__service {
     void (*head)(void *context, fplt__exchange *exchange, uint64_t length, uint64_t *limit);
     /* The request is whole: answer, or hold. */
     void (*whole)(void *context, fplt__exchange *exchange);
+    /* About once a second while bytes of a request's body, or of its answer, move; or NULL. */
+    void (*moves)(void *context, fplt__exchange *exchange);
     /* A hold is over: answer now. */
     void (*expired)(void *context, fplt__exchange *exchange);
     /* The exchange ends, answered or not; nothing may be kept that points to it. */
@@ -76,6 +77,8 @@ const uint8_t *fplt__exchange_body(const fplt__exchange *exchange);
 size_t fplt__exchange_size(const fplt__exchange *exchange);
 /* Of the certificate; role NONE where there is none. */
 const fplt__identity *fplt__exchange_identity(const fplt__exchange *exchange);
+/* A number of the owner's that stays with the connection; -1 at first. */
+int64_t *fplt__exchange_place(fplt__exchange *exchange);
 /* Something of the owner's that goes with the exchange. */
 void fplt__exchange_set_data(fplt__exchange *exchange, void *data);
 void *fplt__exchange_data(const fplt__exchange *exchange);

@@ -105,7 +105,7 @@ static void add_privacy(const fplt__coordinator *c, json_t *status)
     json_object_set_new(status, "privacy", privacy);
 }
 
-/* Not before a round's deadline, nor in the first seconds of anything else. */
+/* In a round not before its deadline. */
 static int is_late(const fplt__lead_view *view)
 {
     uint64_t now = fplt__coordinator_now();
@@ -236,6 +236,11 @@ char *fplt__coordinator_metrics(const fplt__coordinator *c)
                         (unsigned long long)fplt__server_received(c->server),
                         (unsigned long long)fplt__server_sent(c->server));
     add_member_metrics(c, &out);
+    double spent = 0; /* by the worst-off member */
+    for (uint32_t i = 0; i < c->members; i++)
+        spent = fmax(spent, spent_by(c, i));
+    if (fplt__lead_agreement(c->lead) && fplt__lead_agreement(c->lead)->private)
+        add_metric(&out, "fedplt_privacy_epsilon", "gauge", "", spent);
     if (fplt__buffer_take(&out, &text, NULL))
         return NULL;
     return text;

@@ -5,7 +5,7 @@
 #include "objective/objective.h"
 
 struct room {
-    double *matrix, *record, *scratch; /* owned: the first, which the others lie behind */
+    double *matrix, *scratch; /* owned: the first, which the other lies behind */
 };
 
 static fplt_status make_room(const fplt_objective *o, struct room *room, fplt_error *error)
@@ -13,12 +13,11 @@ static fplt_status make_room(const fplt_objective *o, struct room *room, fplt_er
     size_t n = o->dimension, square;
     if (__builtin_mul_overflow(n, n, &square))
         return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for %zu x %zu numbers", n, n);
-    fplt_status status = fplt__alloc_into(&room->matrix, square + 2 * n + o->scratch,
-                                          sizeof *room->matrix, "the information", error);
+    fplt_status status = fplt__alloc_into(&room->matrix, square + o->scratch, sizeof *room->matrix,
+                                          "the information", error);
     if (status)
         return status;
-    room->record = room->matrix + square;
-    room->scratch = room->record + 2 * n;
+    room->scratch = room->matrix + square;
     return FPLT_OK;
 }
 
@@ -26,13 +25,6 @@ static void add(size_t count, double factor, const double *from, double *to)
 {
     for (size_t i = 0; i < count; i++)
         to[i] += factor * from[i];
-}
-
-static void mirror(double *matrix, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < i; j++)
-            matrix[j * n + i] = matrix[i * n + j];
 }
 
 /* An agent's share of the objective, 1/q_i a record, becomes a number of records by `unit`. */
@@ -48,7 +40,7 @@ static fplt_status add_agent(const fplt_objective *o, uint32_t agent, const doub
         return FPLT_OK;
     if (!o->kind->loss_scores)
         return FPLT_UNSUPPORTED;
-    if ((status = o->kind->loss_scores(o, agent, x, room->matrix, room->record, room->scratch)))
+    if ((status = o->kind->loss_scores(o, agent, x, room->matrix, room->scratch)))
         return status;
     add(square, unit * unit, room->matrix, scores);
     return FPLT_OK;
@@ -69,7 +61,6 @@ fplt_status fplt__objective_add_information(const fplt_objective *o, uint32_t fi
                                             const double *x, double *information, double *scores,
                                             double *losses, fplt_error *error)
 {
-    size_t n = o->dimension;
     struct room room;
     fplt_status status = make_room(o, &room, error);
     if (status)
@@ -80,8 +71,6 @@ fplt_status fplt__objective_add_information(const fplt_objective *o, uint32_t fi
     }
     for (uint32_t i = first; !status && i < end; i++)
         status = add_agent(o, i, x, o->unit, &room, information, scores);
-    if (scores)
-        mirror(scores, n);
     for (uint32_t i = first; !status && losses && i < end; i++)
         status = add_losses(o, i, x, room.scratch, losses);
     fplt__free(room.matrix);

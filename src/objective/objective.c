@@ -50,6 +50,24 @@ size_t fplt__objective_parts(const fplt_objective *objective)
     return objective->parts > 1 ? objective->parts : 1;
 }
 
+void fplt__objective_approach(const fplt_objective *objective, uint32_t agent, int soon)
+{
+    enum { LINE = 64, LINES = 16 };
+    if (!objective->shard || agent >= objective->agents)
+        return;
+    const fplt__shard *shard = &objective->shard[agent];
+    if (!soon) {
+        __builtin_prefetch(shard);
+        __builtin_prefetch((const char *)shard + LINE);
+        return;
+    }
+    const fplt__matrix *a = &shard->matrix;
+    const char *from = a->layout == FPLT_SPARSE ? (const char *)a->column : (const char *)a->dense;
+    size_t bytes = a->rows * a->stride * sizeof(double);
+    for (size_t k = 0; k < LINES && k * LINE < bytes; k++)
+        __builtin_prefetch(from + k * LINE);
+}
+
 size_t fplt_objective_intercepts(const fplt_objective *objective)
 {
     return objective->intercepts;

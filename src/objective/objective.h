@@ -23,10 +23,10 @@ typedef struct fplt__objective_kind {
     /* of f_i without its regulariser; NULL: not known apart */
     fplt_status (*loss_hessian)(const fplt_objective *objective, uint32_t agent, const double *x,
                                 double *hessian, double *scratch);
-    /* lower triangle of the sum of the records' gradients times themselves, without the regulariser
-     * and as they are in f_i; `record` has room for two vectors. NULL: not known */
+    /* the sum of the records' gradients times themselves, without the regulariser and as they are in
+     * f_i. NULL: not known */
     fplt_status (*loss_scores)(const fplt_objective *objective, uint32_t agent, const double *x,
-                               double *scores, double *record, double *scratch);
+                               double *scores, double *scratch);
     fplt_status (*curvature)(const fplt_objective *objective, uint32_t agent, int bound,
                              fplt_curvature *curvature, fplt_error *error);
     /* value and gradient, each may be NULL; with classes hits too: records rightly classified */
@@ -95,6 +95,10 @@ fplt_status fplt__objective_measure(const fplt_objective *objective, uint32_t ag
 
 /* Into how many parts the records of an agent are divided at most: one where there is nothing to share. */
 size_t fplt__objective_parts(const fplt_objective *objective);
+
+/* Brings what is first needed of an agent's records near: `soon` where they are, later them. For those who
+ * visit many small agents in no order. */
+void fplt__objective_approach(const fplt_objective *objective, uint32_t agent, int soon);
 
 /* The kernel of the objective: for solvers, so that all arithmetic of a run is of one kind. */
 const fplt__kernel *fplt__objective_arithmetic(const fplt_objective *objective);

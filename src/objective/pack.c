@@ -15,6 +15,13 @@ static fplt__layout layout_of(const fplt_objective *o, const fplt_rows *rows)
     return o->columns <= o->kernel->panel_columns ? FPLT_PANELS : FPLT_ROWS;
 }
 
+/* Numbers that a dense row takes. */
+static size_t stride_of(const fplt_objective *o, fplt__layout layout)
+{
+    size_t multiple = layout == FPLT_ROWS ? o->kernel->row_multiple : 1;
+    return (o->columns + multiple - 1) / multiple * multiple;
+}
+
 static size_t entries_of(const fplt_rows *rows)
 {
     return rows->dense || !rows->count ? 0 : rows->start[rows->count] - rows->start[0];
@@ -60,8 +67,7 @@ static fplt_status measure(const fplt_objective *o, const fplt_dataset *dataset,
             sizes->values += is_same(o, &rows) ? rows.count : entries;
             sizes->starts += rows.count + 1;
         } else {
-            sizes->dense += fplt__padded(rows.count) *
-                            (layout == FPLT_ROWS ? fplt__padded(o->columns) : o->columns);
+            sizes->dense += fplt__padded(rows.count) * stride_of(o, layout);
         }
     }
     return FPLT_OK;
@@ -271,7 +277,7 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
             .layout = layout,
             .rows = rows.count,
             .columns = o->columns,
-            .stride = layout == FPLT_ROWS ? fplt__padded(o->columns) : o->columns,
+            .stride = stride_of(o, layout),
             .dense = sparse ? NULL : values,
             .start = sparse ? o->start + first_start : NULL,
             .column = sparse ? o->column + first_entry : NULL,

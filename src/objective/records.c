@@ -12,6 +12,7 @@
 #include "base/hands.h"
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "linalg/product.h"
 
 /* Room in the caller's scratch. The packed records have the intercept as last column; x has all
  * intercepts at its end. With several outputs the two orders differ, and x is gathered. */
@@ -367,16 +368,6 @@ static fplt_status value_gradient(const fplt_objective *o, uint32_t agent, const
     return measure(o, agent, x, value, gradient, NULL, scratch);
 }
 
-/* A single row; a long one by the kernel. */
-static void row_axpy(const fplt_objective *o, const fplt__matrix *a, size_t row, double alpha,
-                     double *y)
-{
-    if (a->layout == FPLT_ROWS)
-        o->kernel->axpy(alpha, a->dense + row * a->stride, y, a->columns);
-    else
-        fplt__matrix_row_axpy(a, row, alpha, y);
-}
-
 /* Some rows as a matrix of their own. */
 static fplt__matrix pick_rows(const fplt_objective *o, const fplt__matrix *from,
                               const uint32_t *rows, size_t count, double *room)
@@ -484,56 +475,149 @@ static fplt_status hessian_times(const fplt_objective *o, uint32_t agent, const 
     return FPLT_OK;
 }
 
-/* Adds the second derivative in the direction of one weight to its row of the Hessian. */
-static void add_hessian_row(const fplt_objective *o, const fplt__shard *shard, size_t first,
-                            const fplt__block *block, const struct room *room, size_t output,
-                            size_t column, double *hessian)
+/* A matrix of pairs of weights, in the order of the packed columns: the sum over records of w_kl a a', output k's
+ * rows and output l's columns, where w_kl is a number of the record. Only l <= k and, inside each block,
+ * what is on or below its diagonal is added; complete_pairs makes the rest of it. */
+
+static void add_sparse_pairs(const fplt_objective *o, const fplt__matrix *a, size_t first,
+                             size_t count, const double *weights, double *block)
 {
-    double *u = room->others, *row = hessian + place(o, output, column) * o->dimension;
-    memset(u, 0, o->outputs * o->chunk * sizeof *u);
-    fplt__matrix_column(&shard->matrix, first, block->count, column, u + output * o->chunk);
-    o->loss->bend(block, room->margins, u);
-    weigh_records(o, block, u);
-    if (!gathers(o)) {
-        all_combined(o, &shard->matrix, first, block, u, row);
+    for (size_t r = first; r < first + count; r++)
+        for (size_t e = a->start[r]; e < a->start[r + 1]; e++) {
+            double *row = block + a->column[e] * o->dimension;
+            double number = weights[r - first] * fplt__matrix_entry(a, r, e);
+            for (size_t d = a->start[r]; d <= e; d++)
+                row[a->column[d]] += number * fplt__matrix_entry(a, r, d);
+        }
+}
+
+static void add_pairs(const fplt_objective *o, const fplt__matrix *a, size_t first, size_t count,
+                      size_t k, size_t l, const double *weights, double *matrix)
+{
+    double *block = matrix + k * o->columns * o->dimension + l * o->columns;
+    if (a->layout == FPLT_SPARSE) {
+        add_sparse_pairs(o, a, first, count, weights, block);
         return;
     }
-    memset(room->sums, 0, o->outputs * o->columns * sizeof *room->sums);
-    all_combined(o, &shard->matrix, first, block, u, room->sums);
-    scatter_add(o, room->sums, row);
+    fplt__vectors columns = fplt__columns_from(a, first);
+    fplt__product_add(o->kernel, columns, columns, o->columns, o->columns, count, weights, 1, block,
+                      o->dimension);
 }
 
-/* The same for one sparse record: only pairs of its own columns. */
-static void add_sparse_record(const fplt_objective *o, const fplt__matrix *a, size_t row,
-                              const fplt__block *block, size_t in_block, const struct room *room,
-                              double *hessian)
+/* What a kind of matrix needs of a block of records: `prepare` makes of margins what `pair` turns into
+ * w_k0, w_k1, ... in room->others. */
+struct pairing {
+    void (*prepare)(const fplt_objective *o, const fplt__block *block, double *margins);
+    void (*pair)(const fplt_objective *o, const fplt__block *block, const struct room *room,
+                 size_t k);
+};
+
+/* With one output the weights of several chunks are held, so that products are deep enough. */
+static void sum_pairs(const fplt_objective *o, const fplt__shard *shard, const double *weights,
+                      const struct room *room, const struct pairing *kind, double *matrix)
 {
-    fplt__block one = *block;
-    one.count = 1;
-    one.label += in_block;
-    one.weight = block->weight ? block->weight + in_block : NULL;
-    for (size_t e = a->start[row]; e < a->start[row + 1]; e++)
+    const fplt__matrix *a = &shard->matrix;
+    double held[FPLT_CHUNK];
+    size_t holding = 0;
+    for (size_t first = 0; first < a->rows; first += o->chunk) {
+        fplt__block block = block_at(o, shard, room, first);
+        all_margins(o, shard, first, &block, weights, room->margins);
+        kind->prepare(o, &block, room->margins);
         for (size_t k = 0; k < o->outputs; k++) {
-            double *to = hessian + place(o, k, a->column[e]) * o->dimension;
-            for (size_t l = 0; l < o->outputs; l++)
-                room->others[l * o->chunk] = l == k ? fplt__matrix_entry(a, row, e) : 0;
-            o->loss->bend(&one, room->margins + in_block, room->others);
-            weigh_records(o, &one, room->others);
-            for (size_t l = 0; l < o->outputs; l++)
-                for (size_t d = a->start[row]; d < a->start[row + 1]; d++)
-                    to[place(o, l, a->column[d])] +=
-                        room->others[l * o->chunk] * fplt__matrix_entry(a, row, d);
+            kind->pair(o, &block, room, k);
+            for (size_t l = 0; o->outputs > 1 && l <= k; l++)
+                add_pairs(o, a, first, block.count, k, l, room->others + l * o->chunk, matrix);
         }
+        if (o->outputs > 1)
+            continue;
+        memcpy(held + holding, room->others, block.count * sizeof *held);
+        holding += block.count;
+        size_t done = first + block.count;
+        if (done < a->rows && holding + o->chunk <= FPLT_CHUNK)
+            continue;
+        add_pairs(o, a, done - holding, holding, 0, 0, held, matrix);
+        holding = 0;
+    }
 }
 
-static void finish_hessian(const fplt_objective *o, const fplt__shard *shard, double *hessian)
+static void mirror(double *block, size_t n, size_t stride)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            block[j * stride + i] = block[i * stride + j];
+}
+
+/* Columns from the packed order to that of x. */
+static void place_columns(const fplt_objective *o, double *matrix, double *row)
 {
     size_t n = o->dimension;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(row, matrix + i * n, n * sizeof *row);
+        for (size_t k = 0; k < o->outputs; k++)
+            for (size_t j = 0; j < o->columns; j++)
+                matrix[i * n + place(o, k, j)] = row[k * o->columns + j];
+    }
+}
+
+static void transpose(double *matrix, size_t n)
+{
     for (size_t i = 0; i < n; i++)
-        for (size_t j = i; j < n; j++) {
-            hessian[i * n + j] *= shard->scale / (double)shard->matrix.rows;
-            hessian[j * n + i] = hessian[i * n + j];
+        for (size_t j = 0; j < i; j++) {
+            double above = matrix[j * n + i];
+            matrix[j * n + i] = matrix[i * n + j];
+            matrix[i * n + j] = above;
         }
+}
+
+static void complete_pairs(const fplt_objective *o, double factor, const struct room *room,
+                           double *matrix)
+{
+    size_t n = o->dimension;
+    for (size_t k = 0; k < o->outputs; k++)
+        for (size_t l = 0; l < k; l++)
+            mirror(matrix + k * o->columns * n + l * o->columns, o->columns, n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++)
+            matrix[i * n + j] *= factor;
+    mirror(matrix, n, n);
+    if (!gathers(o))
+        return;
+    place_columns(o, matrix, room->sums);
+    transpose(matrix, n); /* it is symmetric but for the order of its columns */
+    place_columns(o, matrix, room->sums);
+}
+
+static void prepare_curve(const fplt_objective *o, const fplt__block *block, double *margins)
+{
+    o->loss->curve(block, margins);
+}
+
+static void pair_curve(const fplt_objective *o, const fplt__block *block, const struct room *room,
+                       size_t k)
+{
+    double *u = room->others;
+    memset(u, 0, o->outputs * o->chunk * sizeof *u);
+    for (size_t r = 0; r < block->count; r++)
+        u[k * o->chunk + r] = 1;
+    o->loss->bend(block, room->margins, u);
+    weigh_records(o, block, u);
+}
+
+static const struct pairing curved = {prepare_curve, pair_curve};
+
+/* Of a loss that is no sum over records: direction by direction. */
+static void sum_whole(const fplt_objective *o, const fplt__shard *shard, const double *weights,
+                      const struct room *room, double *hessian)
+{
+    fplt__block block = block_at(o, shard, room, 0);
+    all_margins(o, shard, 0, &block, weights, room->margins);
+    o->loss->curve(&block, room->margins);
+    for (size_t j = 0; j < o->columns; j++) {
+        memset(room->others, 0, o->chunk * sizeof *room->others);
+        fplt__matrix_column(&shard->matrix, 0, block.count, j, room->others);
+        o->loss->bend(&block, room->margins, room->others);
+        all_combined(o, &shard->matrix, 0, &block, room->others, hessian + j * o->dimension);
+    }
 }
 
 static fplt_status loss_hessian(const fplt_objective *o, uint32_t agent, const double *x,
@@ -543,20 +627,11 @@ static fplt_status loss_hessian(const fplt_objective *o, uint32_t agent, const d
     struct room room = divide(o, scratch);
     const double *weights = gather(o, x, room.weights);
     memset(hessian, 0, o->dimension * o->dimension * sizeof *hessian);
-    for (size_t first = 0; first < shard->matrix.rows; first += o->chunk) {
-        fplt__block block = block_at(o, shard, &room, first);
-        all_margins(o, shard, first, &block, weights, room.margins);
-        o->loss->curve(&block, room.margins);
-        if (shard->matrix.layout == FPLT_SPARSE && !o->loss->whole) {
-            for (size_t r = 0; r < block.count; r++)
-                add_sparse_record(o, &shard->matrix, first + r, &block, r, &room, hessian);
-            continue;
-        }
-        for (size_t k = 0; k < o->outputs; k++)
-            for (size_t j = 0; j < o->columns; j++)
-                add_hessian_row(o, shard, first, &block, &room, k, j, hessian);
-    }
-    finish_hessian(o, shard, hessian);
+    if (o->loss->whole)
+        sum_whole(o, shard, weights, &room, hessian);
+    else
+        sum_pairs(o, shard, weights, &room, &curved, hessian);
+    complete_pairs(o, shard->scale / (double)shard->matrix.rows, &room, hessian);
     return FPLT_OK;
 }
 
@@ -570,42 +645,35 @@ static fplt_status whole_hessian(const fplt_objective *o, uint32_t agent, const 
     return status;
 }
 
-/* A record's gradient, in the order of x. */
-static void record_gradient(const fplt_objective *o, const fplt__matrix *a, size_t row,
-                            const double *slopes, size_t stride, double *packed, double *gradient)
+static void prepare_slope(const fplt_objective *o, const fplt__block *block, double *margins)
 {
-    memset(gradient, 0, o->dimension * sizeof *gradient);
-    for (size_t k = 0; k < o->outputs; k++) {
-        memset(packed, 0, o->columns * sizeof *packed);
-        row_axpy(o, a, row, slopes[k * stride], packed);
-        for (size_t j = 0; j < o->columns; j++)
-            gradient[place(o, k, j)] = packed[j];
-    }
+    o->loss->slope(block, margins);
+    weigh_records(o, block, margins);
 }
 
+static void pair_slope(const fplt_objective *o, const fplt__block *block, const struct room *room,
+                       size_t k)
+{
+    const double *slopes = room->margins;
+    for (size_t l = 0; l < o->outputs; l++)
+        for (size_t r = 0; r < block->count; r++)
+            room->others[l * o->chunk + r] = slopes[k * o->chunk + r] * slopes[l * o->chunk + r];
+}
+
+static const struct pairing squared = {prepare_slope, pair_slope};
+
 static fplt_status loss_scores(const fplt_objective *o, uint32_t agent, const double *x,
-                               double *scores, double *record, double *scratch)
+                               double *scores, double *scratch)
 {
     const fplt__shard *shard = &o->shard[agent];
     struct room room = divide(o, scratch);
     const double *weights = gather(o, x, room.weights);
-    size_t n = o->dimension;
     double share = shard->scale / (double)shard->matrix.rows;
     if (o->loss->whole)
         return FPLT_UNSUPPORTED;
-    memset(scores, 0, n * n * sizeof *scores);
-    for (size_t first = 0; first < shard->matrix.rows; first += o->chunk) {
-        fplt__block block = block_at(o, shard, &room, first);
-        all_margins(o, shard, first, &block, weights, room.margins);
-        o->loss->slope(&block, room.margins);
-        weigh_records(o, &block, room.margins);
-        for (size_t r = 0; r < block.count; r++) {
-            record_gradient(o, &shard->matrix, first + r, room.margins + r, block.stride, record,
-                            record + n);
-            for (size_t i = 0; i < n; i++)
-                o->kernel->axpy(share * share * record[n + i], record + n, scores + i * n, i + 1);
-        }
-    }
+    memset(scores, 0, o->dimension * o->dimension * sizeof *scores);
+    sum_pairs(o, shard, weights, &room, &squared, scores);
+    complete_pairs(o, share * share, &room, scores);
     return FPLT_OK;
 }
 

@@ -334,15 +334,18 @@ fplt_status fplt_certificate_make(const fplt_promise_view *view, const fplt_cert
     return *text ? FPLT_OK : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the certificate");
 }
 
-static fplt_status check_rounds(const fplt_promise_view *view, const uint64_t *rounds,
-                                fplt_error *error)
+/* Where all take part in every round, each has those that were paid for. */
+static fplt_status state_rounds(const fplt_promise_view *view, const uint64_t *rounds,
+                                uint64_t *stated, fplt_error *error)
 {
-    for (uint32_t i = 0; i < view->agents; i++)
+    for (uint32_t i = 0; i < view->agents; i++) {
+        stated[i] = view->full ? view->mechanism.rounds : rounds[i];
         if (rounds[i] > view->mechanism.rounds)
             return fplt_error_set(error, FPLT_BAD_VALUE,
                                   "agent %u was charged %llu rounds, but the plan pays for %llu", i,
                                   (unsigned long long)rounds[i],
                                   (unsigned long long)view->mechanism.rounds);
+    }
     return FPLT_OK;
 }
 
@@ -371,14 +374,18 @@ fplt_status fplt_certificate_make_for(const fplt_promise_view *view, const uint6
                                       fplt_error *error)
 {
     fplt_certificate_run run;
-    fplt_status status;
+    uint64_t *stated;
     *text = NULL;
-    if ((status = check_rounds(view, rounds, error)) ||
-        (status = fplt_certificate_begin(&run, error)) ||
-        (status = digest_text(view, model, length, run.model, error)))
-        return status;
-    run.rounds = rounds;
-    return fplt_certificate_make(view, &run, NULL, text, error);
+    fplt_status status =
+        fplt__alloc_into(&stated, view->agents, sizeof *stated, "the certificate", error);
+    if (!status && !(status = state_rounds(view, rounds, stated, error)) &&
+        !(status = fplt_certificate_begin(&run, error)) &&
+        !(status = digest_text(view, model, length, run.model, error))) {
+        run.rounds = stated;
+        status = fplt_certificate_make(view, &run, NULL, text, error);
+    }
+    fplt__free(stated);
+    return status;
 }
 
 fplt_status fplt__model_digest(const json_t *model, unsigned char digest[FPLT_CERTIFICATE_DIGEST],

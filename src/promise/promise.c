@@ -462,7 +462,7 @@ static fplt_status admit_secure(void *context, double step, double tau, const ch
     return fplt_noise_admit(step, tau, what, vector, count, error);
 }
 
-fplt_noise_source fplt__secure_source(fplt_noise *noise)
+fplt_noise_source fplt_promise_noise(fplt_noise *noise)
 {
     return (fplt_noise_source){.size = sizeof(fplt_noise_source),
                                .add = add_secure,
@@ -1075,7 +1075,7 @@ static fplt_status make_sources(fplt_promise *plan, unsigned threads, fplt_error
     for (unsigned i = 0; !status && i < count; i++) {
         fplt_noise *noise;
         if (!(status = fplt_noise_create(&noise, error)))
-            plan->source[plan->sources++] = fplt__secure_source(noise);
+            plan->source[plan->sources++] = fplt_promise_noise(noise);
     }
     return status;
 }

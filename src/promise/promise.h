@@ -7,9 +7,6 @@
 #include "fedplt/promise.h"
 #include "job/outline.h"
 
-/* The discrete Gaussian as a solver's noise source; `noise` is borrowed. */
-fplt_noise_source fplt__secure_source(fplt_noise *noise);
-
 /* The plan of a roster where the outline is made already; `source` is what fplt_promise_prepare made of it,
  * and has the bound of the rows. */
 fplt_status fplt__promise_outlined(const fplt_settings *settings, const fplt_job_source *source,

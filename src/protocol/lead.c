@@ -417,6 +417,7 @@ static fplt_status load_run(fplt__lead *lead, const fplt__lead_record *record,
 }
 
 static void advance(fplt__lead *lead);
+static uint64_t wake_of(const fplt__lead *lead);
 
 fplt_status fplt__lead_open(fplt__lead *lead, uint64_t now, const fplt__lead_record *record,
                             fplt__lead_plan *plan, fplt_error *error)
@@ -457,6 +458,8 @@ void fplt__lead_reload(fplt__lead *lead, const fplt__lead_settings *settings)
     lead->settings.deadline = settings->deadline;
     lead->settings.silence = settings->silence;
     lead->settings.hold = settings->hold;
+    if (lead->opened)
+        lead->deadline = lead->since + fplt__lead_patience(lead);
 }
 
 /* --- forming --- */
@@ -884,6 +887,12 @@ static void give(fplt__lead *lead, const fplt__request *request)
     add_part(lead, reply, bytes);
 }
 
+static void hear(fplt__lead *lead, uint32_t i)
+{
+    lead->guest[i].heard = 1;
+    lead->guest[i].last_heard = lead->now;
+}
+
 static void take_request(fplt__lead *lead, const fplt__request *request)
 {
     if (request->identity >= lead->settings.members) {
@@ -891,9 +900,7 @@ static void take_request(fplt__lead *lead, const fplt__request *request)
                          "not on the roster");
         return;
     }
-    fplt__guest *guest = &lead->guest[request->identity];
-    guest->heard = 1;
-    guest->last_heard = lead->now;
+    hear(lead, request->identity);
     if (request->kind == FPLT__JOIN) {
         join(lead, request);
         return;
@@ -972,6 +979,7 @@ static void advance(fplt__lead *lead)
             fplt__round_look(lead);
     }
     fplt__lead_tell(lead);
+    lead->wake = wake_of(lead);
 }
 
 fplt_status fplt__lead_handle(fplt__lead *lead, const fplt__lead_event *event, fplt_error *error)
@@ -983,6 +991,7 @@ fplt_status fplt__lead_handle(fplt__lead *lead, const fplt__lead_event *event, f
     case FPLT__LEAD_TIME: break;
     case FPLT__LEAD_REQUEST: take_request(lead, &event->request); break;
     case FPLT__LEAD_GONE: gone(lead, event->ticket); break;
+    case FPLT__LEAD_HEARD: hear(lead, event->identity); break;
     case FPLT__LEAD_COMMITTED:
         committed(lead);
         check_forming(lead);
@@ -1031,7 +1040,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-uint64_t fplt__lead_wake(const fplt__lead *lead)
+static uint64_t wake_of(const fplt__lead *lead)
 {
     uint64_t wake = lead->committing ? lead->retry : UINT64_MAX;
     uint64_t hold = lead->settings.hold ? lead->settings.hold : HOLD;
@@ -1043,6 +1052,11 @@ uint64_t fplt__lead_wake(const fplt__lead *lead)
         if (lead->guest[i].ticket)
             wake = earlier(wake, lead->guest[i].since + hold);
     return wake;
+}
+
+uint64_t fplt__lead_wake(const fplt__lead *lead)
+{
+    return lead->wake;
 }
 
 /* --- what can be seen --- */

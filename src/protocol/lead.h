@@ -147,6 +147,7 @@ typedef enum fplt__lead_event_kind {
     FPLT__LEAD_TIME,    /* time passed; nothing else */
     FPLT__LEAD_REQUEST, /* `request`: always answered by one REPLY with its ticket, now or later */
     FPLT__LEAD_GONE,    /* the client of `ticket` is gone: no REPLY for it any more */
+    FPLT__LEAD_HEARD,   /* of `identity`: a long message from it or to it is on its way */
     FPLT__LEAD_COMMITTED,
     FPLT__LEAD_FAILED, /* the COMMIT did not succeed (disk full): it comes again after 5 s */
     FPLT__LEAD_ASK,    /* answers RESOLVE: one more step of facts; `ask` */

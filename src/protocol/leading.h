@@ -106,7 +106,7 @@ struct fplt__lead {
 
     int paused, committing, failed, finished_said;
     uint64_t commits;
-    uint64_t retry;
+    uint64_t retry, wake;
     double *before, *model, *numbers;
     uint64_t *words;
     size_t word_room;

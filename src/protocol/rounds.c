@@ -289,6 +289,7 @@ static void end_exchange(fplt__lead *lead)
 static void count_missing(const fplt__lead *lead, uint32_t *missing, uint32_t *possible)
 {
     uint64_t silence = lead->settings.silence ? lead->settings.silence : 60000;
+    silence += lead->down->size * 1000 / FPLT__SLOWEST; /* for the task on its way to it */
     *missing = *possible = 0;
     for (uint32_t i = 0; i < lead->settings.members; i++) {
         const fplt__guest *guest = &lead->guest[i];

@@ -90,7 +90,7 @@ static int depends(const double *matrix, const double *factor, size_t n)
 static fplt_status invert(double *matrix, size_t n, double *room, fplt_error *error)
 {
     memcpy(room, matrix, n * n * sizeof *matrix);
-    if (!fplt__cholesky_factor(room, n) || depends(matrix, room, n))
+    if (!fplt__cholesky_factor(&fplt__kernel_reference, room, n) || depends(matrix, room, n))
         return fplt_error_set(error, FPLT_UNREACHABLE,
                               "the columns depend on each other (a category with all its levels "
                               "beside an intercept, or a constant column): the coefficients have "
@@ -361,7 +361,7 @@ static fplt_status newton_step(const struct pooled *p, double *x, double *gain, 
     fplt_status status = sum_derivatives(p, x);
     if (status || (status = sum_value(p, x, &value)))
         return fplt_error_set(error, status, "the loss cannot be computed");
-    if (!fplt__cholesky_factor(p->hessian, p->n))
+    if (!fplt__cholesky_factor(fplt__objective_arithmetic(p->objective), p->hessian, p->n))
         return no_minimiser(error);
     memcpy(p->step, p->gradient, p->n * sizeof(double));
     fplt__cholesky_solve(p->hessian, p->n, p->step);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "linalg/cholesky.h"
+#include "objective/objective.h"
 
 enum { MOST_DIRECT = 400 };
 
@@ -58,7 +59,8 @@ static fplt_status factorise(fplt_local *local, const double *w, double *matrix,
         return fplt_error_set(error, status, "the Hessian of agent %u failed", local->identity);
     for (size_t j = 0; j < n; j++)
         matrix[j * n + j] += problem->inverse_rho;
-    return fplt__cholesky_factor(matrix, n) ? FPLT_OK : not_convex(local, error);
+    const fplt__kernel *kernel = fplt__objective_arithmetic(problem->objective);
+    return fplt__cholesky_factor(kernel, matrix, n) ? FPLT_OK : not_convex(local, error);
 }
 
 /* The factor of the Hessian of d at w: the kept one where it still holds. */

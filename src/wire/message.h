@@ -10,6 +10,7 @@
 #include "wire/hash.h"
 
 enum { FPLT__MESSAGE_LIMIT = 64 << 10, FPLT__WORD = 24, FPLT__SENTENCE = 512, FPLT__NAME = 41 };
+enum { FPLT__SLOWEST = 10240 }; /* bytes a second that a line must carry */
 
 /* What the coordinator had committed of a member when it answered: a receipt, under a key that only
  * the coordinator has. An agent stores the newest and returns it; a coordinator that meets one ahead

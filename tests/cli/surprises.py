@@ -5,7 +5,10 @@ usage: tests/cli/surprises.py PROGRAM
 Run from the root of the source tree.
 """
 import json
+import os
+import pty
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -262,6 +265,7 @@ LENGTHY = (
     ["baseline", "--data", "wide.csv", "--algorithm", "fed-plt", "--rounds", 10 ** 7, "--tolerance", 0],
     ["privacy", "audit", "--privacy.tau", 1, "--runs", 10 ** 8, "--rounds", 50],
     ["privacy", "tradeoff", "--repeats", 10 ** 6, "--rounds", 10000],
+    ["tune", "--by", "experiment", "--tune-rounds", 10 ** 9, "--tolerance", 1e-300],
 )
 
 
@@ -287,6 +291,42 @@ def an_interrupt_ends_every_command_within_a_second(place):
     place.run("data", "generate", "wide.csv", "--agents", 5, "--rows", 400, "--features", 60)
     for words in LENGTHY:  # a busy machine may be late once
         assert seconds_to_end(place, words) < 1 or seconds_to_end(place, words) < 1, words
+
+
+def watched(place, words, patience):
+    """What stands on a terminal that is the program's standard error; ended when something does, or by `patience`."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen([PROGRAM, *map(str, words)], cwd=place.folder, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=follower)
+    os.close(follower)
+    shown, begun, first = b"", time.monotonic(), None
+    try:
+        while time.monotonic() - begun < patience and b" left" not in shown:
+            if select.select([leader], [], [], 0.1)[0]:
+                try:
+                    shown += os.read(leader, 4096)
+                except OSError:
+                    break
+                first = first or time.monotonic() - begun
+    finally:
+        process.kill()
+        process.wait()
+        os.close(leader)
+    return shown.decode(), first
+
+
+@case
+def whoever_waits_sees_how_far_it_is(place):
+    """From two seconds on, on a terminal; a pipe sees nothing."""
+    for words, says in ((["theory", "--runs", 10000, "--participation", "bernoulli"], " of "),
+                        (["privacy", "audit", "--privacy.tau", 1, "--runs", 10 ** 7, "--rounds", 50], " of ")):
+        shown, first = watched(place, words, 30)
+        assert says in shown and " left" in shown and first >= 2, (words, shown, first)
+    process = subprocess.Popen([PROGRAM, "theory", "--runs", "10000"], cwd=place.folder, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    time.sleep(2.5)
+    process.kill()
+    assert process.communicate() == (b"", b"")
 
 
 if __name__ == "__main__":

@@ -42,12 +42,12 @@ def divide(folder):
             writer.writerows(row[:column] + row[column + 1:] for row in rows if row[column] == site)
 
 
-def found(folder, train, policy={}, **settings):
+def found(folder, train, policy={}, host="127.0.0.1", **settings):
     """A coordinator's folder and one for each agent; returns what starts them."""
     port = free_port()
     names = [f"agent-{i}" for i in range(AGENTS)]
-    run("pki", "init", "heart", "--address", f"127.0.0.1:{port}", cwd=folder)
-    document = {"federation": "heart", "listen": f"127.0.0.1:{port}", "folder": "heart", "once": "yes",
+    run("pki", "init", "heart", "--address", f"{host}:{port}", cwd=folder)
+    document = {"federation": "heart", "listen": f"{host}:{port}", "folder": "heart", "once": "yes",
                 "roster": names, "train": train, **settings}
     (folder / "heart/federation.yaml").write_text(json.dumps(document))
     for i, name in enumerate(names):
@@ -55,16 +55,55 @@ def found(folder, train, policy={}, **settings):
         run("pki", "sign", f"{name}/agent.request", "--folder", "heart", "--out", f"{name}/agent.pem",
             cwd=folder)
         (folder / name / "site.yaml").write_text(json.dumps({
-            "coordinator": f"https://127.0.0.1:{port}", "folder": name, "data": f"site{i}.csv",
+            "coordinator": f"https://{host}:{port}", "folder": name, "data": f"site{i}.csv",
             "once": "yes", "proxy": "off", "policy": {"federations": ["heart"], "epsilon": "off",
                                                       "participants": 1, **policy}}))
     return [["coordinator", "heart/federation.yaml"],
             *(["agent", f"{name}/site.yaml"] for name in names)]
 
 
-def start(folder, commands):
-    return [subprocess.Popen([PROGRAM, *words], cwd=folder, stdout=open(folder / f"{i}.log", "w"),
-                             stderr=subprocess.STDOUT) for i, words in enumerate(commands)]
+class Hosts:
+    """A network of its own for the coordinator and for each agent, joined by a switch; `before` is what a command
+    line there begins with. Its end takes everything away."""
+
+    def __init__(self, agents):
+        self.names = [f"fedplt-{os.getpid()}-{i}" for i in range(agents + 1)]
+        self.before = [["ip", "netns", "exec", name] for name in self.names]
+        self.address = "10.77.0.1"
+
+    @staticmethod
+    def are_possible():
+        return os.geteuid() == 0 and shutil.which("ip") and \
+            subprocess.run(["unshare", "-n", "ip", "link", "add", "name", "switch", "type", "bridge"],
+                           capture_output=True).returncode == 0
+
+    def __enter__(self):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "add", name], check=True)
+            subprocess.run(["ip", "-n", name, "link", "set", "lo", "up"], check=True)
+        centre = self.names[0]
+        for words in (["link", "add", "name", "switch", "type", "bridge"], ["addr", "add", "10.77.0.1/16", "dev", "switch"],
+                      ["link", "set", "switch", "up"]):
+            subprocess.run(["ip", "-n", centre, *words], check=True)
+        for i, name in enumerate(self.names[1:]):
+            subprocess.run(["ip", "-n", centre, "link", "add", "name", f"port{i}", "type", "veth", "peer", "name", "wire",
+                            "netns", name], check=True)
+            subprocess.run(["ip", "-n", centre, "link", "set", f"port{i}", "master", "switch", "up"], check=True)
+            for words in (["addr", "add", f"10.77.{1 + i // 250}.{1 + i % 250}/16", "dev", "wire"],
+                          ["link", "set", "wire", "up"]):
+                subprocess.run(["ip", "-n", name, *words], check=True)
+        return self
+
+    def __exit__(self, *_):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "del", name])
+
+
+def start(folder, commands, before=None):
+    """`before`: what each command line begins with."""
+    return [subprocess.Popen([*(before[i] if before else []), PROGRAM, *words], cwd=folder,
+                             stdout=open(folder / f"{i}.log", "w"), stderr=subprocess.STDOUT)
+            for i, words in enumerate(commands)]
 
 
 def stop(running):
@@ -74,9 +113,9 @@ def stop(running):
             process.wait()
 
 
-def run_all(folder, commands, coordinator=True):
+def run_all(folder, commands, coordinator=True, before=None):
     """All processes at once; whatever happens, none is left. Without `coordinator` its end is not waited for."""
-    running = start(folder, commands)
+    running = start(folder, commands, before)
     try:
         return [process.wait(timeout=SECONDS) for process in running[0 if coordinator else 1:]]
     finally:

@@ -67,6 +67,24 @@ static void run(const fplt_objective *objective, const fplt_run_settings *settin
     fplt_engine_destroy(engine);
 }
 
+/* Carries, signs, and what leaves 128 bits, which is refused. */
+static int adds_exactly(fplt_ranks *ranks)
+{
+    uint64_t all = ranks->count;
+    uint64_t words[6] = {UINT64_MAX, 0, UINT64_MAX, UINT64_MAX, 0, UINT64_C(1) << 62};
+    ranks->sum(ranks->context, words, 3);
+    if (ranks->number)
+        return 1;
+    int carries = words[0] == -all && words[1] == all - 1;
+    int signs = words[2] == -all && words[3] == UINT64_MAX;
+    int leaves = words[4] == 0 && words[5] == (all > 1 ? UINT64_C(1) << 63 : UINT64_C(1) << 62);
+    fplt_sum *sum = NULL;
+    int refused = all == 1 || (fplt_sum_create_words(1, FPLT_SUM_EXPONENT, &sum, NULL) == FPLT_OK &&
+                               fplt_sum_add_words(sum, 0, words + 4, 1) == FPLT_DIVERGED);
+    fplt_sum_destroy(sum);
+    return carries && signs && leaves && refused;
+}
+
 int main(int argc, char **argv)
 {
     void *loaded = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL) : NULL;
@@ -82,6 +100,10 @@ int main(int argc, char **argv)
     const fplt_algorithm *algorithm;
     if (argc > 1 && !ranks)
         return 1;
+    if (ranks && !adds_exactly(ranks)) {
+        fprintf(stderr, "the sum of integers is wrong\n");
+        exit(1);
+    }
     data.agents = AGENTS;
     data.features = N;
     data.rows = 40;

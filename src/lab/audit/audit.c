@@ -318,7 +318,7 @@ static fplt_status make_source(struct fplt__audit *audit, unsigned number,
         *source =
             (fplt_noise_source){.size = sizeof *source, .add = add_simulated, .context = worker};
     else if (!(status = fplt_noise_create(&worker->noise, error)))
-        *source = fplt__secure_source(worker->noise);
+        *source = fplt_promise_noise(worker->noise);
     return status;
 }
 

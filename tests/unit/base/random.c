@@ -336,7 +336,7 @@ static void choose_sorted(fplt_stream *stream, uint32_t count, uint32_t from, ui
         assert_true(out[i] < from && (i == 0 || out[i] > out[i - 1]));
 }
 
-/* Both ways of choosing: few of many, and almost all. */
+/* All ways of choosing: few of many, almost all, and what lies between. */
 static void chosen_subsets_are_uniform(void **state)
 {
     (void)state;
@@ -370,6 +370,16 @@ static void chosen_subsets_are_uniform(void **state)
             choose_sorted(&stream, counts[k], 1000, out);
             for (uint32_t j = 0; j < counts[k]; j++)
                 cell[out[j] / 2]++;
+        }
+        fits_uniform(cell, 500);
+    }
+    const uint32_t some[] = {560, 700, 1000}; /* of 20000: from the switch on */
+    for (int k = 0; k < 3; k++) {
+        long cell[500] = {0};
+        for (int i = 0; i < 1000; i++) {
+            choose_sorted(&stream, some[k], 20000, out);
+            for (uint32_t j = 0; j < some[k]; j++)
+                cell[out[j] / 40]++;
         }
         fits_uniform(cell, 500);
     }

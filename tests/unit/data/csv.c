@@ -335,6 +335,39 @@ static void long_lines_are_no_danger(void **state)
     free(text);
 }
 
+struct told {
+    size_t times, done, size;
+};
+
+static void tell(void *context, const char *file, size_t done, size_t size)
+{
+    struct told *told = context;
+    assert_true(file && *file);
+    assert_true(told->times ? done >= told->done && size == told->size : done < 20);
+    *told = (struct told){told->times + 1, done, size};
+}
+
+/* From the first row to the last byte, every few thousand rows. */
+static void who_watches_is_told_how_far_it_is(void **state)
+{
+    (void)state;
+    enum { ROWS = 10000 };
+    char *text = malloc(16 * ROWS + 32);
+    struct told told = {0, 0, 0};
+    size_t length = (size_t)sprintf(text, "label,a\n");
+    for (int i = 0; i < ROWS; i++)
+        length += (size_t)sprintf(text + length, "%d,%d\n", i % 2 ? 1 : -1, i);
+    fplt_read_watch(tell, &told);
+    fplt_dataset *dataset = csv(text, &standard);
+    fplt_read_watch(NULL, NULL);
+    assert_int_equal(fplt_dataset_rows(dataset), ROWS);
+    assert_int_equal(told.done, length);
+    assert_int_equal(told.size, length);
+    assert_int_equal(told.times, 1 + ROWS / 4096 + 1);
+    fplt_dataset_destroy(dataset);
+    free(text);
+}
+
 static void random_bytes_are_refused(void **state)
 {
     (void)state;
@@ -579,6 +612,7 @@ int main(void)
         cmocka_unit_test(a_hospitals_own_file_can_be_read),
         cmocka_unit_test(failed_allocations_leave_nothing),
         cmocka_unit_test(numbers_are_rounded_correctly),
+        cmocka_unit_test(who_watches_is_told_how_far_it_is),
     };
     return cmocka_run_group_tests_name("csv", tests, NULL, NULL);
 }

@@ -291,6 +291,36 @@ static void measurements_are_spaced(void **state)
     }
 }
 
+/* With all active, on data of one's own: by the epochs, and after every round without local training. */
+static void measurements_of_own_data_are_spaced(void **state)
+{
+    (void)state;
+    const struct {
+        const char *algorithm, *epochs;
+        uint32_t wanted;
+    } cases[] = {{"fed-plt", "5", 2},
+                 {"fed-plt", "8", 1},
+                 {"fed-plt", "1", 8},
+                 {"fed-plt-anderson", "3", 3},
+                 {"fed-newton", NULL, 1}};
+    const char *csv = "site,a,label\nx,1,0\nx,2,1\ny,1.5,0\ny,0.5,1\n";
+    temporary file = temporary_file(csv, strlen(csv));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fplt_error error;
+        fplt_job *job;
+        fplt_settings *settings = settings_for(cases[i].algorithm);
+        set(settings, "algorithm", cases[i].algorithm);
+        set(settings, "data", file.path);
+        if (cases[i].epochs)
+            set(settings, "epochs", cases[i].epochs);
+        assert_ok(fplt_job_create(settings, 0, &job, &error), error);
+        assert_int_equal(fplt_job_see(job)->run.evaluate_every, cases[i].wanted);
+        fplt_job_destroy(job);
+        fplt_settings_destroy(settings);
+    }
+    unlink(file.path);
+}
+
 static void noise_must_be_said(void **state)
 {
     (void)state;
@@ -430,6 +460,7 @@ int main(void)
         cmocka_unit_test(loss_follows_the_task),
         cmocka_unit_test(shares_are_one_or_one_an_agent),
         cmocka_unit_test(measurements_are_spaced),
+        cmocka_unit_test(measurements_of_own_data_are_spaced),
         cmocka_unit_test(noise_must_be_said),
         cmocka_unit_test(agents_may_differ),
         cmocka_unit_test(bad_rows_are_named),

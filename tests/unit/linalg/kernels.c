@@ -76,7 +76,9 @@ static struct sample make(const fplt__kernel *kernel, size_t rows, size_t column
                                       : FPLT_ROWS,
                    .rows = rows,
                    .columns = columns,
-                   .stride = panels ? columns : fplt__padded(columns)},
+                   .stride = panels ? columns
+                                    : (columns + kernel->row_multiple - 1) / kernel->row_multiple *
+                                          kernel->row_multiple},
         .rows = fplt__alloc(rows * columns, sizeof(double)),
     };
     fplt__matrix *a = &s.matrix;

@@ -22,7 +22,7 @@ struct place {
     fplt__server *server;
     unsigned whole, refused;
     char last_word[32], last_sentence[256], seen[FPLT_NAME_SIZE];
-    int hold, held;
+    int hold, held, moves;
     fplt__exchange *waiting;
 };
 
@@ -546,6 +546,55 @@ static void slow_loris(void **state)
     fplt__server_destroy(server);
 }
 
+static void any_head(void *context, fplt__exchange *exchange, uint64_t length, uint64_t *limit)
+{
+    (void)context, (void)exchange, (void)length;
+    *limit = 1 << 20;
+}
+
+static void count_moves(void *context, fplt__exchange *exchange)
+{
+    struct place *place = context;
+    (void)exchange;
+    place->moves++;
+}
+
+/* A body that comes slowly but comes is told of, and no more when it stops. */
+static void what_moves_is_told(void **state)
+{
+    struct place *place = *state;
+    fplt_error error;
+    fplt__server *server;
+    fplt__service service = {.context = place,
+                             .head = any_head,
+                             .whole = whole,
+                             .moves = count_moves,
+                             .expired = expired,
+                             .ended = ended,
+                             .refused = refused};
+    fplt__server_settings settings = {.listen = "127.0.0.1:0", .connections = 4, .window = 1};
+    static const char begins[] = "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n";
+    char part[500] = {0};
+    assert_ok(fplt__server_create(&settings, &service, &server, &error), error);
+    int made = dial_raw(fplt__server_port(server));
+    assert_true(write(made, begins, sizeof begins - 1) > 0);
+    for (double until = fplt__now() + 2.2; fplt__now() < until;) {
+        fplt__servers_turn(&server, 1, -1, 0.02);
+        assert_true(send(made, part, sizeof part, MSG_NOSIGNAL) > 0);
+        usleep(20000);
+    }
+    assert_true(place->moves >= 1);
+    for (double until = fplt__now() + 1.6; fplt__now() < until;)
+        fplt__servers_turn(&server, 1, -1, 0.02);
+    int before = place->moves;
+    for (double until = fplt__now() + 2; fplt__now() < until;)
+        fplt__servers_turn(&server, 1, -1, 0.02);
+    assert_int_equal(place->moves, before);
+    assert_int_equal(place->whole, 0);
+    close(made);
+    fplt__server_destroy(server);
+}
+
 static void secrets_are_their_owners(void **state)
 {
     struct place *place = *state;
@@ -578,6 +627,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(invitations, begin, end),
         cmocka_unit_test_setup_teardown(through_the_door, begin, end),
         cmocka_unit_test_setup_teardown(slow_loris, begin, end),
+        cmocka_unit_test_setup_teardown(what_moves_is_told, begin, end),
         cmocka_unit_test_setup_teardown(secrets_are_their_owners, begin, end),
     };
     return cmocka_run_group_tests_name("tls", tests, NULL, NULL);

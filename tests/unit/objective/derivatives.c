@@ -1,5 +1,6 @@
 /* First and second derivatives against central differences, for every loss, regulariser and layout;
  * minibatches against the whole, and the pieces of one call against those of another. */
+#include "objective/objective.h"
 #include "objective/problem.h"
 
 static const struct {
@@ -149,6 +150,64 @@ static void second_derivatives(void **state)
     everywhere(product_is_the_difference);
 }
 
+/* The sum of the records' gradients times themselves, from minibatches of one; there is no regulariser. */
+static void scores_are_of_single_rows(const fplt_objective *o, uint64_t seed, double *scratch)
+{
+    size_t n = fplt_objective_dimension(o), q = fplt_objective_records(o, 0);
+    double *x = random_vector(n, seed, 0.5), *scores = new_vector(n * n), *sum = new_vector(n * n),
+           *g = new_vector(n), size = 0;
+    assert_int_equal(o->kind->loss_scores(o, 0, x, scores, scratch), FPLT_OK);
+    for (uint32_t r = 0; r < q; r++) {
+        assert_int_equal(fplt_objective_batch_gradient(o, 0, x, &r, 1, g, scratch), FPLT_OK);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++)
+                sum[i * n + j] += g[i] * g[j] / (double)(q * q);
+    }
+    for (size_t i = 0; i < n; i++)
+        size = fmax(size, sum[i * n + i]);
+    for (size_t i = 0; i < n * n; i++)
+        assert_near(scores[i], sum[i], 1e-13 * size);
+    free(x);
+    free(scores);
+    free(sum);
+    free(g);
+}
+
+/* Records in many chunks, with every kernel and layout: weights of several chunks make one product. */
+static void over_chunks(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = {"reference", "avx2", "avx512"};
+    static const size_t features[] = {3, 20, 130};
+    for (unsigned variant = 0; variant < 3 * 3 * 2 * 2 * 2; variant++) {
+        int classes = variant / 9 % 2;
+        problem p = {.task = classes ? FPLT_TASK_CLASSES : FPLT_TASK_BINARY,
+                     .features = features[variant / 3 % 3],
+                     .rows = 521,
+                     .sparse = variant / 36,
+                     .agents = 1,
+                     .classes = 3};
+        fplt_objective_settings settings = fplt_objective_defaults();
+        settings.loss = classes ? "softmax" : "logistic";
+        settings.regulariser = "none";
+        settings.intercept = variant / 18 % 2;
+        settings.kernel = kernels[variant % 3];
+        fplt_dataset *dataset = problem_dataset(&p, variant);
+        fplt_objective *o;
+        fplt_error error;
+        fplt_status status = fplt_objective_create(&settings, dataset, &o, &error);
+        fplt_dataset_destroy(dataset);
+        if (status == FPLT_UNSUPPORTED)
+            continue; /* this machine lacks the kernel */
+        assert_ok(status, error);
+        double *scratch = new_scratch(o);
+        product_is_the_difference(o, 0, variant, scratch, settings.kernel);
+        scores_are_of_single_rows(o, variant, scratch);
+        free(scratch);
+        fplt_objective_destroy(o);
+    }
+}
+
 static void batch_of_all(const fplt_objective *o, uint32_t agent, uint64_t seed, double *scratch,
                          const char *what)
 {
@@ -193,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients),
         cmocka_unit_test(second_derivatives),
+        cmocka_unit_test(over_chunks),
         cmocka_unit_test(batches),
     };
     return cmocka_run_group_tests_name("derivatives", tests, NULL, NULL);

@@ -1,0 +1,299 @@
+/* How long a coordinator waits, with three honest agents and a clock that the test moves. */
+#include "testing.h"
+
+#include "../../simulator/tiny.h"
+#include "fedplt/objective.h"
+#include "protocol/site.h"
+
+enum { N = TINY_AGENTS };
+
+static int value(void *context, uint32_t agent, const double *x, double *out)
+{
+    (void)context;
+    *out = 0.5 * (1 + agent) * (x[0] * x[0] + x[1] * x[1]);
+    return 0;
+}
+
+static int gradient(void *context, uint32_t agent, const double *x, double *out)
+{
+    (void)context;
+    for (int j = 0; j < TINY_DIMENSION; j++)
+        out[j] = (1 + agent) * x[j];
+    return 0;
+}
+
+static void curvature(void *context, uint32_t agent, double *lowest, double *highest)
+{
+    (void)context;
+    *lowest = *highest = 1 + agent;
+}
+
+static struct {
+    uint64_t now;
+    fplt_plan plan;
+    fplt_objective *objective;
+    fplt__lead *lead;
+    struct agent {
+        fplt__site *site;
+        int asks; /* a request waits to be delivered */
+        fplt__request request;
+        uint8_t *body; /* owned: of the request, or of the reply */
+    } agent[N];
+} w;
+
+static void at_lead(fplt__lead_event event);
+
+static void at_site(uint32_t i, fplt__site_event event);
+
+static void perform(uint32_t i)
+{
+    const fplt__site_action *action;
+    fplt__site_event then = {.kind = FPLT__SITE_TIME};
+    fplt__site_plan plan = {NULL, NULL};
+    fplt_error error;
+    int due = 0;
+    while ((action = fplt__site_action_take(w.agent[i].site))) {
+        due |= action->kind != FPLT__SITE_SEND && action->kind != FPLT__SITE_SAY;
+        if (action->kind == FPLT__SITE_SEND) {
+            w.agent[i].asks = 1;
+            w.agent[i].request = action->request;
+            free(w.agent[i].body);
+            w.agent[i].body = malloc(action->request.size + 1);
+            memcpy(w.agent[i].body, action->request.size ? action->request.body : "",
+                   action->request.size);
+        } else if (action->kind == FPLT__SITE_COMMIT) {
+            then.kind = FPLT__SITE_COMMITTED;
+        } else if (action->kind == FPLT__SITE_CHARGE) {
+            then.kind = FPLT__SITE_CHARGED;
+        } else if (action->kind == FPLT__SITE_ASK) {
+            then.kind = FPLT__SITE_AGREE;
+        } else if (action->kind == FPLT__SITE_BUILD) {
+            fplt_node_settings own = {.objective = w.objective,
+                                      .cost = i,
+                                      .identity = i,
+                                      .training = fplt_training_defaults(),
+                                      .curvature = {1 + i, 1 + i}};
+            own.training.epochs = 2;
+            own.training.solver = fplt_solver_find("noisy");
+            own.training.noise_tau = 0.1;
+            own.cap = TINY_CAP;
+            plan.agreement = tiny_agreement(&w.plan, 1);
+            assert_ok(fplt_node_create(&w.plan, &own, &plan.node, &error), error);
+            then.kind = FPLT__SITE_BUILT;
+            then.plan = &plan;
+        }
+    }
+    if (due)
+        at_site(i, then);
+}
+
+static void at_site(uint32_t i, fplt__site_event event)
+{
+    fplt_error error;
+    event.now = w.now;
+    assert_ok(fplt__site_handle(w.agent[i].site, &event, &error), error);
+    perform(i);
+}
+
+/* A reply is heard when the coordinator has nothing more to do. */
+struct reply {
+    uint32_t site;
+    unsigned status;
+    uint8_t *body;
+    size_t size;
+};
+
+static void at_lead(fplt__lead_event event)
+{
+    const fplt__lead_action *action;
+    struct reply replies[8];
+    size_t count = 0;
+    int commits = 0, resolves = 0;
+    fplt_error error;
+    event.now = w.now;
+    assert_ok(fplt__lead_handle(w.lead, &event, &error), error);
+    while ((action = fplt__lead_action_take(w.lead))) {
+        commits |= action->kind == FPLT__LEAD_COMMIT;
+        resolves |= action->kind == FPLT__LEAD_RESOLVE;
+        if (action->kind != FPLT__LEAD_REPLY)
+            continue;
+        struct reply *reply = &replies[count++];
+        *reply = (struct reply){.site = (uint32_t)action->reply.ticket - 1,
+                                .status = action->reply.status,
+                                .body = malloc(65536)};
+        for (unsigned p = 0; p < action->reply.parts; p++) {
+            memcpy(reply->body + reply->size, action->reply.part[p].bytes,
+                   action->reply.part[p].size);
+            reply->size += action->reply.part[p].size;
+        }
+    }
+    if (commits)
+        at_lead((fplt__lead_event){.kind = FPLT__LEAD_COMMITTED});
+    if (resolves) {
+        fplt__lead_plan plan = tiny_lead_plan(&w.plan, "all", 1);
+        at_lead((fplt__lead_event){.kind = FPLT__LEAD_PLAN,
+                                   .document = tiny_document,
+                                   .document_size = sizeof tiny_document,
+                                   .plan = &plan});
+    }
+    for (size_t k = 0; k < count; k++) {
+        at_site(replies[k].site, (fplt__site_event){.kind = FPLT__SITE_REPLY,
+                                                    .status = replies[k].status,
+                                                    .body = replies[k].body,
+                                                    .size = replies[k].size});
+        free(replies[k].body);
+    }
+}
+
+/* Delivers what agent i asks, but no update unless `updates`; whether anything was. */
+static int deliver(uint32_t i, int updates)
+{
+    struct agent *agent = &w.agent[i];
+    if (!agent->asks || (agent->request.kind == FPLT__UPDATE && !updates))
+        return 0;
+    agent->asks = 0;
+    agent->request.ticket = i + 1;
+    agent->request.identity = i;
+    agent->request.body = agent->body;
+    at_lead((fplt__lead_event){.kind = FPLT__LEAD_REQUEST, .request = agent->request});
+    return 1;
+}
+
+/* All but updates, until nothing moves. */
+static void settle(void)
+{
+    for (int moved = 1; moved;) {
+        moved = 0;
+        for (uint32_t i = 0; i < N; i++)
+            moved |= deliver(i, 0);
+    }
+}
+
+static void pass(uint64_t milliseconds)
+{
+    w.now += milliseconds;
+    at_lead((fplt__lead_event){.kind = FPLT__LEAD_TIME});
+    settle();
+}
+
+static void update(uint32_t i)
+{
+    assert_true(w.agent[i].asks && w.agent[i].request.kind == FPLT__UPDATE);
+    deliver(i, 1);
+    settle();
+}
+
+static uint64_t patience(void)
+{
+    fplt__lead_view view = fplt__lead_see(w.lead);
+    return view.deadline - view.opened;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt_objective_callbacks costs = {.size = sizeof(fplt_objective_callbacks),
+                                      .dimension = TINY_DIMENSION,
+                                      .agents = N,
+                                      .value = value,
+                                      .gradient = gradient,
+                                      .curvature = curvature};
+    fplt__lead_settings settings = {.members = N, .receipt_key = {7}, .hold = 1 << 30};
+    fplt__lead_record record = {.state = FPLT__FORMING,
+                                .document = tiny_proposal,
+                                .document_size = sizeof tiny_proposal,
+                                .hash = fplt__document_hash(tiny_proposal, sizeof tiny_proposal)};
+    memset(&w, 0, sizeof w);
+    w.now = 1000;
+    w.plan = tiny_plan("fed-plt");
+    assert_ok(fplt_objective_create_callback(&costs, &w.objective, &error), error);
+    assert_ok(fplt__lead_create(&settings, &w.lead, &error), error);
+    assert_ok(fplt__lead_open(w.lead, w.now, &record, NULL, &error), error);
+    for (uint32_t i = 0; i < N; i++) {
+        fplt__site_settings own = {.allows = ~0u};
+        assert_ok(fplt__site_create(&own, &w.agent[i].site, &error), error);
+        assert_ok(fplt__site_open(w.agent[i].site, w.now, NULL, 0, &error), error);
+        perform(i);
+    }
+    settle();
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    fplt__lead_destroy(w.lead);
+    for (uint32_t i = 0; i < N; i++) {
+        fplt__site_destroy(w.agent[i].site);
+        free(w.agent[i].body);
+    }
+    fplt_objective_destroy(w.objective);
+    return 0;
+}
+
+/* Ten minutes at first, then five times the slowest arrival; a late one counts as it came. */
+static void test_deadline(void **state)
+{
+    (void)state;
+    assert_int_equal(fplt__lead_see(w.lead).state, FPLT__ROUND);
+    assert_int_equal(patience(), 600000);
+    for (uint32_t i = 0; i < N; i++) {
+        pass(2000);
+        update(i);
+    }
+    assert_int_equal(fplt__lead_see(w.lead).round, 1);
+    assert_int_equal(patience(), 5 * 6000);
+    pass(1000);
+    update(0);
+    update(1);
+    pass(28000);
+    assert_int_equal(fplt__lead_see(w.lead).round, 1); /* the third may still come */
+    pass(2000);
+    assert_int_equal(fplt__lead_see(w.lead).round, 2); /* two of three are a quorum */
+    assert_int_equal(patience(), 5 * 6000);
+    pass(9000);
+    update(2); /* of round 1, 40 s after its task */
+    update(0);
+    update(1);
+    update(2);
+    assert_int_equal(fplt__lead_see(w.lead).round, 3);
+    assert_int_equal(patience(), 5 * 40000);
+}
+
+/* Short of the quorum a round stays open, whatever the time. */
+static void test_quorum(void **state)
+{
+    (void)state;
+    assert_int_equal(fplt__lead_see(w.lead).quorum, 2);
+    update(0);
+    pass(3600 * 1000);
+    pass(3600 * 1000);
+    assert_int_equal(fplt__lead_see(w.lead).round, 0);
+    assert_true(fplt__lead_member(w.lead, 1).waited_for);
+    assert_false(fplt__lead_member(w.lead, 0).waited_for);
+    update(1);
+    assert_int_equal(fplt__lead_see(w.lead).round, 1);
+}
+
+/* Who was not heard for a minute delays no round that has its quorum. */
+static void test_silence(void **state)
+{
+    (void)state;
+    update(0);
+    update(1);
+    pass(59000);
+    assert_int_equal(fplt__lead_see(w.lead).round, 0);
+    pass(2000);
+    assert_int_equal(fplt__lead_see(w.lead).round, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_deadline, begin, end),
+        cmocka_unit_test_setup_teardown(test_quorum, begin, end),
+        cmocka_unit_test_setup_teardown(test_silence, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
