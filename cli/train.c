@@ -13,8 +13,10 @@
 
 static const fplt_setting output_table[] = {
     {"out", FPLT_TEXT, 0, "fedplt-out", 0, 0, NULL, "folder for the files", 0, 0},
-    {"pictures", FPLT_SWITCH, 0, "yes", 0, 0, NULL, "draw convergence.svg and convergence.png", 0,
-     0},
+    {"pictures", FPLT_SWITCH, 0, "yes", 0, 0, NULL,
+     "draw convergence.svg and convergence.png; unless it is said, where somebody looks: with out, "
+     "or on a terminal",
+     0, 0},
     {"agents-models", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "write agents.csv: every agent's own model x_i", 0, 0},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document instead of the summary", 0,
@@ -173,6 +175,14 @@ static fplt_status write_history(const struct training *training, const char *pa
     return status;
 }
 
+/* The program that draws takes longer than a small run. */
+static int wants_pictures(const cli_call *cli)
+{
+    if (fplt_settings_given(cli->settings, "pictures"))
+        return fplt_settings_switch(cli->settings, "pictures");
+    return fplt_settings_given(cli->settings, "out") || isatty(STDOUT_FILENO);
+}
+
 /* A picture that cannot be drawn is no reason to lose a model; a full disc is. */
 static fplt_status draw_history(cli_call *cli, struct training *training, fplt_error *error)
 {
@@ -181,8 +191,7 @@ static fplt_status draw_history(cli_call *cli, struct training *training, fplt_e
     double target = training->result.target;
     const char *label =
         fplt_prox_is_zero(training->view->prox) ? NULL : "squared norm of the proximal gradient";
-    if (!fplt_settings_switch(cli->settings, "pictures") ||
-        training->result.outcome == FPLT_STOPPED)
+    if (!wants_pictures(cli) || training->result.outcome == FPLT_STOPPED)
         return FPLT_OK;
     for (size_t i = 0; i < 2; i++) {
         char path[4096], title[256];

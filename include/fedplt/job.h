@@ -132,6 +132,9 @@ typedef struct fplt_job_source {
         *ranks; /* borrowed: the processes that train together, each of which makes the job and
                           then has the rows of its own agents; NULL: this one alone */
     int whole;  /* all agents are here although engine is mpi: other processes make other runs */
+    /* The rows are not needed once the costs are made: they are given back while they are packed, and
+     * view.training keeps counts and names. */
+    int rows_once;
 } fplt_job_source;
 
 /* Everything; the settings must have all parts and outlive the job. With `start: model` the point is

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mman.h>
 
 struct header {
     void *block;
@@ -112,6 +113,15 @@ void fplt__free(void *memory)
     struct header header;
     memcpy(&header, (char *)memory - sizeof header, sizeof header);
     current.release(header.block, current.context);
+}
+
+void fplt__forget(void *memory, size_t count)
+{
+    enum { PAGE = 4096 };
+    uintptr_t first = ((uintptr_t)memory + PAGE - 1) / PAGE * PAGE;
+    uintptr_t last = ((uintptr_t)memory + count) / PAGE * PAGE;
+    if (current.allocate == default_allocate && last > first)
+        madvise((void *)first, last - first, MADV_DONTNEED);
 }
 
 void fplt_free(void *memory)

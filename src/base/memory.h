@@ -21,6 +21,9 @@ fplt_status fplt__grow(void *pointer_to_pointer, size_t *capacity, size_t needed
                        const char *what, fplt_error *error);
 
 void fplt__free(void *memory);
+/* What these bytes hold is not needed any more: whole pages go back to the system, and read as zeros. Nothing
+ * happens where memory is the caller's own affair (fplt_allocator_set). */
+void fplt__forget(void *memory, size_t count);
 char *fplt__strdup(const char *text);
 char *fplt__strndup(const char *text, size_t length);
 

@@ -246,6 +246,44 @@ size_t fplt__dataset_not_finite(const fplt_dataset *dataset)
     return all.start ? row : at;
 }
 
+void fplt__dataset_passed(const fplt_dataset *dataset, size_t first, size_t end)
+{
+    double *value = dataset->dense ? dataset->dense : dataset->value;
+    size_t width = dataset->features;
+    size_t from = dataset->dense ? first * width : dataset->start[first];
+    size_t to = dataset->dense ? end * width : dataset->start[end];
+    if (!dataset->passes)
+        return;
+    if (!dataset->lent_values)
+        fplt__forget(value + from, (to - from) * sizeof *value);
+    else if (fplt_dataset_is_mapped(dataset))
+        fplt__view_forget(dataset->view,
+                          (size_t)((const char *)(value + from) - dataset->view->bytes),
+                          (to - from) * sizeof *value);
+}
+
+void fplt__dataset_drop_rows(fplt_dataset *dataset)
+{
+    if (!dataset->lent_values) {
+        fplt__free(dataset->dense);
+        fplt__free(dataset->value);
+    }
+    if (!dataset->lent_rest) {
+        fplt__free(dataset->start);
+        fplt__free(dataset->column);
+    }
+    if (!dataset->lent_rest || dataset->own_label)
+        fplt__free(dataset->label);
+    if (!dataset->lent_beside) {
+        fplt__free(dataset->person);
+        fplt__free(dataset->number);
+    }
+    fplt__names_clear(&dataset->ids);
+    dataset->dense = dataset->value = dataset->label = dataset->person = dataset->number = NULL;
+    dataset->start = NULL;
+    dataset->column = NULL;
+}
+
 fplt_status fplt__dataset_unchanged(const fplt_dataset *dataset, fplt_error *error)
 {
     return dataset->view ? fplt__view_unchanged(dataset->view, dataset->path, error) : FPLT_OK;
@@ -453,7 +491,14 @@ fplt_status fplt__dataset_own_values(fplt_dataset *dataset, fplt_error *error)
     fplt_status status = fplt__alloc_into(&own, count, sizeof *own, "rows", error);
     if (status)
         return status;
-    memcpy(own, lent, count * sizeof *own);
+    for (size_t at = 0, step = (size_t)1 << 19; at < count; at += step) {
+        size_t some = count - at < step ? count - at : step;
+        memcpy(own + at, lent + at, some * sizeof *own);
+        if (fplt_dataset_is_mapped(dataset)) /* the copy takes the place of the pages */
+            fplt__view_forget(dataset->view,
+                              (size_t)((const char *)(lent + at) - dataset->view->bytes),
+                              some * sizeof *own);
+    }
     *(dataset->dense ? &dataset->dense : &dataset->value) = own;
     dataset->lent_values = 0;
     return FPLT_OK;
@@ -702,7 +747,7 @@ static fplt_rows view(const fplt_dataset *dataset, size_t first, size_t count)
         .start = dataset->start ? dataset->start + first : NULL,
         .column = dataset->column,
         .value = dataset->value,
-        .label = dataset->label + first,
+        .label = dataset->label ? dataset->label + first : NULL,
         .weight = dataset->weight ? dataset->weight + first : NULL,
         .offset = dataset->offset ? dataset->offset + first : NULL,
     };

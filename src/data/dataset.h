@@ -71,6 +71,7 @@ struct fplt_dataset {
     int lent_rest;             /* start, column, label, weight and offset are ... */
     int own_label, own_weight; /* ... but for these */
     int lent_beside;           /* person, number, group and left_out are */
+    int passes;                /* rows are not needed once they are packed */
     void (*release)(void *);   /* told when nothing is borrowed any more, or NULL */
     void *release_context;
     const struct fplt__view *view; /* of the file that the rows are mapped from, or NULL */
@@ -100,6 +101,11 @@ size_t fplt__dataset_not_finite(const fplt_dataset *dataset);
 size_t fplt__first_not_finite(const double *value, size_t count);
 /* FPLT_BAD_DATA where the rows are mapped from a file that has changed since. */
 fplt_status fplt__dataset_unchanged(const fplt_dataset *dataset, fplt_error *error);
+
+/* Of a data set that passes: the numbers of rows first .. end - 1 were read for the last time. */
+void fplt__dataset_passed(const fplt_dataset *dataset, size_t first, size_t end);
+/* Counts and names stay, rows and all that belongs to single rows but their weights go. */
+void fplt__dataset_drop_rows(fplt_dataset *dataset);
 
 /* Room for a weight or an offset a row, zeroed, unless it is there already. */
 fplt_status fplt__dataset_add(const fplt_dataset *dataset, double **column, fplt_error *error);
@@ -150,6 +156,10 @@ fplt_status fplt__names_make(const fplt__span *spans, size_t count, fplt__names 
                              fplt_error *error);
 fplt_status fplt__names_copy(const fplt__names *from, fplt__names *names, fplt_error *error);
 void fplt__names_clear(fplt__names *names);
+
+/* Divides the rows anew in place of the old division; consecutive rows stay where they are. */
+fplt_status fplt__dataset_divide(fplt_dataset **dataset, const fplt_partition_settings *settings,
+                                 fplt_error *error);
 
 /* Groups rows by owner, keeping their order: order[] lists the rows agent after agent, and agent i
  * has positions first[i] .. first[i + 1] - 1. The owner of row r is `stride` bytes after that of

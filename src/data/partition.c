@@ -262,6 +262,41 @@ fplt_status fplt_dataset_partition(const fplt_dataset *dataset,
     return status;
 }
 
+/* Rows keep their order: only where an agent's begin is new. */
+static fplt_status cut_anew(fplt_dataset *dataset, uint32_t agents, fplt_error *error)
+{
+    size_t *first;
+    fplt_status status =
+        fplt__alloc_into(&first, (size_t)agents + 1, sizeof *first, "agents", error);
+    if (status)
+        return status;
+    for (size_t r = 0; r < dataset->rows; r++)
+        first[even_shard(r, dataset->rows, agents) + 1] = r + 1;
+    fplt__free(dataset->first);
+    dataset->first = first;
+    dataset->agents = agents;
+    dataset->left_out_count = 0; /* known of a data set as it was read */
+    fplt__names_clear(&dataset->agent_names);
+    return FPLT_OK;
+}
+
+fplt_status fplt__dataset_divide(fplt_dataset **dataset, const fplt_partition_settings *settings,
+                                 fplt_error *error)
+{
+    const struct partitioner *found;
+    fplt_dataset *divided;
+    fplt_status status = check_partition(*dataset, settings, &found, error);
+    if (status)
+        return status;
+    if (found->own == own_contiguous)
+        return cut_anew(*dataset, settings->agents, error);
+    if (!(status = fplt_dataset_partition(*dataset, settings, &divided, error))) {
+        fplt_dataset_destroy(*dataset);
+        *dataset = divided;
+    }
+    return status;
+}
+
 fplt_status fplt_dataset_pick(const fplt_dataset *dataset, const uint32_t *agents, uint32_t count,
                               fplt_dataset **picked, fplt_error *error)
 {

@@ -38,7 +38,8 @@ fplt_status fplt__job_blame_row(const fplt_settings *settings, const fplt_datase
         fplt_rows rows = fplt_dataset_shard(dataset, i);
         for (size_t r = 0; r < rows.count; r++, at++) {
             size_t number = fplt_dataset_row_number(dataset, at);
-            if (number && is_huge(&rows, r) && file_of(settings, dataset, i, file, sizeof file))
+            if (number && !fplt_dataset_is_mapped(dataset) && is_huge(&rows, r) &&
+                file_of(settings, dataset, i, file, sizeof file))
                 return fplt_error_set(error, FPLT_BAD_DATA,
                                       "%s:%zu: row %zu has a number that is too large to be "
                                       "squared: give its column in larger units",

@@ -340,13 +340,7 @@ static fplt_status divide(const fplt_settings *settings, fplt_dataset **dataset,
         partition.agents = agents;
     partition.alpha = fplt_settings_real(settings, "alpha");
     partition.seed = (uint64_t)fplt_settings_integer(settings, "seed");
-    fplt_dataset *divided;
-    fplt_status status = fplt_dataset_partition(*dataset, &partition, &divided, error);
-    if (status)
-        return status;
-    fplt_dataset_destroy(*dataset);
-    *dataset = divided;
-    return FPLT_OK;
+    return fplt__dataset_divide(dataset, &partition, error);
 }
 
 fplt_status fplt_job_dataset(const fplt_settings *settings, uint32_t run, const char *const *paths,
@@ -794,8 +788,11 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     if (source->ranks &&
         (status = take_common(source->ranks, job->training, &view->cost.kernel, error)))
         return status;
+    job->training->passes = source->rows_once;
     status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
+    if (!status && source->rows_once)
+        fplt__dataset_drop_rows(job->training);
     return status == FPLT_BAD_DATA ? fplt__job_blame_row(settings, job->training, error) : status;
 }
 

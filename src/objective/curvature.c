@@ -198,11 +198,26 @@ static fplt_status largest_by_lanczos(const fplt_objective *o, const fplt__shard
     return FPLT_OK;
 }
 
-static double longest_row(const fplt__shard *shard)
+/* As it is packed, with its intercept: the sum of squares in the order of the columns. */
+static double row_norm(const fplt__matrix *a, size_t row, size_t features)
+{
+    double square = 0;
+    size_t entries = a->start ? a->start[row + 1] - a->start[row] : a->columns;
+    size_t own = entries - (a->columns - features);
+    for (size_t k = 0; k < own; k++) {
+        double value = a->start ? fplt__matrix_entry(a, row, a->start[row] + k)
+                                : a->dense[fplt__matrix_place(a, row, k)];
+        square += value * value;
+    }
+    return sqrt(square + (double)(a->columns - features));
+}
+
+static double longest_row(const fplt__shard *shard, size_t features)
 {
     double most = 0;
     for (size_t r = 0; r < shard->matrix.rows; r++)
-        most = fmax(most, shard->norm[r] * (shard->weight ? sqrt(shard->weight[r]) : 1));
+        most = fmax(most, row_norm(&shard->matrix, r, features) *
+                              (shard->weight ? sqrt(shard->weight[r]) : 1));
     return most;
 }
 
@@ -259,7 +274,7 @@ fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int
     if (o->loss->whole) {
         status = widest_row(shard, &largest, error);
     } else if (bound) {
-        double row = longest_row(shard);
+        double row = longest_row(shard, o->features);
         largest = row * row;
     } else if (needs_smallest || o->columns < LANCZOS_FROM) {
         double smallest;

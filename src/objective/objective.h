@@ -40,7 +40,7 @@ typedef struct fplt__shard {
     fplt__matrix matrix;
     size_t records;                /* here or in another process, where the matrix is then empty */
     const double *label;           /* borrowed from the objective */
-    const double *norm;            /* of the rows; borrowed likewise */
+    const double *norm;            /* of the rows where gradients are clipped, or NULL; likewise */
     const double *weight, *offset; /* of the rows, or NULL; borrowed likewise. Weights have mean 1,
                                       offsets the sign of their row */
     double total;                  /* weight of all rows: their number where they have none */

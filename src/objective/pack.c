@@ -180,9 +180,24 @@ static double pack_weights(const fplt_rows *rows, const size_t *order, double *w
     return total;
 }
 
+/* Rows whose numbers were read for the last time, handed on in portions. */
+struct passing {
+    const fplt_dataset *dataset;
+    size_t first, row; /* of the agent; of all that were not handed on yet */
+    size_t portion;
+};
+
+static void pass_rows(struct passing *passing, size_t end)
+{
+    if (end - passing->row >= passing->portion) {
+        fplt__dataset_passed(passing->dataset, passing->row, end);
+        passing->row = end;
+    }
+}
+
 static fplt_status pack_rows(const fplt_objective *o, uint32_t agent, const fplt_rows *rows,
                              const size_t *order, fplt__matrix *a, const struct places *to,
-                             fplt_error *error)
+                             struct passing *passing, fplt_error *error)
 {
     for (size_t r = 0; r < rows->count; r++) {
         double factor;
@@ -194,20 +209,27 @@ static fplt_status pack_rows(const fplt_objective *o, uint32_t agent, const fplt
         double square =
             rows->dense ? pack_dense(a, r, rows->dense + from * o->features, o->features, factor)
                         : pack_sparse(a, r, rows, from, o->features, factor);
-        to->norm[r] = sqrt(square + (double)(o->columns - o->features));
+        double norm = sqrt(square + (double)(o->columns - o->features));
+        if (to->norm)
+            to->norm[r] = norm;
         if (rows->offset)
             to->offset[r] = factor * rows->offset[from];
-        if (!isfinite(to->norm[r]))
+        if (!isfinite(norm))
             return fplt_error_set(error, FPLT_BAD_DATA,
                                   "agent %u, row %zu: a number is not finite, or too large to be "
                                   "squared",
                                   agent, from);
+        if (!o->loss->whole)
+            pass_rows(passing, passing->first + r + 1);
     }
+    passing->first += rows->count;
+    pass_rows(passing, passing->first);
     return FPLT_OK;
 }
 
 static fplt_status pack_shard(const fplt_objective *o, uint32_t agent, const fplt_rows *rows,
-                              fplt__shard *shard, const struct places *to, fplt_error *error)
+                              fplt__shard *shard, const struct places *to, struct passing *passing,
+                              fplt_error *error)
 {
     size_t *order;
     fplt_status status = order_rows(o, rows, &order, error);
@@ -218,7 +240,7 @@ static fplt_status pack_shard(const fplt_objective *o, uint32_t agent, const fpl
     shard->weight = rows->weight ? to->weight : NULL;
     shard->offset = rows->offset ? to->offset : NULL;
     shard->total = pack_weights(rows, order, to->weight);
-    status = pack_rows(o, agent, rows, order, &shard->matrix, to, error);
+    status = pack_rows(o, agent, rows, order, &shard->matrix, to, passing, error);
     fplt__free(order);
     return status;
 }
@@ -236,12 +258,14 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
          (status = fplt__alloc_into(&o->offset, sizes.rows, sizeof *o->offset, what, error))) ||
         (status = fplt__alloc_into(&o->shard, o->agents, sizeof *o->shard, what, error)) ||
         (status = fplt__alloc_into(&o->label, sizes.rows, sizeof *o->label, what, error)) ||
-        (status = fplt__alloc_into(&o->norm, sizes.rows, sizeof *o->norm, what, error)) ||
+        (o->clip > 0 &&
+         (status = fplt__alloc_into(&o->norm, sizes.rows, sizeof *o->norm, what, error))) ||
         (status = fplt__alloc_into(&o->values, sizes.dense + sizes.values, sizeof *o->values, what,
                                    error)) ||
         (status = fplt__alloc_into(&o->column, sizes.entries, sizeof *o->column, what, error)) ||
         (status = fplt__alloc_into(&o->start, sizes.starts, sizeof *o->start, what, error)))
         return status;
+    struct passing passing = {dataset, 0, 0, 1 + (1 << 19) / o->features};
     size_t first_row = 0, first_value = 0, first_entry = 0, first_start = 0;
     for (uint32_t i = 0; i < o->agents; i++) {
         fplt_rows rows = fplt_dataset_shard(dataset, i);
@@ -260,10 +284,10 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
             .value = sparse && !same ? values : NULL,
             .same = same ? values : NULL,
         };
-        struct places to = {o->label + first_row, o->norm + first_row,
+        struct places to = {o->label + first_row, o->norm ? o->norm + first_row : NULL,
                             o->row_weight ? o->row_weight + first_row : NULL,
                             o->offset ? o->offset + first_row : NULL};
-        if ((status = pack_shard(o, i, &rows, shard, &to, error)))
+        if ((status = pack_shard(o, i, &rows, shard, &to, &passing, error)))
             return status;
         shard->records = fplt__dataset_count(dataset, i);
         if (!rows.count)

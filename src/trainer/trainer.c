@@ -97,6 +97,7 @@ static fplt_status make_job(fplt_trainer *trainer, const fplt_job_source *given,
         fplt_dataset_destroy(source.dataset);
         return status;
     }
+    source.rows_once = !source.dataset; /* read here, and seen by nobody else */
     status = fplt_job_create_from(trainer->settings, 0, &source, &trainer->job, error);
     if (!status)
         trainer->view = fplt_job_see(trainer->job);

@@ -176,7 +176,11 @@ def theory_and_privacy_choose_the_same_rho(place):
 
 @case
 def train_writes_its_files(place):
-    done = place.run("train", "--agents", "10", "--agents-models")
+    place.run("train", "--agents", "10")
+    assert place.files() == {"fedplt-out"} | {f"fedplt-out/{name}" for name in
+                                              ("model.json", "convergence.csv", "manifest.txt")}, \
+        "pictures that nobody looks at"
+    done = place.run("train", "--agents", "10", "--agents-models", "--pictures", "yes")
     assert done.stderr == "", done.stderr
     expected = {"model.json", "convergence.csv", "agents.csv", "manifest.txt"}
     if shutil.which("gnuplot"):
@@ -746,7 +750,8 @@ def progress_on_a_terminal(place):
 
 @case
 def pictures_are_skipped_without_gnuplot(place):
-    done = place.run("train", "--agents", "3", environment={"PATH": str(place.folder)})
+    done = place.run("train", "--agents", "3", "--pictures", "yes",
+                     environment={"PATH": str(place.folder)})
     assert "gnuplot is not installed" in done.stderr and done.stderr.count("\n") == 1
     assert place.files() == {"fedplt-out", "fedplt-out/model.json", "fedplt-out/convergence.csv",
                              "fedplt-out/manifest.txt"}

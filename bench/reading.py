@@ -1,0 +1,104 @@
+#!/usr/bin/python3
+"""How fast data are read, and how much memory that takes: text a core and on two threads, NPY beside numpy.load,
+the time to open a mapped file, and the most memory of training against data plus state.
+
+usage: bench/reading.py PROGRAM READER [--short]
+
+READER is build/bench/reading, which times the readers alone. Figures with a bar are ratios within one run, but for MB/s.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+from figures import figure
+
+PROGRAM, READER = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+SHORT = "--short" in sys.argv
+
+
+def seconds(*words):
+    """On the clock, and of all processors together."""
+    return map(float, subprocess.check_output([READER, *map(str, words)], text=True).split())
+
+
+def text_files(folder, rows):
+    """Six digits a number, as measurements have."""
+    stream = np.random.default_rng(1)
+    x, y = stream.normal(size=(rows, 20)), stream.integers(0, 2, rows)
+    with open(folder / "d.csv", "w") as csv, open(folder / "d.libsvm", "w") as libsvm:
+        csv.write("label," + ",".join(f"x{j}" for j in range(20)) + "\n")
+        for row, label in zip(x, y):
+            numbers = [f"{value:.6g}" for value in row]
+            csv.write(f"{label}," + ",".join(numbers) + "\n")
+            libsvm.write(f"{label} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(numbers)) + "\n")
+
+
+def text(folder):
+    text_files(folder, 50_000 if SHORT else 400_000)
+    for name, bar in (("d.csv", 430), ("d.libsvm", 217)):
+        size = (folder / name).stat().st_size / 1e6
+        (one, alone), (two, both) = seconds(folder / name, 1), seconds(folder / name, 2)
+        print(f"{name}: {size:.0f} MB, {size / alone:.0f} MB/s of a core ({size / one:.0f} on the clock), on two threads "
+              f"{size / two:.0f} on the clock with {both / alone:.2f} times the work")
+        figure(f"reading {name[2:]}, six digits, of one core", size / alone, "MB/s", "at least", bar)
+        figure(f"reading {name[2:]} on two threads (a free machine)", one / two, "times", "at least", 1.8)
+
+
+def arrays(folder, rows, columns):
+    x = np.random.default_rng(2).normal(size=(rows, columns))
+    np.save(folder / "d.npy", np.hstack([x, np.sign(x[:, :1])]))
+    del x
+    best = min(timed(lambda: np.load(folder / "d.npy")) for _ in range(5))
+    _, own = seconds(folder / "d.npy", 1)
+    print(f"NPY {rows} x {columns}: {1e3 * own:.0f} ms, numpy.load {1e3 * best:.0f} ms")
+    figure("reading NPY against numpy.load", own / best, "times", "at most", 1.5)
+    subprocess.run([PROGRAM, "data", "convert", folder / "d.npy", folder / "d.fplt"], check=True,
+                   stdout=subprocess.DEVNULL)
+    _, opened = seconds(folder / "d.fplt", 1)
+    print(f"FPLT {rows} x {columns}: opened in {1e3 * opened:.2f} ms")
+    figure(f"opening FPLT, {rows} x {columns}", 1e3 * opened, "ms", "at most", 20)
+
+
+def timed(work):
+    begun = time.process_time()
+    work()
+    return time.process_time() - begun
+
+
+# From a small process: what the parent had before is counted for a child.
+LAUNCHER = """import os, subprocess, sys
+program = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(program.pid, 0)
+print(usage.ru_maxrss * 1024 if status == 0 else 'failed')"""
+
+
+def peak(*words):
+    """The most memory that the program had, in bytes."""
+    return int(subprocess.check_output([sys.executable, "-c", LAUNCHER, PROGRAM, *map(str, words)], text=True))
+
+
+def memory(folder, name, data, state, agents, *words):
+    common = ["--out", folder / "out", "--pictures", "no", "--quiet", "--rounds", 2, "--algorithm", "fed-plt", "--threads", 1]
+    (folder / "tiny.csv").write_text("label,x\n0,1\n1,2\n0,3\n1,1\n")
+    base = peak("train", "--data", folder / "tiny.csv", *common)
+    most = peak("train", "--data", folder / name, *common, *words) - base
+    print(f"{name}, {agents} agents: data {data / 1e6:.0f} MB, state {state / 1e6:.1f} MB, at most {most / 1e6:.0f} MB")
+    figure(f"most memory, {name}, {agents} agents, against data and state", most / (data + state), "times", "at most", 1.6)
+
+
+with tempfile.TemporaryDirectory(prefix="fedplt-bench-") as place:
+    folder = pathlib.Path(place)
+    text(folder)
+    rows = 100_000 if SHORT else 1_000_000
+    arrays(folder, rows, 100)
+    memory(folder, "d.npy", rows * 101 * 8, 10 * 3 * 101 * 8, 10, "--agents", 10, "--label", 101)
+    memory(folder, "d.fplt", rows * 101 * 8, 10 * 3 * 101 * 8, 10, "--agents", 10)
+    agents = 10_000 if SHORT else 100_000
+    subprocess.run([PROGRAM, "data", "generate", folder / "many.csv", "--agents", str(agents), "--rows", "10",
+                    "--features", "5"], check=True, stdout=subprocess.DEVNULL)
+    memory(folder, "many.csv", agents * 10 * 6 * 8, agents * 3 * 5 * 8, agents, "--paper")
