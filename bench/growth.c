@@ -7,35 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fedplt.h"
 #include "figure.h"
+#include "problem.h"
 #include "timing.h"
 
 enum { POINTS = 5, EPOCHS = 5 };
-
-static void check(fplt_status status, const fplt_error *error)
-{
-    if (status) {
-        fprintf(stderr, "growth: %s\n", error->text);
-        exit(1);
-    }
-}
-
-static fplt_objective *cost_of(uint32_t agents, size_t features, size_t rows)
-{
-    fplt_error error;
-    fplt_dataset *dataset;
-    fplt_objective *objective;
-    fplt_generate_settings data = fplt_generate_defaults();
-    fplt_objective_settings cost = fplt_objective_defaults();
-    data.agents = agents;
-    data.features = features;
-    data.rows = rows;
-    check(fplt_dataset_generate(&data, &dataset, &error), &error);
-    check(fplt_objective_create(&cost, dataset, &objective, &error), &error);
-    fplt_dataset_destroy(dataset);
-    return objective;
-}
 
 /* Seconds: the quickest of some repetitions, for other programs can only make one slower. */
 struct times {
@@ -121,7 +97,7 @@ int main(int argc, char **argv)
         EPOCHS);
     for (int k = 0; k < POINTS; k++) {
         uint32_t size = (uint32_t)lround(pow(10, k + 2));
-        fplt_objective *objective = cost_of(size, 5, 10);
+        fplt_objective *objective = cost_of(size, 10, 5);
         fill(&axes[0], k, objective, size, size);
         if (k + 1 == POINTS)
             million = objective;
@@ -130,13 +106,13 @@ int main(int argc, char **argv)
     }
     for (int k = 0; k < POINTS; k++) {
         uint32_t size = (uint32_t)lround(pow(10, k + 2));
-        fplt_objective *objective = cost_of(2, size, 20);
+        fplt_objective *objective = cost_of(2, 20, size);
         fill(&axes[1], k, objective, 2, size);
         fplt_objective_destroy(objective);
     }
     for (int k = 0; k < POINTS; k++) {
         uint32_t size = (uint32_t)lround(pow(10, k + 2));
-        fplt_objective *objective = cost_of(2, 5, size);
+        fplt_objective *objective = cost_of(2, size, 5);
         fill(&axes[2], k, objective, 2, size);
         fplt_objective_destroy(objective);
     }

@@ -9,17 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fedplt.h"
 #include "linalg/kernel.h"
+#include "problem.h"
 #include "timing.h"
-
-static void check(fplt_status status, const fplt_error *error)
-{
-    if (status) {
-        fprintf(stderr, "roofline: %s\n", error->text);
-        exit(1);
-    }
-}
 
 /* ---- the two limits ---- */
 

@@ -5,37 +5,22 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "fedplt.h"
 #include "figure.h"
+#include "problem.h"
+#include "timing.h"
 
 enum { REPEATS = 101, BATCH = 20, EPOCHS = 5 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
-}
-
-static void check(fplt_status status, const fplt_error *error)
-{
-    if (status) {
-        fprintf(stderr, "round: %s\n", error->text);
-        exit(1);
-    }
-}
 
 static double kernel_calls(const fplt_objective *objective, double *scratch)
 {
     static double x[5], gradient[8];
-    double begun = now();
+    double begun = microseconds();
     for (int b = 0; b < BATCH; b++)
         for (uint32_t i = 0; i < 100; i++)
             for (int e = 0; e < EPOCHS; e++)
                 fplt_objective_gradient(objective, i, x, gradient, scratch);
-    return (now() - begun) / BATCH;
+    return (microseconds() - begun) / BATCH;
 }
 
 static fplt_engine *engine_on(const fplt_objective *objective, unsigned threads)
@@ -51,10 +36,10 @@ static fplt_engine *engine_on(const fplt_objective *objective, unsigned threads)
 static double rounds(fplt_engine *engine)
 {
     fplt_error error;
-    double begun = now();
+    double begun = microseconds();
     for (int b = 0; b < BATCH; b++)
         check(fplt_engine_round(engine, &error), &error);
-    return (now() - begun) / BATCH;
+    return (microseconds() - begun) / BATCH;
 }
 
 /* One measurement in gradient passes over all agents' records. */
@@ -62,10 +47,10 @@ static double measuring(fplt_engine *engine)
 {
     fplt_error error;
     fplt_measure measure;
-    double begun = now();
+    double begun = microseconds();
     for (int b = 0; b < BATCH; b++)
         check(fplt_engine_measure(engine, &measure, &error), &error);
-    return (now() - begun) / BATCH;
+    return (microseconds() - begun) / BATCH;
 }
 
 /* Time of adding one number to the exact sum, in nanoseconds. */
@@ -80,10 +65,10 @@ static double exact_addition(void)
     fplt_stream_normals(&stream, 1, x, LENGTH);
     check(fplt_sum_create(LENGTH, FPLT_SUM_EXPONENT, &sum, &error), &error);
     for (int r = 0; r < REPEATS; r++) {
-        double begun = now();
+        double begun = microseconds();
         for (int i = 0; i < ADDITIONS; i++)
             fplt_sum_add(sum, 0, x, LENGTH);
-        best = fmin(best, (now() - begun) * 1e3 / ADDITIONS / LENGTH);
+        best = fmin(best, (microseconds() - begun) * 1e3 / ADDITIONS / LENGTH);
     }
     fplt_sum_destroy(sum);
     return best;

@@ -7,44 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "fedplt.h"
 #include "figure.h"
+#include "problem.h"
+#include "timing.h"
 
 enum { REPEATS = 300 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
-}
-
-static void check(fplt_status status, const fplt_error *error)
-{
-    if (status) {
-        fprintf(stderr, "threads: %s\n", error->text);
-        exit(1);
-    }
-}
-
-static fplt_objective *cost_of(uint32_t agents, size_t rows, size_t features)
-{
-    fplt_error error;
-    fplt_dataset *dataset;
-    fplt_objective *objective;
-    fplt_generate_settings data = fplt_generate_defaults();
-    fplt_objective_settings cost = fplt_objective_defaults();
-    data.agents = agents;
-    data.rows = rows;
-    data.features = features;
-    check(fplt_dataset_generate(&data, &dataset, &error), &error);
-    check(fplt_objective_create(&cost, dataset, &objective, &error), &error);
-    fplt_dataset_destroy(dataset);
-    return objective;
-}
 
 static fplt_engine *engine_on(const fplt_objective *objective, unsigned threads)
 {
@@ -59,10 +28,10 @@ static fplt_engine *engine_on(const fplt_objective *objective, unsigned threads)
 static double rounds(fplt_engine *engine, int count)
 {
     fplt_error error;
-    double begun = now();
+    double begun = microseconds();
     for (int b = 0; b < count; b++)
         check(fplt_engine_round(engine, &error), &error);
-    return (now() - begun) / count;
+    return (microseconds() - begun) / count;
 }
 
 static void scaling(const char *what, uint32_t agents, size_t rows, size_t features, double bar)
@@ -95,15 +64,15 @@ static void beside_a_busy_process(const char *what, uint32_t agents, size_t rows
             ;
     /* long turns, so that both meet the same neighbour */
     for (int r = 0; r < 24; r++) {
-        double begun = now();
+        double begun = microseconds();
         int count = 0;
-        for (; now() - begun < 1e5; count += 10)
+        for (; microseconds() - begun < 1e5; count += 10)
             rounds(single, 10);
-        one += (now() - begun) / count;
-        begun = now();
-        for (count = 0; now() - begun < 1e5; count += 10)
+        one += (microseconds() - begun) / count;
+        begun = microseconds();
+        for (count = 0; microseconds() - begun < 1e5; count += 10)
             rounds(all, 10);
-        many += (now() - begun) / count;
+        many += (microseconds() - begun) / count;
     }
     if (busy > 0) {
         kill(busy, SIGKILL);

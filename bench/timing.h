@@ -12,6 +12,11 @@ static inline double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static inline double microseconds(void)
+{
+    return 1e6 * seconds();
+}
+
 static inline int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;

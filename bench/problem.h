@@ -1,0 +1,35 @@
+/* The generated problems that benchmarks run on, and the end of one that cannot. */
+#ifndef FPLT_BENCH_PROBLEM_H
+#define FPLT_BENCH_PROBLEM_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fedplt.h"
+
+static inline void check(fplt_status status, const fplt_error *error)
+{
+    if (status) {
+        fprintf(stderr, "%s\n", error->text);
+        exit(1);
+    }
+}
+
+/* The paper's cost over so many generated records an agent. */
+static inline fplt_objective *cost_of(uint32_t agents, size_t rows, size_t features)
+{
+    fplt_error error;
+    fplt_dataset *dataset;
+    fplt_objective *objective;
+    fplt_generate_settings data = fplt_generate_defaults();
+    fplt_objective_settings cost = fplt_objective_defaults();
+    data.agents = agents;
+    data.rows = rows;
+    data.features = features;
+    check(fplt_dataset_generate(&data, &dataset, &error), &error);
+    check(fplt_objective_create(&cost, dataset, &objective, &error), &error);
+    fplt_dataset_destroy(dataset);
+    return objective;
+}
+
+#endif
