@@ -445,6 +445,8 @@ fplt_status fplt__lead_open(fplt__lead *lead, uint64_t now, const fplt__lead_rec
         return status;
     lead->due = own->state == FPLT__ROUND;
     lead->finished_said = own->state == FPLT__DONE || own->state == FPLT__ENDED;
+    if (own->state < FPLT__ROUND) /* --repair is for what is found here, not for a later loss */
+        lead->settings.repair = 0;
     if (lead->settings.repair && (own->state == FPLT__HALTED || own->state == FPLT__ROUND)) {
         fplt__repair_begin(lead);
         fplt__lead_commit(lead);
@@ -649,9 +651,11 @@ static void add_end(fplt__lead *lead, fplt__reply *reply, uint32_t i)
     fplt__shared_release(model);
 }
 
+/* None where the run is halted: it would take the place of the proof that shows this copy to be old. */
 static void add_proof(const fplt__lead *lead, fplt__reply *reply, uint32_t i)
 {
-    if (!lead->agreement || lead->record.state < FPLT__ROUND)
+    fplt__lead_state state = lead->record.state;
+    if (!lead->agreement || state < FPLT__ROUND || state == FPLT__HALTED)
         return;
     reply->has_proof = 1;
     reply->proof = (fplt__proof){.leg = lead->record.leg,

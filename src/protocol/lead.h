@@ -115,7 +115,7 @@ typedef struct fplt__lead_settings {
     uint64_t deadline; /* ms; 0: auto */
     uint64_t hold;     /* ms that a poll is held; 0: 25 s */
     uint64_t silence;  /* ms unheard after which a member delays no round with a quorum; 0: 60 s */
-    int repair;        /* --repair: a halted run begins a new leg */
+    int repair;        /* --repair: a halted run begins a new leg; not for a run without rounds */
     int inform; /* asks for what standard errors are made from (kind 9) at the end; privacy off */
     int check;  /* compares the agents' vectors with the sum (kind 10) at the end */
 } fplt__lead_settings;

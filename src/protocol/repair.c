@@ -100,7 +100,8 @@ static void lost(fplt__lead *lead, uint32_t i)
     fplt__lead_commit(lead);
 }
 
-/* In a repair asked for by the operator a proof from the future only moves the new leg past it. */
+/* In a repair asked for by the operator a proof from the future only moves the new leg past it; one
+ * that began by itself was begun by an old copy. */
 static void ahead(fplt__lead *lead, uint32_t i)
 {
     const fplt__proof *proof = &lead->guest[i].report.proof;
