@@ -280,7 +280,7 @@ LENGTHY = (
     ["baseline", "--data", "wide.csv", "--algorithm", "fed-plt", "--rounds", 10 ** 7, "--tolerance", 0],
     ["privacy", "audit", "--privacy.tau", 1, "--runs", 10 ** 8, "--rounds", 50],
     ["privacy", "tradeoff", "--repeats", 10 ** 6, "--rounds", 10000],
-    ["tune", "--by", "experiment", "--tune-rounds", 10 ** 9, "--tolerance", 1e-300],
+    ["tune", "--by", "experiment", "--tune-rounds", 10 ** 9, "--tolerance", 1e-300, "--agents", 1000, "--rows", 1000],
 )
 
 
