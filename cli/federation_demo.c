@@ -220,9 +220,9 @@ static fplt_status conclude(const struct demo *demo, fplt_error *error)
         return status;
     if (!(status = fplt_model_evaluate(model, demo->all, NULL, &all, error)))
         printf("\none model of %d hospitals, whose %zu patients never left them: accuracy %.1f %%, "
-               "AUC %.3f\n%s\n\neverybody's files are in %s; a hospital's folder holds its key, "
-               "state and copy of the model\n",
-               SITES, all.rows, 100 * all.accuracy, all.auc, path, demo->out);
+               "AUC %.3f\n%s\n%s/coordinator/out/report.html, a page about it\n\neverybody's files "
+               "are in %s; a hospital's folder holds its key, state and copy of the model\n",
+               SITES, all.rows, 100 * all.accuracy, all.auc, path, demo->out, demo->out);
     fplt_model_destroy(model);
     return status;
 }

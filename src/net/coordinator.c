@@ -11,15 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <jansson.h>
-
-#include "fedplt/file.h"
 #include "base/machine.h"
 #include "base/memory.h"
-#include "net/pledge.h"
 #include "net/policy.h"
 
 enum { SPARE_CONNECTIONS = 64, SPARE_DESCRIPTORS = 128, LAST_SECONDS = 30 };
@@ -96,6 +91,13 @@ void fplt__coordinator_say(fplt__coordinator *c, int64_t identity, const char *w
 
 /* Actions */
 
+static void count_accepted(fplt__coordinator *c, const fplt__lead_record *record)
+{
+    const fplt__trace_row *trace = record->trace;
+    for (uint32_t i = 0; trace && !trace->is_void && i < record->members; i++)
+        c->update[FPLT__UPDATE_ACCEPTED] += trace->accepted[i / 8] >> i % 8 & 1;
+}
+
 static void save(fplt__coordinator *c, const fplt__lead_record *record)
 {
     double before = fplt__now();
@@ -107,6 +109,8 @@ static void save(fplt__coordinator *c, const fplt__lead_record *record)
     c->commits++;
     if (status)
         fplt__coordinator_say(c, -1, "disk", "%s; trying again", error.text);
+    else
+        count_accepted(c, record);
 }
 
 static void keep_information(fplt__coordinator *c, const double *information)
@@ -142,116 +146,6 @@ void fplt__coordinator_path(const fplt__coordinator *c, const char *file, const 
              inside ? "/" : "", inside ? inside : "");
 }
 
-/* As the agents know it. */
-static fplt__digest plan_hash(const fplt__agreement *agreement)
-{
-    fplt__digest hash = {{0}};
-    char *text;
-    if (!fplt__agreement_text(agreement, &text, NULL)) {
-        hash = fplt__document_hash(text, strlen(text));
-        fplt__free(text);
-    }
-    return hash;
-}
-
-static json_t *score_json(const fplt_measure *score)
-{
-    double rows = (double)score->records;
-    return json_pack("{s:I, s:f, s:o}", "rows", (json_int_t)score->records, "loss",
-                     score->objective / rows, "accuracy",
-                     score->classifies ? json_real((double)score->hits / rows) : json_null());
-}
-
-/* The record of the run in its model; `certificate` NULL: no promise was made. */
-static char *record_of(const fplt__coordinator *c, const char *certificate)
-{
-    fplt__lead_view view = fplt__lead_see(c->lead);
-    const fplt__agreement *agreement = fplt__lead_agreement(c->lead);
-    fplt__digest plan = plan_hash(agreement);
-    char hash[FPLT__HEX];
-    fplt__hex(&plan, sizeof plan, hash);
-    json_t *record = json_pack("{s:{s:s, s:i, s:s}, s:s, s:I, s:s, s:s, s:I}", "federation", "name",
-                               c->authority.federation, "run", (int)c->run, "plan", hash,
-                               "algorithm", agreement->plan.algorithm->name, "rounds",
-                               (json_int_t)view.round, "outcome", view.outcome, "sentence",
-                               view.sentence, "seed", (json_int_t)agreement->plan.seed);
-    if (record && view.has_measure && isfinite(view.measure.criterion))
-        json_object_set_new(record, "criterion", json_real(view.measure.criterion));
-    if (record && c->has_score && c->score.records)
-        json_object_set_new(record, "held_out", score_json(&c->score));
-    if (record && certificate)
-        json_object_set_new(record, "privacy", json_loads(certificate, 0, NULL));
-    char *text = record ? json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-    json_decref(record);
-    return text;
-}
-
-/* Charged at least what was seen, and what the agents say they charged. */
-static fplt_status certify(fplt__coordinator *c, const double *x, char **certificate,
-                           fplt_error *error)
-{
-    const fplt__agreement *agreement = fplt__lead_agreement(c->lead);
-    fplt_model *bare = NULL;
-    uint64_t *rounds;
-    *certificate = NULL;
-    if (!agreement->private)
-        return FPLT_OK;
-    fplt__digest plan = plan_hash(agreement);
-    fplt_status status = fplt__alloc_into(&rounds, c->members, sizeof *rounds, "rounds", error);
-    if (status)
-        return status;
-    for (uint32_t i = 0; i < c->members; i++) {
-        const fplt__member_row *row = fplt__lead_member(c->lead, i).row;
-        rounds[i] =
-            fplt__pledge_rounds(agreement, row->seen > row->charges ? row->seen : row->charges);
-    }
-    if (!(status = fplt__terms_model(agreement, x, NULL, NULL, &bare, error)))
-        status = fplt__pledge_certificate(agreement, &plan, rounds, NULL, bare, certificate, error);
-    fplt_model_destroy(bare);
-    fplt__free(rounds);
-    return status;
-}
-
-static fplt_status write_out(fplt__coordinator *c, const double *x, const char *certificate,
-                             fplt_error *error)
-{
-    const char *out = fplt_settings_text(c->settings, "out");
-    char path[4200], *record = record_of(c, certificate);
-    fplt_model *model = NULL;
-    fplt__coordinator_path(c, out, NULL, path, sizeof path);
-    mkdir(path, 0777);
-    fplt_status status =
-        fplt__terms_model(fplt__lead_agreement(c->lead), x, record, c->information, &model, error);
-    fplt__coordinator_path(c, out, "privacy.json", path, sizeof path);
-    if (!status && certificate)
-        status = fplt_file_save(path, 0666, certificate, strlen(certificate), error);
-    fplt__coordinator_path(c, out, "model.json", path, sizeof path);
-    if (!status && !(status = fplt_model_write(model, path, error)))
-        snprintf(c->outcome.model, sizeof c->outcome.model, "%.500s", path);
-    fplt_model_destroy(model);
-    free(record);
-    return status;
-}
-
-static fplt_status write_model(fplt__coordinator *c, fplt_error *error)
-{
-    const fplt__agreement *agreement = fplt__lead_agreement(c->lead);
-    fplt_hub *hub = fplt__lead_hub(c->lead);
-    char *certificate = NULL;
-    double *x;
-    if (!agreement || !hub)
-        return FPLT_OK;
-    fplt_status status =
-        fplt__alloc_into(&x, agreement->plan.dimension, sizeof *x, "the model", error);
-    if (status)
-        return status;
-    if (!(status = fplt_hub_model(hub, x)) && !(status = certify(c, x, &certificate, error)))
-        status = write_out(c, x, certificate, error);
-    fplt_free(certificate);
-    fplt__free(x);
-    return status;
-}
-
 static void keep_receipts(fplt__coordinator *c)
 {
     fplt_error error = {FPLT_OK, ""};
@@ -270,7 +164,7 @@ static void finish(fplt__coordinator *c)
     fplt__lead_view view = fplt__lead_see(c->lead);
     fplt_error error = {FPLT_OK, ""};
     keep_receipts(c);
-    if (write_model(c, &error))
+    if (fplt__coordinator_write(c, &error))
         fplt__coordinator_say(c, -1, "disk", "%s", error.text);
     c->finished = 1;
     c->finished_at = fplt__now();
@@ -602,7 +496,8 @@ static void close_all(fplt__coordinator *c)
 static void answer_door(void *context, const char *word, const char *sentence)
 {
     fplt__coordinator *c = context;
-    c->refusals += strcmp(word, "refused") == 0;
+    if (strcmp(word, "refused") == 0)
+        fplt__coordinator_refused(c, "invitation");
     fplt__coordinator_say(c, -1, word, "%s", sentence);
 }
 

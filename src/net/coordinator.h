@@ -1,6 +1,6 @@
 /* The coordinator's process: servers, state on disk and the protocol's machine in one loop, without
  * threads. coordinator.c has its life, requests.c what comes over HTTP, forming.c the way from
- * settings to a plan, status.c what can be seen from outside. */
+ * settings to a plan, status.c what can be seen from outside, results.c what is left at the end. */
 #ifndef FPLT_NET_COORDINATOR_H
 #define FPLT_NET_COORDINATOR_H
 
@@ -14,6 +14,17 @@
 #include "store/lead.h"
 
 enum { FPLT__POINTS = 2000 }; /* of the criterion's curve that are kept for the page */
+
+/* What became of updates, and why requests were refused: counted since the process began. */
+typedef enum fplt__verdict {
+    FPLT__UPDATE_ACCEPTED, /* in a round that is closed and committed */
+    FPLT__UPDATE_LATE,
+    FPLT__UPDATE_REFUSED,
+    FPLT__UPDATE_CONFLICT,
+    FPLT__VERDICTS
+} fplt__verdict;
+enum { FPLT__REASONS = 10 };
+extern const char *const fplt__coordinator_reasons[FPLT__REASONS];
 
 /* One measurement. */
 struct fplt__point {
@@ -56,6 +67,7 @@ typedef struct fplt__coordinator {
     fplt_measure score;  /* of the rows that sites hold out, the last */
     double *information; /* owned: behind standard errors; NULL: not asked for */
     uint64_t requests, refusals, commits;
+    uint64_t update[FPLT__VERDICTS], refused[FPLT__REASONS];
     double commit_seconds, started;
     double receipts; /* sum of the charges that are kept by name, once the run is over */
     int acting, finished;
@@ -84,6 +96,8 @@ void fplt__coordinator_set_closing(fplt__coordinator *coordinator,
                                    const fplt__agreement *agreement);
 
 /* requests.c */
+/* Counts a refusal by its word. */
+void fplt__coordinator_refused(fplt__coordinator *coordinator, const char *reason);
 fplt__service fplt__coordinator_service(fplt__coordinator *coordinator);
 void fplt__coordinator_reply(fplt__coordinator *coordinator, const fplt__reply *reply);
 
@@ -97,6 +111,11 @@ void fplt__coordinator_resolve(fplt__coordinator *coordinator, int step);
 /* The stored document against the settings: what cannot change is refused. */
 fplt_status fplt__coordinator_compare(const fplt__coordinator *coordinator,
                                       const fplt__proposal *stored, fplt_error *error);
+
+/* results.c */
+/* Model, certificate and page of a run that is over; nothing where no plan was made. Without the page
+ * the others stay, and the log says so. */
+fplt_status fplt__coordinator_write(fplt__coordinator *coordinator, fplt_error *error);
 
 /* status.c */
 /* Who is waited for, and since when: empty while nobody is late. */

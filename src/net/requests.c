@@ -52,10 +52,36 @@ static int read_session(const char *text, uint64_t *session, uint64_t *sequence)
     return *end == 0;
 }
 
+/* The certificate, the roster, invitations, what happens below HTTP, and the odd faults of the protocol. */
+const char *const fplt__coordinator_reasons[FPLT__REASONS] = {"certificate", "roster", "invitation",
+                                                              "handshake",   "slow",   "malformed",
+                                                              "long",        "other",  "private",
+                                                              "range"};
+
+void fplt__coordinator_refused(fplt__coordinator *c, const char *reason)
+{
+    c->refusals++;
+    for (size_t i = 0; i < FPLT__REASONS; i++)
+        c->refused[i] += strcmp(reason, fplt__coordinator_reasons[i]) == 0;
+}
+
+/* What the machine says of a request that it does not take. */
+static void count_fault(fplt__coordinator *c, const struct route *route, const char *word)
+{
+    int odd = fplt__lead_is_odd(word);
+    if (odd)
+        fplt__coordinator_refused(c, word);
+    if (!route || route->kind != FPLT__UPDATE)
+        return;
+    c->update[FPLT__UPDATE_REFUSED] += odd;
+    c->update[FPLT__UPDATE_LATE] += strcmp(word, "closed") == 0;
+    c->update[FPLT__UPDATE_CONFLICT] += strcmp(word, "conflict") == 0;
+}
+
 static void turn_away(fplt__coordinator *c, fplt__exchange *exchange, int64_t identity,
                       unsigned code, const char *word, const char *sentence)
 {
-    c->refusals++;
+    fplt__coordinator_refused(c, word);
     fplt__coordinator_say(c, identity, "refused", "%s", sentence);
     fplt__exchange_refuse(exchange, code, word, 1, "%s", sentence);
 }
@@ -180,7 +206,7 @@ static void ended(void *context, fplt__exchange *exchange)
 static void refused(void *context, const char *word, const char *sentence)
 {
     fplt__coordinator *c = context;
-    c->refusals++;
+    fplt__coordinator_refused(c, word);
     fplt__coordinator_say(c, -1, "refused", "%s: %s", word, sentence);
 }
 
@@ -214,6 +240,7 @@ void fplt__coordinator_reply(fplt__coordinator *c, const fplt__reply *reply)
     char text[FPLT__PROOF_TEXT]; /* the longer of the two */
     size_t count = 0;
     const struct route *route = route_of(exchange);
+    count_fault(c, route, reply->word);
     for (unsigned i = 0; i < reply->parts; i++)
         if (reply->part[i].size)
             pieces[count++] =

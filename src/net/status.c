@@ -219,9 +219,22 @@ static void add_metric(fplt__buffer *out, const char *name, const char *type, co
     fplt__buffer_format(out, "# TYPE %s %s\n%s%s %.17g\n", name, type, name, label, value);
 }
 
+static void add_counters(fplt__buffer *out, const char *name, const char *label,
+                         const char *const *values, const uint64_t *count, size_t counts)
+{
+    fplt__buffer_format(out, "# TYPE %s counter\n", name);
+    for (size_t i = 0; i < counts; i++)
+        fplt__buffer_format(out, "%s{%s=\"%s\"} %llu\n", name, label, values[i],
+                            (unsigned long long)count[i]);
+}
+
 char *fplt__coordinator_metrics(const fplt__coordinator *c)
 {
     fplt__buffer out = {NULL, 0, 0, FPLT_OK};
+    static const char *const verdicts[FPLT__VERDICTS] = {[FPLT__UPDATE_ACCEPTED] = "accepted",
+                                                         [FPLT__UPDATE_LATE] = "late",
+                                                         [FPLT__UPDATE_REFUSED] = "refused",
+                                                         [FPLT__UPDATE_CONFLICT] = "conflict"};
     fplt__lead_view view = fplt__lead_see(c->lead);
     char *text = NULL;
     add_metric(&out, "fedplt_round", "gauge", "", (double)view.round);
@@ -229,7 +242,9 @@ char *fplt__coordinator_metrics(const fplt__coordinator *c)
     if (view.has_measure)
         add_metric(&out, "fedplt_criterion", "gauge", "", view.measure.criterion);
     add_metric(&out, "fedplt_commit_seconds", "gauge", "", c->commit_seconds);
-    add_metric(&out, "fedplt_refused_total", "counter", "", (double)c->refusals);
+    add_counters(&out, "fedplt_updates_total", "verdict", verdicts, c->update, FPLT__VERDICTS);
+    add_counters(&out, "fedplt_refused_total", "reason", fplt__coordinator_reasons, c->refused,
+                 FPLT__REASONS);
     fplt__buffer_format(&out,
                         "# TYPE fedplt_bytes_total counter\nfedplt_bytes_total{direction=\"up\"} "
                         "%llu\nfedplt_bytes_total{direction=\"down\"} %llu\n",

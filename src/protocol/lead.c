@@ -134,8 +134,7 @@ void fplt__lead_reply(fplt__lead *lead, uint64_t ticket, uint32_t identity, unsi
     add_reply(lead, ticket, identity, status);
 }
 
-/* What an honest agent does not send; the rest happens on any network. */
-static int is_odd(const char *word)
+int fplt__lead_is_odd(const char *word)
 {
     static const char *const words[] = {"malformed", "long", "other", "private", "range"};
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
@@ -157,9 +156,11 @@ void fplt__lead_fault(fplt__lead *lead, uint64_t ticket, uint32_t identity, unsi
     snprintf(fault.word, sizeof fault.word, "%s", word);
     if (strcmp(word, "closed") == 0)
         fplt__lead_say(lead, identity, "late", "%s", fault.sentence);
-    else if (is_odd(word))
+    else if (fplt__lead_is_odd(word))
         fplt__lead_say(lead, identity, "refused", "%s", fault.sentence);
     fplt__reply *reply = add_reply(lead, ticket, identity, status);
+    if (reply)
+        memcpy(reply->word, fault.word, sizeof reply->word);
     fplt__fault_text(&fault, &text, &error);
     add_text(lead, reply, text);
 }

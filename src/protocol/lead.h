@@ -235,9 +235,10 @@ enum { FPLT__REPLY_PARTS = 8 };
 typedef struct fplt__reply {
     uint64_t ticket;
     uint32_t identity;
-    unsigned status; /* 200, 202, 204, 409, ... */
-    int json;        /* the body is JSON, else frames or raw bytes */
-    unsigned parts;  /* the body, one behind the other; none: empty */
+    unsigned status;       /* 200, 202, 204, 409, ... */
+    char word[FPLT__WORD]; /* of a fault; else empty */
+    int json;              /* the body is JSON, else frames or raw bytes */
+    unsigned parts;        /* the body, one behind the other; none: empty */
     struct {
         const void *bytes;
         size_t size;
@@ -268,6 +269,9 @@ typedef struct fplt__lead_action {
     char sentence[FPLT__SENTENCE];
 } fplt__lead_action;
 
+/* Whether a fault of this word is one that an honest agent does not cause; the rest happens on any
+ * network. */
+int fplt__lead_is_odd(const char *word);
 /* The oldest action not yet taken, or NULL; valid until the next event. */
 const fplt__lead_action *fplt__lead_action_take(fplt__lead *lead);
 /* When TIME is wanted; UINT64_MAX: never. */

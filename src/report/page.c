@@ -125,6 +125,7 @@ static void card(const fplt__sheet *page, const char *name, const char *format, 
 static void add_cards(const fplt__sheet *page)
 {
     const json_t *record = page->record, *all = json_object_get(page->evaluation, "all");
+    const json_t *rounds = fplt__sheet_find(record, "counters", "rounds", NULL);
     fplt__buffer_add(page->out, "<div class=\"figures\">\n");
     card(page, "sites", "%.0f",
          fplt__sheet_number(fplt__sheet_find(record, "problem", "agents", NULL)));
@@ -132,7 +133,7 @@ static void add_cards(const fplt__sheet *page)
          fplt__sheet_number(fplt__sheet_find(record, "problem", "rows", NULL)));
     card(page, "features", "%.0f", (double)fplt_model_see(page->model)->features);
     card(page, "rounds", "%.0f",
-         fplt__sheet_number(fplt__sheet_find(record, "counters", "rounds", NULL)));
+         fplt__sheet_number(rounds ? rounds : json_object_get(record, "rounds")));
     card(page, "accuracy", "%.3f", fplt__sheet_number(json_object_get(all, "accuracy")));
     card(page, "AUC", "%.3f", fplt__sheet_number(json_object_get(all, "auc")));
     card(page, "R²", "%.3f", fplt__sheet_number(json_object_get(all, "r2")));
@@ -236,6 +237,7 @@ static void add_method(const fplt__sheet *page)
 {
     const json_t *record = page->record;
     const char *name = fplt__sheet_text(json_object_get(record, "algorithm"));
+    const char *kernel = fplt__sheet_text(json_object_get(record, "kernel"));
     const fplt_algorithm *algorithm = fplt_algorithm_find(name);
     double up = fplt__sheet_number(fplt__sheet_find(record, "counters", "bytes_up", NULL));
     if (algorithm)
@@ -246,8 +248,8 @@ static void add_method(const fplt__sheet *page)
              fplt__sheet_number(fplt__sheet_find(record, "counters", "vectors_up", NULL)),
              up / 1000);
     if (json_is_integer(json_object_get(record, "seed")))
-        fact(page, "seed, kernel", "%.0f, %s", fplt__sheet_number(json_object_get(record, "seed")),
-             fplt__sheet_text(json_object_get(record, "kernel")));
+        fact(page, *kernel ? "seed, kernel" : "seed", "%.0f%s%s",
+             fplt__sheet_number(json_object_get(record, "seed")), *kernel ? ", " : "", kernel);
 }
 
 static void add_trained(const fplt__sheet *page)

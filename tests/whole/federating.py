@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import urllib.request
 
 PROGRAM = os.path.abspath(sys.argv[1])
 AGENTS = 4
@@ -124,6 +125,23 @@ def run_all(folder, commands, coordinator=True, before=None):
 
 def log(folder, number):
     return (folder / f"{number}.log").read_text()
+
+
+def metrics(folder):
+    """What the running coordinator counts: name and labels to value."""
+    address = log(folder, 0).split("live page ")[1].split()[0]
+    with urllib.request.urlopen(address + "metrics", timeout=SECONDS) as answer:
+        lines = answer.read().decode().splitlines()
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line[0] != "#")}
+
+
+def page(path):
+    """A page that is whole, and asks nobody for anything."""
+    text = pathlib.Path(path).read_text()
+    check(text.startswith("<!doctype html>") and text.endswith("</html>\n"), "half a page:", text[-200:])
+    for word in ("://", "<script", "src=", "href=", "url("):
+        check(word not in text, "the page has", word, text[max(0, text.find(word) - 100):][:200])
+    return text
 
 
 class Fault(Exception):
