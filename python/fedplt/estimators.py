@@ -2,7 +2,7 @@
 `sites` there is one."""
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any, Mapping, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ try:
 except ImportError:
     from fedplt._plain import (BaseEstimator, ClassifierMixin, NotFittedError,  # type: ignore[assignment]
                                RegressorMixin, check_array, check_is_fitted)
+
+Self = TypeVar("Self", bound="_Federated")
 
 _PARAMETERS = """
     Parameters
@@ -219,7 +221,7 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
 
     # training
 
-    def fit(self, X: Any, y: Any, sites: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self: Self, X: Any, y: Any, sites: Any = None, sample_weight: Any = None) -> Self:
         """Trains. sites: one label a row, a number of sites to deal the rows out to, or None."""
         if not isinstance(self.alpha, (int, float, np.integer, np.floating)) or not self.alpha >= 0:
             raise BadValue(f"alpha is {self.alpha!r}, but must be a number of at least 0")
@@ -271,10 +273,8 @@ def _column(y: Any) -> np.ndarray[Any, Any]:
     if labels.dtype.kind == "c":
         raise BadData("Complex data not supported")
     if labels.ndim == 2 and labels.shape[1] == 1:
-        import warnings
-
-        warnings.warn("A column-vector y was passed when a 1d array was expected. Please change the "
-                      "shape of y to (n_samples,)", _conversion_warning(), stacklevel=4)
+        _core.warn("A column-vector y was passed when a 1d array was expected. Please change the "
+                   "shape of y to (n_samples,)", _conversion_warning())
         labels = labels.ravel()
     if labels.ndim != 1:
         raise BadValue(f"y should be a 1d array, got an array of shape {labels.shape} instead.")
@@ -402,17 +402,35 @@ class FedPLTCox(_Federated):
 def survival_times(y: Any) -> np.ndarray[Any, Any]:
     """Times that are negative where censored, from those, from two columns (time, event), or from a
     structured array or frame with a field of truth values and one of times."""
-    if hasattr(y, "columns"):
-        y = np.column_stack([np.asarray(y[name], dtype=np.float64) for name in y.columns])
-    labels = np.asarray(y)
-    if labels.dtype.names is not None:
-        fields = {labels[name].dtype.kind == "b": labels[name] for name in labels.dtype.names}
-        if len(fields) != 2:
-            raise BadData("y needs a field of truth values, the event, and one of times")
-        return np.where(fields[True], fields[False], -fields[False]).astype(np.float64)
+    labels = y if hasattr(y, "columns") else np.asarray(y)
+    names = labels.columns if hasattr(labels, "columns") else labels.dtype.names
+    if names is not None:
+        return _two_fields([np.asarray(labels[name]) for name in names])
     if labels.ndim == 2 and labels.shape[1] == 2:
-        return np.where(labels[:, 1] != 0, labels[:, 0], -labels[:, 0])
-    return labels
+        return _times(labels[:, 0], labels[:, 1])
+    found: np.ndarray[Any, Any] = labels
+    return found
+
+
+def _two_fields(fields: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """Whichever has truth values is the event; where none has, the second one."""
+    if len(fields) != 2:
+        raise BadData(f"y has {len(fields)} fields, but must have two: times, and truth values for the event")
+    truth = [field.dtype.kind == "b" for field in fields]
+    if truth == [True, True]:
+        raise BadData("y has two fields of truth values, but one must have times")
+    return _times(fields[1], fields[0]) if truth[0] else _times(fields[0], fields[1])
+
+
+def _times(times: Any, event: Any) -> np.ndarray[Any, Any]:
+    times, event = np.asarray(times, dtype=np.float64), np.asarray(event, dtype=np.float64)
+    odd = np.flatnonzero((event != 0) & (event != 1))
+    if len(odd):
+        raise BadData(f"row {odd[0]}: the event is {event[odd[0]]:g}, but must be 0 (censored) or 1")
+    odd = np.flatnonzero(~(times > 0))
+    if len(odd):
+        raise BadData(f"row {odd[0]}: the time is {times[odd[0]]:g}, but must be above 0")
+    return np.where(event == 1, times, -times)
 
 
 __all__ = ["FedPLTClassifier", "FedPLTRegressor", "FedPLTPoisson", "FedPLTCox", "NotFittedError"]

@@ -7,7 +7,8 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from fedplt import _core
-from fedplt._core import (BadValue, Diverged, STOP, Settings, Trainer, WATCH, Watcher, beside, call, given, text)
+from fedplt._core import (BadValue, Diverged, STOP, Settings, Trainer, Vector, WATCH, Watcher, beside, call, given,
+                          text)
 from fedplt._data import Dataset, number_of
 from fedplt._fedplt import ffi, lib
 from fedplt._frames import axes, frame, latex, pandas_or_refuse
@@ -17,10 +18,14 @@ from fedplt.privacy import Privacy
 
 def _dataset(X: Any, y: Any, sites: Any, loss: Any, settings: dict[str, Any]) -> Dataset | None:
     """Rows in memory; what a number of sites means is a setting."""
-    if X is None:
-        return None
-    if isinstance(X, Dataset):
+    if X is None or isinstance(X, Dataset):
+        for what, values in (("y", y), ("sites", sites)):
+            if values is not None:
+                raise BadValue(f"{what} is given, but " + ("X is not" if X is None else
+                                                           "X is a Dataset, which has its own"))
         return X
+    if y is None:
+        raise BadValue("X is given, but y is not")
     if number_of(sites) is not None:
         settings.setdefault("agents", number_of(sites))
         settings.setdefault("partition", "shuffled")
@@ -86,9 +91,10 @@ def train(X: Any = None, y: Any = None, sites: Any = None, *, costs: Any = None,
     return run
 
 
-def simulate(**settings: Any) -> Run:
+def simulate(*, solver: Any = None, start: Any = None, privacy: Privacy | None = None,
+             callback: Callable[[Any], Any] | None = None, **settings: Any) -> Run:
     """Trains on data that are generated: `agents`, `features`, `rows`, `generator` ..."""
-    return train(**settings)
+    return train(solver=solver, start=start, privacy=privacy, callback=callback, **settings)
 
 
 # ---- comparison ----
@@ -331,7 +337,7 @@ class Theory:
         self.rate = float(verdict.weighted.rate)
         self.model_rate = float(lib.fplt_theory_quadratic_rate(problem, parameters).rate)
 
-    def bound(self, rounds: int, first_error: float = 1.0) -> np.ndarray[Any, Any]:
+    def bound(self, rounds: int, first_error: float = 1.0) -> Vector:
         """The proved bound of the error after 0 .. rounds rounds; infinite where nothing is proved."""
         weighted = ffi.addressof(self._verdict, "weighted")
         return np.array([lib.fplt_theory_bound_at(weighted, first_error, k) for k in range(rounds + 1)])

@@ -32,6 +32,11 @@ class Privacy:
     diagnose: bool = False
     classes: Sequence[Any] | None = None
 
+    def __post_init__(self) -> None:
+        if self.classes is not None:  # so that two promises may be compared
+            words = tuple(one.item() if isinstance(one, np.generic) else one for one in self.classes)
+            object.__setattr__(self, "classes", words)
+
     def settings(self) -> dict[str, tuple[str, str]]:
         found = {}
         for field in ("epsilon", "delta", "rows", "threat", "tau", "group", "noise", "diagnose"):

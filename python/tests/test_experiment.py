@@ -185,6 +185,26 @@ def test_training_by_settings(program, tmp_path):
     assert fedplt.privacy.verify(private.certificate)
 
 
+def test_half_of_the_rows_is_refused():
+    X, y = np.eye(4), np.arange(4.0)
+    dataset = fedplt.Dataset(X, y)
+    for function in (fedplt.train, fedplt.tune, lambda *a, **k: fedplt.compare(**dict(zip("Xy", a), **k))):
+        for says, rows, more in (("y is given, but X is not", (None, y), {}), ("X is given, but y is not", (X,), {}),
+                                 ("sites is given, but X is not", (), {"sites": 3}),
+                                 ("which has its own", (dataset, y), {}), ("which has its own", (dataset,), {"sites": 2})):
+            with pytest.raises(fedplt.BadValue, match=says):
+                function(*rows, **more)
+
+
+def test_lists_are_settings():
+    """As a list, a tuple, an array or a range: commas."""
+    from fedplt._core import as_text
+
+    assert {as_text(value) for value in ([1, 2], (1, 2), np.array([1, 2]), range(1, 3))} == {"1,2"}
+    assert as_text(np.float64(0.1)) == "0.1" and as_text(np.bool_(True)) == as_text(True) == "yes"
+    assert as_text({"a": 0.5, "b,c": None}) == r"a=0.5,b\,c=None"
+
+
 def test_docstrings_have_the_settings():
     for row in fedplt.settings().itertuples():
         assert f"    {row.name.replace('-', '_')} : {row.legal}" in fedplt.train.__doc__

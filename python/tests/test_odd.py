@@ -12,6 +12,7 @@ import fedplt
 from conftest import ROOT
 
 sparse = pytest.importorskip("scipy.sparse")
+pandas = pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
 import joblib  # noqa: E402
 from sklearn.base import clone  # noqa: E402
@@ -23,7 +24,7 @@ Classifier = fedplt.FedPLTClassifier
 
 
 def holed(array, value):
-    found = np.array(array, dtype=object if value is None else float)
+    found = np.array(array, dtype=object if value is None or value is pandas.NA else float)
     found[7] = value
     return found
 
@@ -45,6 +46,8 @@ def other_column(X):
     "labels of several types": lambda X, y, s: (X, np.array(["a"] + y[1:].tolist(), dtype=object), s),
     "row 7 has no site: sites is nan": lambda X, y, s: (X, y, holed(s, np.nan)),
     "row 7 has no site: sites is None": lambda X, y, s: (X, y, holed(s, None)),
+    "row 7 has no label: y is <NA>": lambda X, y, s: (X, holed(y, pandas.NA), s),
+    "row 7 has no site: sites is <NA>": lambda X, y, s: (X, y, holed(s, pandas.NA)),
     "sites is True": lambda X, y, s: (X, y, True),
     "sites is 0": lambda X, y, s: (X, y, 0),
     "sites has shape": lambda X, y, s: (X, y, 2.5),
@@ -70,6 +73,52 @@ def test_odd_parameters(binary, says, parameters):
 def test_odd_weights(binary, says, weight):
     with pytest.raises(ValueError, match=says):
         Classifier().fit(*binary, sample_weight=np.full(len(binary[0]), weight, dtype=float))
+
+
+def test_declared_classes(binary):
+    """In any order, also those that do not occur; names of each other's type are no labels."""
+    X, y, sites = binary
+    found = Classifier(privacy=fedplt.Privacy(5, rows=3, classes=[1, 0])).fit(X, y, sites)
+    assert found.classes_.tolist() == [1, 0] and set(found.predict(X)) <= {0, 1}
+    three = Classifier(privacy=fedplt.Privacy(5, rows=3, classes=np.array(["b", "c", "a"]))).fit(
+        X, np.where(y == 0, "b", "a"), sites)
+    assert three.predict_proba(X).shape == (len(X), 3) and three.classes_.tolist() == ["b", "c", "a"]
+    assert fedplt.Privacy(1, classes=np.array([0, 1])) == fedplt.Privacy(1, classes=[0, 1])
+    hash(fedplt.Privacy(1, classes=[0, 1]))
+    for says, classes in (("one of them twice", [0, 1, 1]), ("the label 1 is none", [0, 2]), ("label 0 is none", ["0", "1"])):
+        with pytest.raises(ValueError, match=says):
+            Classifier(privacy=fedplt.Privacy(1, classes=classes)).fit(X, y, sites)
+
+
+def test_survival_in_every_form(binary):
+    """Which of two fields is the event follows from its type, and what cannot be is refused."""
+    X, event, sites = binary
+    times = np.random.default_rng(3).permutation(len(X)) + 1.0
+    fit = fedplt.FedPLTCox(0.1).fit
+    exact = fit(X, np.where(event == 1, times, -times), sites).coef_
+    happened = event == 1
+    for y in (pandas.DataFrame({"event": happened, "time": times}), pandas.DataFrame({"time": times, "event": happened}),
+              pandas.DataFrame({"time": times, "event": event}), np.column_stack([times, event]),
+              np.array(list(zip(times, happened)), dtype=[("time", float), ("event", bool)])):
+        assert fit(X, y, sites).coef_.tobytes() == exact.tobytes()
+    for says, y in (("the event is", np.column_stack([event, times])), ("must be above 0", np.column_stack([-times, event])),
+                    ("must be above 0", np.column_stack([times - 1, event])), ("must be above 0", np.column_stack([times * np.nan, event])),
+                    ("two fields of truth", pandas.DataFrame({"a": happened, "b": happened})),
+                    ("3 fields", pandas.DataFrame({"a": times, "b": event, "c": event})),
+                    ("1d array", np.column_stack([times, event, event]))):
+        with pytest.raises(ValueError, match=says):
+            fit(X, y, sites)
+
+
+def test_warnings_point_at_the_persons_line(binary):
+    X, y, sites = binary
+    few = {"algorithm": "fed-plt", "rounds": 2}
+    fitted = Classifier(algorithm="fed-plt", max_iter=2)
+    for act in (lambda: fitted.fit(X, y, sites), lambda: Classifier().fit(X, y[:, None]), fitted.summary,
+                lambda: fitted.model_.summary(), lambda: fedplt.train(X, y, sites, **few), lambda: fedplt.simulate(**few)):
+        with pytest.warns(UserWarning) as told:
+            act()
+        assert {one.filename for one in told} == {__file__}
 
 
 def test_odd_files(tmp_path):
