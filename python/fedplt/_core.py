@@ -307,7 +307,8 @@ class Settings:
         return self.kept[-1]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Every setting: name, group, kind, default, what is legal, help, and the words of a choice."""
+        """Every setting: name, group, kind, default, what is legal, help, the words of a choice, and what it
+        needs to have an effect."""
         kinds = {lib.FPLT_REAL: "number", lib.FPLT_INTEGER: "integer", lib.FPLT_SWITCH: "switch",
                  lib.FPLT_CHOICE: "choice", lib.FPLT_TEXT: "text"}
         index, group, room = 0, ffi.new("char **"), ffi.new("char[1024]")
@@ -318,7 +319,8 @@ class Settings:
             lib.fplt_setting_help(row, room, len(room))
             yield {"name": text(row.name), "group": text(group[0]), "kind": kinds[row.kind],
                    "default": text(row.standard) if row.standard else None, "legal": legal,
-                   "help": text(room), "choices": choices + ["auto"] * bool(choices and row.flags & lib.FPLT_AUTO)}
+                   "help": text(room), "needs": text(row.needs),
+                   "choices": choices + ["auto"] * bool(choices and row.flags & lib.FPLT_AUTO)}
             index += 1
 
 
@@ -337,7 +339,7 @@ def settings(algorithm: str | None = None) -> Any:
     values = given({"algorithm": algorithm})
     rows = list(trainer_settings(values, False).rows())
     for row in rows:
-        del row["choices"]  # `legal` has them
+        del row["choices"], row["needs"]  # `legal` has the first
     return frame(rows)
 
 
@@ -385,13 +387,12 @@ class Trainer:
         source = ffi.new("fplt_job_source *")
         if start is not None:
             self.start = np.ascontiguousarray(start, dtype=np.float64)
-            source.start = ffi.from_buffer("double[]", self.start)
+            if self.start.ndim != 1 or not self.start.size:
+                raise BadValue(f"start has shape {self.start.shape}, but must have one number a coordinate")
+            source.start, source.start_count = ffi.from_buffer("double[]", self.start), self.start.size
         if costs is not None:
             costs.watcher = self.watcher
             source.objective = costs.pointer
-            if start is not None and self.start.shape != (costs.dimension,):
-                raise BadValue(f"start has shape {self.start.shape}, but must have "
-                               f"({costs.dimension},)")
         if solver is not None:
             solver.watcher = self.watcher
             source.solver = solver.pointer

@@ -102,6 +102,10 @@ def grouped(sites: Any, count: int) -> tuple[np.ndarray[Any, Any] | None, list[i
     """How rows must be ordered to lie together by site (None: they do), rows of each site, their names;
     sites in order of first appearance."""
     labels = np.asarray(sites)
+    if labels.ndim == 0:
+        raise BadValue(f"sites is {sites!r}, but must be one label a row, or a number of sites")
+    if labels.shape == (count, 1):  # a frame's column as a frame
+        labels = labels[:, 0]
     if labels.shape != (count,):
         raise BadValue(f"sites has shape {labels.shape}, but there are {count} rows")
     absent = missing(labels)

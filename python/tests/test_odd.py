@@ -50,7 +50,13 @@ def other_column(X):
     "row 7 has no site: sites is <NA>": lambda X, y, s: (X, y, holed(s, pandas.NA)),
     "sites is True": lambda X, y, s: (X, y, True),
     "sites is 0": lambda X, y, s: (X, y, 0),
-    "sites has shape": lambda X, y, s: (X, y, 2.5),
+    "sites is 2.5": lambda X, y, s: (X, y, 2.5),
+    "sites is 'a'": lambda X, y, s: (X, y, "a"),
+    "column 'site' has 'a', which could not": lambda X, y, s: (pandas.DataFrame(X).assign(site="a"), y, s),
+    "column 'd' has 'u', which could not": lambda X, y, s: (
+        pandas.DataFrame(X).assign(d=pandas.Categorical(["u", "v"] * (len(X) // 2))), y, s),
+    "column 'd', row 1 has no value": lambda X, y, s: (
+        pandas.DataFrame(X).assign(d=pandas.array([1, None] * (len(X) // 2), dtype="Int64")), y, s),
     "each agent needs one": lambda X, y, s: (X, y, 1000),
 }.items(), ids=str)
 def test_odd_data(binary, says, change):
@@ -60,7 +66,8 @@ def test_odd_data(binary, says, change):
 
 @pytest.mark.parametrize("says, parameters", [
     ("alpha is None", {"alpha": None}), ("alpha is nan", {"alpha": np.nan}), ("alpha is 'a'", {"alpha": "a"}),
-    ("tol is -1", {"tol": -1}), ("n_jobs: threads is 'a'", {"n_jobs": "a"}), ("random_state", {"random_state": -1}),
+    ("tol is -1", {"tol": -1}), ("tol is 'x'", {"tol": "x"}), ("privacy is 1.0", {"privacy": 1.0}),
+    ("settings is \\['a'\\]", {"settings": ["a"]}), ("h-weight has no effect", {"penalty_weight": 1}), ("n_jobs: threads is 'a'", {"n_jobs": "a"}), ("random_state", {"random_state": -1}),
     ("penalty: h is 'l7'", {"penalty": "l7"}), ("weights is 'x'", {"weights": "x"}),
     ("NUL", {"settings": {"kernel": "a\0"}}), ("in memory", {"settings": {"data": "x.csv"}}),
     ("no setting 'bla'", {"settings": {"bla": 1}}), ("max_iter", {"max_iter": -1})], ids=str)
@@ -108,6 +115,56 @@ def test_survival_in_every_form(binary):
                     ("1d array", np.column_stack([times, event, event]))):
         with pytest.raises(ValueError, match=says):
             fit(X, y, sites)
+
+
+def test_every_penalty(binary):
+    """Weighed or not; what a constraint asks for holds, and None is none."""
+    X, y, sites = binary
+    free = Classifier().fit(X, y, sites).coef_
+    assert free.min() < -0.1 and np.abs(free).max() > 0.3
+    assert Classifier(penalty=None).fit(X, y, sites).coef_.tobytes() == free.tobytes()
+    assert Classifier(penalty="nonnegative").fit(X, y, sites).coef_.min() >= 0
+    box = Classifier(penalty="box", settings={"h_low": -0.1, "h_high": 0.1}).fit(X, y, sites)
+    assert np.abs(box.coef_).max() <= 0.1
+    assert Classifier(0, penalty="l1", penalty_weight=10).fit(X, y, sites).coef_.tolist() == [[0] * 4]
+    with pytest.warns(UserWarning, match="penalty_weight is 0"):
+        Classifier(penalty="l1").fit(X, y, sites)
+
+
+def test_what_frames_and_columns_may_be(binary):
+    X, y, sites = binary
+    exact = Classifier().fit(X, y, sites).coef_.tobytes()
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    for other in (frame, frame.astype(object), frame.convert_dtypes(), frame.set_index(np.arange(7, 7 + len(X)))):
+        assert Classifier().fit(other, y, sites).coef_.tobytes() == exact
+    for labels in (pandas.Series(y), pandas.array(y, dtype="Int64"), pandas.array(y == 1, dtype="boolean"),
+                   pandas.Series(np.where(y, "yes", "no")).astype("category"), pandas.array(np.where(y, "b", "a"))):
+        assert Classifier().fit(frame, labels, sites).coef_.tobytes() == exact
+    for where in (pandas.Series(sites, index=np.arange(7, 7 + len(X))), pandas.DataFrame({"site": sites}),
+                  pandas.Series(sites).astype("category"), pandas.array(sites, dtype="Int64"), sites.tolist()):
+        assert Classifier().fit(frame, y, where).coef_.tobytes() == exact
+    with pytest.raises(fedplt.BadData, match="row 1 has no label"):
+        fedplt.FedPLTRegressor().fit(X[:4], pandas.array([1, None, 2, 3], dtype="Int64"))
+
+
+def test_what_verify_takes(binary, tmp_path):
+    X, y, sites = binary
+    run = fedplt.train(X, y, sites, privacy=fedplt.Privacy(3, rows=2))
+    run.model.save(tmp_path / "model.json")
+    for one in (run, run.model, run.certificate, run.model.certificate, tmp_path / "model.json"):
+        assert fedplt.privacy.verify(one) and fedplt.privacy.verify(one, run.model)
+    for says, one in (("no certificate", None), ("no privacy certificate", Classifier().fit(X, y)), ("must be a dict", Classifier())):
+        with pytest.raises(ValueError, match=says):
+            fedplt.privacy.verify(one)
+
+
+def test_results_survive_pickle(binary):
+    X, y, sites = binary
+    for one in (fedplt.train(X, y, sites), fedplt.compare("fed-plt", runs=1, X=X, y=y, sites=sites), fedplt.theory(0.5, 5, epochs=3),
+                fedplt.tune(lmin=0.5, lmax=5), fedplt.privacy.Privacy(1, classes=[0, 1])):
+        assert repr(pickle.loads(pickle.dumps(one))) == repr(one) == repr(copy.deepcopy(one))
+    again = pickle.loads(pickle.dumps(fedplt.theory(0.5, 5, epochs=3)))
+    assert again.bound(5).tobytes() == fedplt.theory(0.5, 5, epochs=3).bound(5).tobytes()
 
 
 def test_warnings_point_at_the_persons_line(binary):
