@@ -29,8 +29,9 @@ static fplt_status find_curvatures(fplt_engine *engine, fplt_error *error)
     const fplt_run_settings *settings = &engine->settings;
     fplt_curvature all = {HUGE_VAL, -HUGE_VAL};
     if (!settings->curvatures && !(settings->curvature.highest > 0)) {
-        fplt_status status = fplt__each_curvature(settings->ranks, engine->objective,
-                                                  settings->threads, engine->curvatures, error);
+        fplt_status status =
+            fplt__each_curvature(settings->ranks, engine->objective, fplt__run_looks(settings),
+                                 settings->threads, engine->curvatures, error);
         if (status)
             return status;
     }

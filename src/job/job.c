@@ -14,6 +14,7 @@
 #include "job/job.h"
 #include "job/tables.h"
 #include "linalg/kernel.h"
+#include "objective/objective.h"
 
 struct fplt_job {
     fplt_job_view view;
@@ -789,7 +790,9 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
         (status = take_common(source->ranks, job->training, &view->cost.kernel, error)))
         return status;
     job->training->passes = source->rows_once;
-    status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
+    status = source->rows_once
+                 ? fplt__objective_create_of(&view->cost, job->training, &job->objective, error)
+                 : fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
     if (!status && source->rows_once)
         fplt__dataset_drop_rows(job->training);
