@@ -841,6 +841,17 @@ static int was_given(const fplt_settings *settings, const char *name)
     return fplt_settings_given(settings, name) && !fplt_settings_is_auto(settings, name);
 }
 
+/* Where passes over long dense rows are all there is to pay for: nobody spoke of communication, and there is
+ * none. */
+static double numbers_at_hand(const fplt_job *job, const fplt_settings *settings)
+{
+    const fplt_objective *objective = job->objective;
+    if (!objective || objective->sparse || job->view.run.ranks ||
+        wished(settings, "t-communication") || wished(settings, "t-gradient"))
+        return 0;
+    return (double)fplt_dataset_rows(job->training) * (double)objective->columns;
+}
+
 /* `algorithm: auto`, once the costs and the agents are known. */
 static void choose_method(fplt_job *job, const fplt_settings *settings)
 {
@@ -858,6 +869,7 @@ static void choose_method(fplt_job *job, const fplt_settings *settings)
         .hessians = !regulariser || strcmp(regulariser, "nonconvex") != 0,
         .gradient_time = fplt_settings_real(settings, "t-gradient"),
         .communication_time = fplt_settings_real(settings, "t-communication"),
+        .numbers = numbers_at_hand(job, settings),
     };
     run->algorithm = fplt_method_choose(&occasion, job->reason, sizeof job->reason);
     fplt_algorithm_defaults(run->algorithm, job->parameter);
