@@ -556,6 +556,7 @@ fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task t
     cost.kernel = fplt_settings_text(settings, "kernel");
     if (strcmp(cost.kernel, "auto") == 0)
         cost.kernel = NULL;
+    cost.precision = fplt_settings_text(settings, "precision");
     return cost;
 }
 
@@ -569,6 +570,7 @@ fplt_objective_settings fplt__job_cost(const fplt_settings *settings, const fplt
         cost.weight = source->weight;
     if (source->clip > 0)
         cost.clip = source->clip;
+    cost.inward = source->public_only || fplt__job_transform(settings, source).radius > 0;
     return cost;
 }
 

@@ -51,6 +51,16 @@ static inline lanes load_apart(const double *const *from, size_t at)
     return _mm256_set_pd(from[3][at], from[2][at], from[1][at], from[0][at]);
 }
 
+static inline lanes load_narrow(const float *x)
+{
+    return _mm256_cvtps_pd(_mm_loadu_ps(x));
+}
+
+static inline lanes load_narrow_apart(const float *const *from, size_t at)
+{
+    return _mm256_cvtps_pd(_mm_set_ps(from[3][at], from[2][at], from[1][at], from[0][at]));
+}
+
 static inline lanes splat(double x)
 {
     return _mm256_set1_pd(x);

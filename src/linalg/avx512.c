@@ -54,6 +54,17 @@ static inline lanes load_apart(const double *const *from, size_t at)
                          from[2][at], from[1][at], from[0][at]);
 }
 
+static inline lanes load_narrow(const float *x)
+{
+    return _mm512_cvtps_pd(_mm256_loadu_ps(x));
+}
+
+static inline lanes load_narrow_apart(const float *const *from, size_t at)
+{
+    return _mm512_cvtps_pd(_mm256_set_ps(from[7][at], from[6][at], from[5][at], from[4][at],
+                                         from[3][at], from[2][at], from[1][at], from[0][at]));
+}
+
 static inline lanes splat(double x)
 {
     return _mm512_set1_pd(x);

@@ -80,8 +80,10 @@ struct fplt_objective {
     size_t parts;                      /* the most that a shard has */
     int plain;                         /* one output, all records alike, nothing clipped */
     int sparse;                        /* their layout */
+    int narrow, inward;                /* numbers of rows are floats; rounded towards 0 */
     fplt__shard *shard;                /* owned, as are the arrays it points into: */
-    double *values, *label, *norm, *row_weight, *offset;
+    double *values, *same, *label, *norm, *row_weight, *offset;
+    float *narrow_values;
     size_t *start;
     uint32_t *column;
 

@@ -377,6 +377,7 @@ static fplt__matrix pick_rows(const fplt_objective *o, const fplt__matrix *from,
     if (a.layout == FPLT_PANELS) {
         o->kernel->collect(from, rows, count, room);
         a.dense = room;
+        a.narrow = NULL;
     } else {
         a.pick = rows;
     }
@@ -701,6 +702,8 @@ static void destroy(fplt_objective *o)
 {
     fplt__free(o->shard);
     fplt__free(o->values);
+    fplt__free(o->narrow_values);
+    fplt__free(o->same);
     fplt__free(o->label);
     fplt__free(o->norm);
     fplt__free(o->row_weight);
@@ -744,6 +747,18 @@ static fplt_status check_numbers(const fplt_objective_settings *settings, fplt_e
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "clip is %g, but it must be finite and above 0, or 0 for no clipping",
                               settings->clip);
+    return FPLT_OK;
+}
+
+static fplt_status choose_precision(fplt_objective *o, const fplt_objective_settings *settings,
+                                    fplt_error *error)
+{
+    const char *name = settings->precision ? settings->precision : "double";
+    o->narrow = strcmp(name, "float32") == 0;
+    o->inward = settings->inward;
+    if (!o->narrow && strcmp(name, "double") != 0)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "precision: there is no '%.80s'; there are double, float32", name);
     return FPLT_OK;
 }
 
@@ -825,7 +840,8 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
     if ((status = fplt__loss_find(settings->loss, &o->loss, error)) ||
         (status = fplt__regulariser_find(settings->regulariser, &o->regulariser, error)) ||
         (status = check_numbers(settings, error)) ||
-        (status = fplt__kernel_choose(settings->kernel, &o->kernel, error)))
+        (status = fplt__kernel_choose(settings->kernel, &o->kernel, error)) ||
+        (status = choose_precision(o, settings, error)))
         return status;
     o->task = fplt_dataset_task(dataset);
     if ((status = check_task(o->loss, o->task, error)) ||
