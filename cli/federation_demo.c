@@ -76,7 +76,7 @@ static fplt_status make_coordinator(cli_call *cli, const struct demo *demo, fplt
     snprintf(text, sizeof text,
              "federation: hospitals\nlisten: %s\nfolder: \"%s\"\nonce: yes\n"
              "roster: [north, east, south, west]\n"
-             "train: {algorithm: %s, eps: 0.01, rounds: %lld}\n",
+             "train: {algorithm: %s, rounds: %lld}\n",
              address, folder, fplt_settings_text(cli->settings, "algorithm"),
              fplt_settings_integer(cli->settings, "rounds"));
     return save(path, text, error);

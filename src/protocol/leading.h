@@ -94,6 +94,8 @@ struct fplt__lead {
     double *point;
     fplt_measure measured;
     int has_measured, has_score;
+    int at_zero; /* the question is about the zero vector: what a relative tolerance is a share of */
+    double zeroed; /* the criterion there; 0: not asked for */
     fplt_measure score;
     double *information;
     int check_wanted, has_check, check_equal;
