@@ -313,6 +313,16 @@ void fplt__ask_refused(fplt__lead *lead, uint32_t identity, const char *sentence
     fplt__ask_stop(lead);
 }
 
+/* Whether somebody whose answer is missing is not there: an evaluation needs all, and rounds wait for it. */
+static int lacks_somebody(const fplt__lead *lead)
+{
+    for (uint32_t i = 0; i < lead->settings.members; i++)
+        if (!lead->guest[i].answered && (lead->row[i].standing == FPLT__REVOKED ||
+                                         fplt__is_silent(lead, i, lead->ask_down->size)))
+            return 1;
+    return 0;
+}
+
 void fplt__ask_look(fplt__lead *lead)
 {
     if (!lead->asking)
@@ -320,7 +330,8 @@ void fplt__ask_look(fplt__lead *lead)
     uint32_t wanted = lead->settings.members;
     if (lead->ask_answers == wanted)
         complete(lead);
-    else if (lead->asking != FPLT__MOMENTS && lead->now >= lead->ask_deadline)
+    else if (lead->asking != FPLT__MOMENTS &&
+             (lead->now >= lead->ask_deadline || lacks_somebody(lead)))
         fplt__ask_stop(lead);
 }
 

@@ -144,6 +144,8 @@ void fplt__round_forget(fplt__lead *lead);
 void fplt__round_look(fplt__lead *lead);
 /* The head of the question to member i, and its position in the cohort. */
 void fplt__round_head(const fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD]);
+/* Whether a member was not heard for a minute, and as long as `size` bytes take on their way to it. */
+int fplt__is_silent(const fplt__lead *lead, uint32_t i, uint64_t size);
 int fplt__round_waits_for(const fplt__lead *lead, uint32_t i);
 /* Updates without which the open round does not close. */
 uint32_t fplt__round_quorum(const fplt__lead *lead);
