@@ -159,17 +159,11 @@ static char *record_of(const fplt__coordinator *c, const char *certificate)
     fplt__lead_view view = fplt__lead_see(c->lead);
     const fplt__agreement *agreement = fplt__lead_agreement(c->lead);
     fplt__digest plan = plan_hash(agreement);
-    char hash[FPLT__HEX];
-    fplt__hex(&plan, sizeof plan, hash);
-    json_t *record = json_pack("{s:{s:s, s:i, s:s}, s:s, s:I, s:s, s:s, s:I}", "federation", "name",
-                               c->authority.federation, "run", (int)c->run, "plan", hash,
-                               "algorithm", agreement->plan.algorithm->name, "rounds",
-                               (json_int_t)view.round, "outcome", view.outcome, "sentence",
-                               view.sentence, "seed", (json_int_t)agreement->plan.seed);
-    if (record && !fplt__is_zero(&agreement->continues)) {
-        fplt__hex(&agreement->continues, sizeof agreement->continues, hash);
-        json_object_set_new(json_object_get(record, "federation"), "continues", json_string(hash));
-    }
+    json_t *record = fplt__terms_record(agreement, &plan);
+    if (record)
+        json_object_update_new(record,
+                               json_pack("{s:I, s:s, s:s}", "rounds", (json_int_t)view.round,
+                                         "outcome", view.outcome, "sentence", view.sentence));
     if (record) {
         add_terms(record, agreement);
         json_object_set_new(record, "parameters", parameters_json(c));

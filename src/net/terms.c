@@ -649,6 +649,22 @@ fplt_status fplt__terms_transform(const fplt_settings *settings, const fplt_job_
     return FPLT_OK;
 }
 
+json_t *fplt__terms_record(const fplt__agreement *agreement, const fplt__digest *plan)
+{
+    char hash[FPLT__HEX];
+    fplt__hex(plan, sizeof *plan, hash);
+    json_t *record =
+        json_pack("{s:{s:s, s:I, s:s}, s:s, s:I}", "federation", "name",
+                  agreement->proposal.federation, "run", (json_int_t)agreement->proposal.run,
+                  "plan", hash, "algorithm", agreement->plan.algorithm->name, "seed",
+                  (json_int_t)agreement->plan.seed);
+    if (record && !fplt__is_zero(&agreement->continues)) {
+        fplt__hex(&agreement->continues, sizeof agreement->continues, hash);
+        json_object_set_new(json_object_get(record, "federation"), "continues", json_string(hash));
+    }
+    return record;
+}
+
 static fplt_status make_model(const fplt__terms *terms, const struct names *names,
                               const fplt_transform *transform, const double *x, const char *record,
                               const fplt_inference *inference, fplt_model **model,

@@ -4,6 +4,8 @@
 #ifndef FPLT_NET_TERMS_H
 #define FPLT_NET_TERMS_H
 
+#include <jansson.h>
+
 #include "fedplt/job.h"
 #include "fedplt/model.h"
 #include "fedplt/promise.h"
@@ -132,6 +134,9 @@ fplt_status fplt__material_node(fplt__material *material, const fplt__agreement 
 fplt_status fplt__start_digest(const double *x, size_t count, fplt__digest *digest,
                                fplt_error *error);
 
+/* What the record in a model says of the run: federation, plan, what it continues, algorithm, seed. A new
+ * reference, or NULL. */
+json_t *fplt__terms_record(const fplt__agreement *agreement, const fplt__digest *plan);
 /* The model file of a plan whose run gave x; `record` is a JSON object about the run, `information` what
  * standard errors are made from (fplt_plan_information numbers), or NULL. */
 fplt_status fplt__terms_model(const fplt__agreement *agreement, const double *x, const char *record,
