@@ -46,6 +46,18 @@ static fplt_read_settings reading(const fplt_settings *settings)
     return read;
 }
 
+fplt_status cli_reading_unused(const cli_call *cli, fplt_error *error)
+{
+    for (const fplt_setting *row = cli_reading_table; row->name; row++)
+        if (fplt_settings_given(cli->settings, row->name))
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "%s: %s has no effect without data: give their files behind %s, "
+                                  "or leave it out",
+                                  fplt_settings_origin(cli->settings, row->name), row->name,
+                                  cli->arguments[0]);
+    return FPLT_OK;
+}
+
 fplt_status cli_model_data(const cli_call *cli, const fplt_model *model, int labelled,
                            fplt_dataset **dataset, fplt_error *error)
 {

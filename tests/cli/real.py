@@ -6,6 +6,7 @@ Run from the root of the source tree; the data are looked for in ../shared.
 """
 import csv
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -20,7 +21,7 @@ try:
 except ImportError:
     metrics = None
 
-PROGRAM = sys.argv[1]
+PROGRAM = os.path.abspath(sys.argv[1])
 DATA = pathlib.Path("../shared/data").resolve()
 HEART, ADULTS = DATA / "heart_disease/heart_disease.csv", DATA / "libsvm_a9a/a9a"
 PREDICTORS = 30  # of a9a

@@ -67,6 +67,24 @@ def a_setting_without_effect_says_what_it_belongs_to(place):
     place.refuses("compare", "--points", 5, says="points has no effect without tune yes")
     place.refuses("tune", "--tune-rounds", 5, says="without by experiment or both, but by is theory")
     place.refuses("data", "inspect", "g.csv", "--data", "g.csv", says="takes its files without a flag")
+    place.run("train", "--data", "g.csv", "--pictures", "no", "--quiet")
+    for command in ("summary", "fedplt-out/model.json"), ("report", "fedplt-out"):
+        place.refuses(*command, "--header", "no", says="header has no effect without data: give their files behind")
+    place.refuses("evaluate", "fedplt-out/model.json", "g.csv", "--details", "--json", says="details has no effect")
+    for words in (["--columns", "x1"], ["--missing", "drop"], ["--task", "regression"], ["--agents", 2]):
+        place.refuses("data", "schema", "g.csv", *words, says="there is no setting")
+
+
+@case
+def a_draft_goes_by_what_is_said(place):
+    place.write("d.csv", 'site;label;"a, b";name;extra\nn;1;2.5;p1;3\ns;-1;1.5;p2;4\n')
+    text = place.run("data", "schema", "d.csv", "--separator", "semicolon", "--ignore", "extra", "--id", "name").stdout
+    assert '"a, b": {type: number' in text and "extra: ignore\n" in text and "name: id\n" in text, text
+    place.write("u.csv", (place.folder / "d.csv").read_text().replace('"a, b"', "a, b"))
+    place.run("data", "schema", "u.csv", "--separator", "semicolon", "--ignore", "extra", "--id", "name", "--out",
+              "s.yaml")
+    done = place.run("train", "--data", "u.csv", "--schema", "s.yaml", "--separator", "semicolon", "--pictures", "no")
+    assert "on 2 agents, 2 rows, 1 feature:" in done.stdout, done.stdout
 
 
 @case
