@@ -135,11 +135,12 @@ def is_measured(folder, data, label, y, digits=1e-12):
             same(name, [every[name]], [known], digits)
         assert told["confusion"] == metrics.confusion_matrix(y, called).tolist()
     false, true, _ = metrics.roc_curve(y, p, drop_intermediate=False)
-    known = {(round(a * sum(~y)), round(b * sum(y))) for a, b in zip(false, true)}
+    rows = np.array([(~y).sum(), y.sum()])
+    known = set(map(tuple, np.round(np.stack([false, true], axis=1) * rows).astype(int).tolist()))
     roc = np.array([[point["false_positive"], point["true_positive"]] for point in told["roc"]])
-    counts = roc * [sum(~y), sum(y)]
+    counts = roc * rows
     assert np.abs(counts - np.round(counts)).max() < 1e-9 and (np.diff(roc, axis=0) >= 0).all()
-    assert {tuple(map(int, point)) for point in np.round(counts)} == known  # no point left out
+    assert set(map(tuple, np.round(counts).astype(int).tolist())) == known  # no point left out
 
 
 @case

@@ -229,6 +229,7 @@ def absurd_input_is_refused_before_memory_is_spent(place):
         assert time.monotonic() - begun < 5, words
     place.run("data", "generate", "g.csv", "--agents", 2, "--rows", 2000)
     place.refuses("train", "--data", "g.csv", "--largest-file", 1e-4, says="g.csv: ")
+    place.refuses("train", "--rows", "1e15", says="must be a whole number from 1 to 1000000000000000")
     place.run("data", "inspect", "g.csv", "--largest-file", 1)
 
 
