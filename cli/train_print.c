@@ -158,7 +158,8 @@ static void write_choices(const struct training *training, const fplt_record *re
     if (trains)
         line(out, "gamma", "%-22s %s", value, record->step.why);
     snprintf(value, sizeof value, "%.6g .. %.6g", curvature->lowest, curvature->highest);
-    line(out, "curvature", "%-22s of the agents' costs", value);
+    line(out, "curvature", "%-22s of the agents' costs%s", value,
+         trains ? "" : ", roughly: from some of their rows");
     snprintf(value, sizeof value, "%.0f", record->epochs.value);
     if (trains)
         line(out, "epochs", "%-22s %s", value, fplt_choice_because(record->epochs.why));

@@ -307,13 +307,19 @@ fplt_status fplt_auto_choose(const fplt_bend *bend, const fplt_run_settings *run
 struct bending {
     const fplt_objective *objective;
     const double *x;
+    int how;
     fplt_bend *bends;
 };
 
 static fplt_status ask_bend(void *context, uint32_t agent, fplt_error *error)
 {
     struct bending *bending = context;
-    return fplt_bend_find(bending->objective, agent, bending->x, &bending->bends[agent], error);
+    fplt_bend *bend = &bending->bends[agent];
+    bend->near_lowest = NAN;
+    if (bending->how != FPLT_CURVATURE_CLOSE)
+        return fplt_objective_curvature(bending->objective, agent, bending->how, &bend->everywhere,
+                                        error);
+    return fplt_bend_find(bending->objective, agent, bending->x, bend, error);
 }
 
 /* Over all agents; with public bounds nothing is looked at. */
@@ -321,7 +327,8 @@ static fplt_status find_bend(const fplt_objective *objective, const fplt_run_set
                              fplt_curvature *curvatures, fplt_bend *bend, fplt_error *error)
 {
     uint32_t agents = fplt_objective_agents(objective);
-    struct bending bending = {objective, run->start == FPLT_START_GIVEN ? run->given : NULL, NULL};
+    struct bending bending = {objective, run->start == FPLT_START_GIVEN ? run->given : NULL,
+                              fplt__run_looks(run), NULL};
     fplt_status status =
         fplt__alloc_into(&bending.bends, agents, sizeof *bending.bends, "curvatures", error);
     if (!status)

@@ -14,6 +14,7 @@
 #include "job/job.h"
 #include "job/tables.h"
 #include "linalg/kernel.h"
+#include "objective/objective.h"
 
 struct fplt_job {
     fplt_job_view view;
@@ -806,7 +807,9 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     if (!source->public_only && (status = check_labels(job->training, error)))
         return status;
     job->training->passes = source->rows_once;
-    status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
+    status = source->rows_once
+                 ? fplt__objective_create_of(&view->cost, job->training, &job->objective, error)
+                 : fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
     if (!status && source->rows_once)
         fplt__dataset_drop_rows(job->training);
@@ -855,6 +858,17 @@ static int was_given(const fplt_settings *settings, const char *name)
     return fplt_settings_given(settings, name) && !fplt_settings_is_auto(settings, name);
 }
 
+/* Where passes over long dense rows are all there is to pay for: nobody spoke of communication, and there is
+ * none. */
+static double numbers_at_hand(const fplt_job *job, const fplt_settings *settings)
+{
+    const fplt_objective *objective = job->objective;
+    if (!objective || objective->sparse || job->view.run.ranks ||
+        wished(settings, "t-communication") || wished(settings, "t-gradient"))
+        return 0;
+    return (double)fplt_dataset_rows(job->training) * (double)objective->columns;
+}
+
 /* `algorithm: auto`, once the costs and the agents are known. */
 static void choose_method(fplt_job *job, const fplt_settings *settings)
 {
@@ -872,6 +886,7 @@ static void choose_method(fplt_job *job, const fplt_settings *settings)
         .hessians = !regulariser || strcmp(regulariser, "nonconvex") != 0,
         .gradient_time = fplt_settings_real(settings, "t-gradient"),
         .communication_time = fplt_settings_real(settings, "t-communication"),
+        .numbers = numbers_at_hand(job, settings),
     };
     run->algorithm = fplt_method_choose(&occasion, job->reason, sizeof job->reason);
     fplt_algorithm_defaults(run->algorithm, job->parameter);

@@ -27,7 +27,7 @@ typedef struct fplt__objective_kind {
      * f_i. NULL: not known */
     fplt_status (*loss_scores)(const fplt_objective *objective, uint32_t agent, const double *x,
                                double *scores, double *scratch);
-    fplt_status (*curvature)(const fplt_objective *objective, uint32_t agent, int bound,
+    fplt_status (*curvature)(const fplt_objective *objective, uint32_t agent, int how,
                              fplt_curvature *curvature, fplt_error *error);
     /* value and gradient, each may be NULL; with classes hits too: records rightly classified */
     fplt_status (*measure)(const fplt_objective *objective, uint32_t agent, const double *x,
@@ -135,12 +135,21 @@ fplt_status fplt__objective_extremes(const fplt_objective *objective, uint32_t a
 fplt_status fplt__objective_count_records(fplt_objective *objective, fplt_error *error);
 size_t fplt__objective_most_records(const fplt_objective *objective);
 
-/* Copies the data set into the kernel's layout: fills shard and what it points into. */
+/* As fplt_objective_create, of a data set whose rows are not needed afterwards: they may be gone then, and
+ * are what they were where it fails. */
+fplt_status fplt__objective_create_of(const fplt_objective_settings *settings, fplt_dataset *giver,
+                                      fplt_objective **objective, fplt_error *error);
+
+/* Brings the data set into the kernel's layout: fills shard and what it points into. The rows of `giver`,
+ * which is the data set or NULL, may be taken over. */
 fplt_status fplt__objective_pack(fplt_objective *objective, const fplt_dataset *dataset,
-                                 fplt_error *error);
+                                 fplt_dataset *giver, fplt_error *error);
+/* `values` begins with the rows of all agents, one behind the other, and has room for the layout: each gets
+ * its place in it, and the factor of its label. */
+void fplt__objective_spread(fplt_objective *objective);
 
 /* Curvature of an objective over records. */
-fplt_status fplt__records_curvature(const fplt_objective *objective, uint32_t agent, int bound,
+fplt_status fplt__records_curvature(const fplt_objective *objective, uint32_t agent, int how,
                                     fplt_curvature *curvature, fplt_error *error);
 
 #endif

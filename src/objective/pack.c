@@ -102,6 +102,17 @@ static fplt_status read_label(const fplt_objective *o, uint32_t agent, size_t ro
     return FPLT_OK;
 }
 
+/* Squared norm of a row that stays where it is for now; in the order of pack_dense where it is kept. */
+static double square_of(const fplt_objective *o, const double *row, int kept)
+{
+    double square = 0;
+    if (!kept)
+        return o->kernel->dot(row, row, o->features);
+    for (size_t j = 0; j < o->features; j++)
+        square += row[j] * row[j];
+    return square;
+}
+
 /* Squared norm of the row without its intercept. */
 static double pack_dense(fplt__matrix *a, size_t row, const double *from, size_t features,
                          double factor)
@@ -184,7 +195,7 @@ static double pack_weights(const fplt_rows *rows, const size_t *order, double *w
 struct passing {
     const fplt_dataset *dataset;
     size_t first, row; /* of the agent; of all that were not handed on yet */
-    size_t portion;
+    size_t portion; /* 0: never */
 };
 
 static void pass_rows(struct passing *passing, size_t end)
@@ -206,9 +217,10 @@ static fplt_status pack_rows(const fplt_objective *o, uint32_t agent, const fplt
             read_label(o, agent, from, rows->label[from], &factor, &to->label[r], error);
         if (status)
             return status;
-        double square =
-            rows->dense ? pack_dense(a, r, rows->dense + from * o->features, o->features, factor)
-                        : pack_sparse(a, r, rows, from, o->features, factor);
+        const double *dense = rows->dense ? rows->dense + from * o->features : NULL;
+        double square = dense && a->dense ? pack_dense(a, r, dense, o->features, factor)
+                        : dense           ? square_of(o, dense, to->norm != NULL)
+                                          : pack_sparse(a, r, rows, from, o->features, factor);
         double norm = sqrt(square + (double)(o->columns - o->features));
         if (to->norm)
             to->norm[r] = norm;
@@ -219,11 +231,12 @@ static fplt_status pack_rows(const fplt_objective *o, uint32_t agent, const fplt
                                   "agent %u, row %zu: a number is not finite, or too large to be "
                                   "squared",
                                   agent, from);
-        if (!o->loss->whole)
+        if (!o->loss->whole && passing->portion)
             pass_rows(passing, passing->first + r + 1);
     }
     passing->first += rows->count;
-    pass_rows(passing, passing->first);
+    if (passing->portion)
+        pass_rows(passing, passing->first);
     return FPLT_OK;
 }
 
@@ -245,9 +258,17 @@ static fplt_status pack_shard(const fplt_objective *o, uint32_t agent, const fpl
     return status;
 }
 
-fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset, fplt_error *error)
+/* Whether rows become the layout where they are. */
+static int is_taken(const fplt_objective *o, const fplt_dataset *giver)
+{
+    return giver && giver->dense && !giver->lent_values && !o->loss->whole;
+}
+
+fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
+                                 fplt_dataset *giver, fplt_error *error)
 {
     struct sizes sizes;
+    int taken = is_taken(o, giver);
     fplt_status status;
     const char *what = "an objective's copy of the data";
     fplt_rows all = fplt_dataset_all(dataset);
@@ -260,19 +281,19 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
         (status = fplt__alloc_into(&o->label, sizes.rows, sizeof *o->label, what, error)) ||
         (o->clip > 0 &&
          (status = fplt__alloc_into(&o->norm, sizes.rows, sizeof *o->norm, what, error))) ||
-        (status = fplt__alloc_into(&o->values, sizes.dense + sizes.values, sizeof *o->values, what,
-                                   error)) ||
+        (!taken && (status = fplt__alloc_into(&o->values, sizes.dense + sizes.values,
+                                              sizeof *o->values, what, error))) ||
         (status = fplt__alloc_into(&o->column, sizes.entries, sizeof *o->column, what, error)) ||
         (status = fplt__alloc_into(&o->start, sizes.starts, sizeof *o->start, what, error)))
         return status;
-    struct passing passing = {dataset, 0, 0, 1 + (1 << 19) / o->features};
+    struct passing passing = {dataset, 0, 0, taken ? 0 : 1 + (1 << 19) / o->features};
     size_t first_row = 0, first_value = 0, first_entry = 0, first_start = 0;
     for (uint32_t i = 0; i < o->agents; i++) {
         fplt_rows rows = fplt_dataset_shard(dataset, i);
         fplt__shard *shard = &o->shard[i];
         fplt__layout layout = layout_of(o, &rows);
         int sparse = layout == FPLT_SPARSE, same = sparse && is_same(o, &rows);
-        double *values = o->values + first_value;
+        double *values = taken ? NULL : o->values + first_value;
         shard->matrix = (fplt__matrix){
             .layout = layout,
             .rows = rows.count,
@@ -299,5 +320,9 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
         first_entry += entries;
         first_value += same ? rows.count : sparse ? entries : padded * shard->matrix.stride;
     }
-    return fplt__dataset_unchanged(dataset, error);
+    if ((status = fplt__dataset_unchanged(dataset, error)) || !taken)
+        return status;
+    if (!(status = fplt__dataset_take_dense(giver, sizes.dense, &o->values, error)))
+        fplt__objective_spread(o);
+    return status;
 }

@@ -887,9 +887,8 @@ static void weigh(fplt_objective *o, const fplt_objective_settings *settings)
         o->shard[i].scale = settings->weigh_rows ? o->shard[i].total / (all / agents) : 1;
 }
 
-fplt_status fplt_objective_create(const fplt_objective_settings *settings,
-                                  const fplt_dataset *dataset, fplt_objective **objective,
-                                  fplt_error *error)
+static fplt_status create(const fplt_objective_settings *settings, const fplt_dataset *dataset,
+                          fplt_dataset *giver, fplt_objective **objective, fplt_error *error)
 {
     fplt_objective *o;
     *objective = NULL;
@@ -898,7 +897,7 @@ fplt_status fplt_objective_create(const fplt_objective_settings *settings,
         return status;
     o->kind = &over_records;
     if ((status = configure(o, settings, dataset, error)) ||
-        (status = fplt__objective_pack(o, dataset, error)) ||
+        (status = fplt__objective_pack(o, dataset, giver, error)) ||
         (status = fplt__objective_count_records(o, error))) {
         fplt_objective_destroy(o);
         return status;
@@ -907,4 +906,17 @@ fplt_status fplt_objective_create(const fplt_objective_settings *settings,
     divide_shards(o);
     *objective = o;
     return FPLT_OK;
+}
+
+fplt_status fplt_objective_create(const fplt_objective_settings *settings,
+                                  const fplt_dataset *dataset, fplt_objective **objective,
+                                  fplt_error *error)
+{
+    return create(settings, dataset, NULL, objective, error);
+}
+
+fplt_status fplt__objective_create_of(const fplt_objective_settings *settings, fplt_dataset *giver,
+                                      fplt_objective **objective, fplt_error *error)
+{
+    return create(settings, giver, giver, objective, error);
 }
