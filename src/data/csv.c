@@ -487,7 +487,7 @@ fplt_status fplt__csv_visit(const fplt__source *source, int no_header,
                             const fplt__csv_visitor *visitor, fplt_error *error)
 {
     struct reader reader;
-    fplt_status status = begin_names(&reader, source, no_header, NULL, error);
+    fplt_status status = begin_names(&reader, source, no_header, visitor->separator, error);
     if (!status)
         status = visitor->columns(visitor->context, &reader.names, reader.row_line, error);
     while (!status) {

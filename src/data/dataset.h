@@ -143,8 +143,8 @@ fplt_status fplt__dataset_read_part(const char *const *paths, size_t count,
 fplt_status fplt__transform_fit(const fplt_dataset *dataset,
                                 const fplt_transform_settings *settings, const fplt__relay *relay,
                                 fplt_transform *transform, fplt_error *error);
-/* The rows of an agent, of all agents, an agent's weight and the largest label (0 where all are less),
- * here or elsewhere. */
+/* The rows of an agent, of all agents, an agent's weight and the largest size of a label, here or
+ * elsewhere. */
 size_t fplt__dataset_count(const fplt_dataset *dataset, uint32_t agent);
 size_t fplt__dataset_all_rows(const fplt_dataset *dataset);
 double fplt__dataset_weight(const fplt_dataset *dataset, uint32_t agent);

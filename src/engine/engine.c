@@ -219,15 +219,32 @@ static fplt_status allocate(fplt_engine *engine, fplt_error *error)
     return fplt_sum_create(sums, FPLT_SUM_EXPONENT, &engine->sum, error);
 }
 
+/* The common model at the start, NULL for zero: where agents keep none of their own it is what is drawn. */
+static const double *common_start(fplt_engine *engine)
+{
+    const fplt_run_settings *settings = &engine->settings;
+    if (settings->start == FPLT_START_GIVEN)
+        return settings->given;
+    if (settings->start == FPLT_START_ZERO || settings->algorithm->begin)
+        return NULL;
+    double deviation =
+        settings->start == FPLT_START_RANDOM
+            ? settings->start_scale
+            : sqrt(2 / engine->facts.curvature.lowest) * settings->training.noise_tau;
+    fplt_stream stream = fplt_stream_make(engine->plan.seed, engine->plan.run, FPLT_FOR_START, 0,
+                                          engine->plan.agents, 0);
+    fplt_stream_normals(&stream, deviation, engine->point, engine->plan.dimension);
+    return engine->point;
+}
+
 static fplt_status build(fplt_engine *engine, fplt_error *error)
 {
     const fplt_run_settings *settings = &engine->settings;
-    const double *given = settings->start == FPLT_START_GIVEN ? settings->given : NULL;
     fplt_status status;
     if ((status = make_defaults(engine, error)) || (status = allow(engine, error)) ||
         (status = resolve(engine, error)) || (status = allocate(engine, error)) ||
-        (status = fplt__hub_create(&engine->plan, engine->prox, given, fplt_sum_create,
-                                   &engine->hub, error)))
+        (status = fplt__hub_create(&engine->plan, engine->prox, common_start(engine),
+                                   fplt_sum_create, &engine->hub, error)))
         return status;
     struct fplt__fleet_plan plan = {&engine->plan,        engine->objective,
                                     &engine->settings,    engine->curvatures,

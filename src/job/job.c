@@ -767,6 +767,21 @@ static fplt_status take_common(fplt_ranks *ranks, fplt_dataset *training, const 
     return FPLT_OK;
 }
 
+/* Sums are exact in steps of 2^-64: numbers that reach no further than this have no digits left. */
+#define LEAST_LABEL 1e-11
+
+static fplt_status check_labels(const fplt_dataset *training, fplt_error *error)
+{
+    double most = fplt__dataset_largest_label(training);
+    if (fplt_dataset_task(training) != FPLT_TASK_REGRESSION || !(most > 0) || most >= LEAST_LABEL)
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_BAD_DATA,
+                          "the labels reach no further than %.3g, too little for sums that are "
+                          "exact in steps of 5.4e-20: give labels in smaller units, so that they "
+                          "reach %g at least",
+                          most, LEAST_LABEL);
+}
+
 static fplt_status build_objective(fplt_job *job, const fplt_settings *settings, uint32_t run,
                                    const fplt_job_source *source, fplt_error *error)
 {
@@ -790,6 +805,8 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
                               fplt_settings_origin(settings, "label"), view->cost.loss);
     if (source->ranks &&
         (status = take_common(source->ranks, job->training, &view->cost.kernel, error)))
+        return status;
+    if (!source->public_only && (status = check_labels(job->training, error)))
         return status;
     job->training->passes = source->rows_once;
     status = source->rows_once
