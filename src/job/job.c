@@ -1005,8 +1005,10 @@ static fplt_status build(fplt_job *job, const fplt_settings *settings, uint32_t 
                           source->dataset || wished(settings, "data"), error)) ||
         !source->start)
         return status;
-    return fplt_job_start(job, source->start, fplt_objective_dimension(job->view.objective),
-                          "start", error);
+    size_t count = source->start_count;
+    return fplt_job_start(job, source->start,
+                          count ? count : fplt_objective_dimension(job->view.objective), "start",
+                          error);
 }
 
 fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_t run,
