@@ -93,7 +93,8 @@ static void scatter_add(const fplt_objective *o, const double *sums, double *y)
 }
 
 static fplt__block block_of(const fplt_objective *o, const struct room *room, size_t count,
-                            const double *label, const double *weight)
+                            const double *label, const unsigned char *negative,
+                            const double *weight)
 {
     return (fplt__block){
         .kernel = o->kernel,
@@ -102,6 +103,7 @@ static fplt__block block_of(const fplt_objective *o, const struct room *room, si
         .outputs = o->outputs,
         .stride = o->chunk,
         .label = label,
+        .negative = negative,
         .weight = weight,
         .room = room->whole,
     };
@@ -111,7 +113,9 @@ static fplt__block block_at(const fplt_objective *o, const fplt__shard *shard,
                             const struct room *room, size_t first)
 {
     size_t left = shard->matrix.rows - first;
-    return block_of(o, room, left < o->chunk ? left : o->chunk, shard->label + first,
+    int flips = o->loss->flips;
+    return block_of(o, room, left < o->chunk ? left : o->chunk, flips ? NULL : shard->label + first,
+                    flips ? shard->negative + first : NULL,
                     shard->weight ? shard->weight + first : NULL);
 }
 
@@ -347,7 +351,8 @@ static fplt_status plain_gradient(const fplt_objective *o, const fplt__shard *sh
     block.count = records;
     block.outputs = 1;
     block.stride = o->chunk;
-    block.label = shard->label;
+    block.label = o->loss->flips ? NULL : shard->label;
+    block.negative = NULL; /* for hits only */
     block.weight = NULL;
     block.room = NULL;
     o->kernel->margins(&shard->matrix, 0, records, x, margins);
@@ -394,7 +399,7 @@ static void add_batch(const fplt_objective *o, const fplt__shard *shard, const u
 {
     double *slopes = room->margins;
     fplt__matrix some = pick_rows(o, &shard->matrix, rows, count, room->rows);
-    fplt__block block = block_of(o, room, count, room->label, NULL);
+    fplt__block block = block_of(o, room, count, room->label, NULL, NULL);
     all_products(o, &some, 0, &block, weights, slopes);
     if (!o->loss->flips)
         pick_numbers(shard->label, rows, count, room->label);
@@ -702,6 +707,7 @@ static void destroy(fplt_objective *o)
     fplt__free(o->shard);
     fplt__free(o->values);
     fplt__free(o->label);
+    fplt__free(o->negative);
     fplt__free(o->norm);
     fplt__free(o->row_weight);
     fplt__free(o->offset);
