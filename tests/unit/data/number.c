@@ -25,13 +25,9 @@ static void same(const char *text)
 /* The same where other text follows, as in a file: nothing of it may be read. */
 static void same_within(const char *text)
 {
-    static const char *const followers[] = {",12345678,",
-                                            "\n0.99999999",
-                                            " 9876543210",
-                                            "\xb9\xb9\xb9\xb9\xb9\xb9\xb9\xb9",
-                                            "/:/:/:/:/:",
-                                            ",1",
-                                            ""};
+    static const char *const followers[] = {
+        ",12345678,", "\n0.99999999", " 9876543210", "\xb9\xb9\xb9\xb9\xb9\xb9\xb9\xb9",
+        "//////////", "::::::::::",   ",1",          ""};
     for (size_t i = 0; i < sizeof followers / sizeof *followers; i++) {
         char longer[2048];
         double alone = 0, within = 0;

@@ -137,9 +137,19 @@ static void every_allocation_may_fail(void **state)
     }
 }
 
-static void same_numbers(const fplt_objective *a, const fplt_objective *b, uint32_t agents,
-                         int classifies)
+/* Where all margins are 0 the first class is right. */
+static size_t negative_labels(const fplt_rows *rows)
 {
+    size_t count = 0;
+    for (size_t r = 0; r < rows->count; r++)
+        count += rows->label[r] < 0;
+    return count;
+}
+
+static void same_numbers(const fplt_objective *a, const fplt_objective *b,
+                         const fplt_dataset *dataset, int classifies)
+{
+    uint32_t agents = fplt_dataset_agents(dataset);
     size_t n = fplt_objective_dimension(a), size = n * n;
     double *scratch = new_scratch(a), *first = new_vector(size), *second = new_vector(size);
     for (uint32_t i = 0; i < agents; i++)
@@ -159,6 +169,9 @@ static void same_numbers(const fplt_objective *a, const fplt_objective *b, uint3
                 assert_int_equal(fplt_objective_hits(a, i, x, &hits, scratch), FPLT_OK);
                 assert_int_equal(fplt_objective_hits(b, i, x, &others, scratch), FPLT_OK);
                 assert_int_equal(hits, others);
+                fplt_rows rows = fplt_dataset_shard(dataset, i);
+                if (!point)
+                    assert_int_equal(hits, negative_labels(&rows));
             }
             free(x);
         }
@@ -192,7 +205,7 @@ static void rows_may_be_taken_over(void **state)
         assert_ok(fplt__objective_create_of(&settings, given, &taken, &error), error);
         assert_non_null(fplt_dataset_all(kept).dense);
         assert_null(fplt_dataset_all(given).dense);
-        same_numbers(copied, taken, p.agents, binary);
+        same_numbers(copied, taken, kept, binary);
         fplt_objective_destroy(copied);
         fplt_objective_destroy(taken);
         fplt_dataset_destroy(kept);

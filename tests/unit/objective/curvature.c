@@ -176,6 +176,7 @@ static void a_rough_look_is_near(void **state)
                      .agents = 2,
                      .sparse = variant / 4 % 2};
         fplt_objective_settings settings = fplt_objective_defaults();
+        settings.weight = 1e-3;
         fplt_objective *o = problem_objective(&p, 60 + variant, &settings);
         for (uint32_t i = 0; i < p.agents; i++) {
             fplt_curvature close, rough;
