@@ -177,7 +177,9 @@ static double pack_sparse(const fplt_objective *o, fplt__matrix *a, size_t row,
 
 /* Places of one agent's rows, borrowed from the objective; weight and offset may be NULL. */
 struct places {
-    double *label, *norm, *weight, *offset;
+    double *label;
+    unsigned char *negative; /* one of these two is NULL */
+    double *norm, *weight, *offset;
 };
 
 /* The latest times first, rows of the same time in their order. */
@@ -234,12 +236,15 @@ static fplt_status pack_rows(const fplt_objective *o, uint32_t agent, const fplt
                              struct passing *passing, fplt_error *error)
 {
     for (size_t r = 0; r < rows->count; r++) {
-        double factor;
+        double factor, label;
         size_t from = order[r];
-        fplt_status status =
-            read_label(o, agent, from, rows->label[from], &factor, &to->label[r], error);
+        fplt_status status = read_label(o, agent, from, rows->label[from], &factor, &label, error);
         if (status)
             return status;
+        if (to->label)
+            to->label[r] = label;
+        else
+            to->negative[r] = label < 0;
         const double *dense = rows->dense ? rows->dense + from * o->features : NULL;
         int stays = dense && !a->dense && !a->narrow;
         double square = stays   ? square_of(o, dense, to->norm != NULL)
@@ -272,7 +277,10 @@ static fplt_status pack_shard(const fplt_objective *o, uint32_t agent, const fpl
     fplt_status status = order_rows(o, rows, &order, error);
     if (status)
         return status;
-    shard->label = to->label;
+    if (o->loss->flips)
+        shard->negative = to->negative;
+    else
+        shard->label = to->label;
     shard->norm = to->norm;
     shard->weight = rows->weight ? to->weight : NULL;
     shard->offset = rows->offset ? to->offset : NULL;
@@ -313,7 +321,9 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
         (all.offset &&
          (status = fplt__alloc_into(&o->offset, sizes.rows, sizeof *o->offset, what, error))) ||
         (status = fplt__alloc_into(&o->shard, o->agents, sizeof *o->shard, what, error)) ||
-        (status = fplt__alloc_into(&o->label, sizes.rows, sizeof *o->label, what, error)) ||
+        (status = o->loss->flips
+                      ? fplt__alloc_into(&o->negative, sizes.rows, 1, what, error)
+                      : fplt__alloc_into(&o->label, sizes.rows, sizeof *o->label, what, error)) ||
         (o->clip > 0 &&
          (status = fplt__alloc_into(&o->norm, sizes.rows, sizeof *o->norm, what, error))) ||
         (status = alloc_numbers(o, &sizes, taken, what, error)) ||
@@ -340,7 +350,9 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
             .value = sparse ? values : NULL,
             .same = same ? o->same + first_same : NULL,
         };
-        struct places to = {o->label + first_row, o->norm ? o->norm + first_row : NULL,
+        struct places to = {o->label ? o->label + first_row : NULL,
+                            o->negative ? o->negative + first_row : NULL,
+                            o->norm ? o->norm + first_row : NULL,
                             o->row_weight ? o->row_weight + first_row : NULL,
                             o->offset ? o->offset + first_row : NULL};
         if ((status = pack_shard(o, i, &rows, shard, &to, &passing, error)))
