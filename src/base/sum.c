@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hands.h"
 #include "base/memory.h"
 #include "base/words.h"
 
@@ -20,6 +21,8 @@ __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 unsigned_wide;
 
 enum { SPILL_AFTER = 1 << 11, BLOCK = 256 };
+/* Packed numbers that one hand adds at a time; how many such shares there are at once. */
+enum { SHARE = 1 << 14, SHARES = 64, WORTH_SHARING = 4 * SHARE };
 
 static const double high_magic = 0x1.8p40, low_magic = 0x1.8p-12;
 static const double fast_limit = 0x1p39, slow_limit = 0x1p61;
@@ -355,7 +358,7 @@ fplt_status fplt_sum_add_words(fplt_sum *sum, size_t first, const uint64_t *word
 }
 
 /* Subtracts the first `count` packed numbers, which are known to be legal. */
-static void take_back(fplt_sum *sum, size_t first, const void *bytes, size_t size, size_t count)
+static void take_back(wide *total, const uint8_t *bytes, size_t size, size_t count)
 {
     size_t used = 0;
     uint64_t words[2 * FPLT__WORDS_BLOCK];
@@ -363,8 +366,83 @@ static void take_back(fplt_sum *sum, size_t first, const void *bytes, size_t siz
         size_t block = count - start < FPLT__WORDS_BLOCK ? count - start : FPLT__WORDS_BLOCK;
         fplt__words_block(bytes, size, block, &used, words, NULL);
         for (size_t i = 0; i < block; i++)
-            sum->total[first + start + i] -= value_of(words + 2 * i);
+            total[start + i] -= value_of(words + 2 * i);
     }
+}
+
+/* Packed numbers that several hands add, each a share of them. */
+struct shares {
+    wide *total;
+    const uint8_t *bytes;
+    size_t size, count;
+    size_t start[SHARES]; /* where the shares begin in the bytes */
+    int added[SHARES];
+};
+
+static size_t share_size(const struct shares *shares, size_t k)
+{
+    size_t left = shares->count - k * SHARE;
+    return left < SHARE ? left : SHARE;
+}
+
+/* All of a share, or nothing. */
+static void add_share(void *context, size_t k, double *scratch)
+{
+    (void)scratch;
+    struct shares *shares = context;
+    wide *total = shares->total + k * SHARE;
+    size_t used = shares->start[k], count = share_size(shares, k), done = 0;
+    uint64_t words[2 * FPLT__WORDS_BLOCK];
+    while (done < count) {
+        size_t block = count - done < FPLT__WORDS_BLOCK ? count - done : FPLT__WORDS_BLOCK;
+        if (fplt__words_block(shares->bytes, shares->size, block, &used, words, NULL) ||
+            !add_plainly(total + done, words, block))
+            break;
+        done += block;
+    }
+    shares->added[k] = done == count;
+    if (done < count)
+        take_back(total, shares->bytes + shares->start[k], shares->size - shares->start[k], done);
+}
+
+/* Finds where the shares begin; 0 where the bytes end before. */
+static int find_shares(struct shares *shares, size_t *used)
+{
+    for (size_t done = 0; done < shares->count; done += FPLT__WORDS_BLOCK) {
+        size_t left = shares->count - done;
+        if (done % SHARE == 0)
+            shares->start[done / SHARE] = *used;
+        if (!fplt__words_skip(shares->bytes, shares->size,
+                              left < FPLT__WORDS_BLOCK ? left : FPLT__WORDS_BLOCK, used))
+            return 0;
+    }
+    return 1;
+}
+
+/* Adds with the help of others; 0, and nothing is added, where there is anything odd about the numbers. */
+static int add_shared(wide *total, const uint8_t *bytes, size_t size, size_t count)
+{
+    size_t used = 0, done = 0;
+    int legal = 1;
+    while (legal && done < count) {
+        size_t left = count - done, most = (size_t)SHARE * SHARES;
+        struct shares shares = {total + done, bytes, size, left < most ? left : most, {0}, {0}};
+        size_t parts = (shares.count + SHARE - 1) / SHARE;
+        if (!(legal = find_shares(&shares, &used)))
+            break;
+        fplt__hands_spread(parts, add_share, &shares, NULL);
+        for (size_t k = 0; k < parts; k++)
+            legal &= shares.added[k];
+        for (size_t k = 0; !legal && k < parts; k++)
+            if (shares.added[k])
+                take_back(shares.total + k * SHARE, bytes + shares.start[k], size - shares.start[k],
+                          share_size(&shares, k));
+        done += legal ? shares.count : 0;
+    }
+    legal = legal && used == size;
+    if (!legal)
+        take_back(total, bytes, size, done);
+    return legal;
 }
 
 fplt_status fplt_sum_add_packed(fplt_sum *sum, size_t first, const void *bytes, size_t size,
@@ -375,6 +453,9 @@ fplt_status fplt_sum_add_packed(fplt_sum *sum, size_t first, const void *bytes, 
     fplt_status status = FPLT_OK;
     if (!has_room(sum, first, count) || sum->high)
         return fplt_error_set(error, FPLT_BAD_VALUE, "a sum that cannot take packed numbers");
+    if (count >= WORTH_SHARING && fplt__hands_there() &&
+        add_shared(sum->total + first, bytes, size, count))
+        return FPLT_OK;
     while (!status && done < count) {
         size_t block = count - done < FPLT__WORDS_BLOCK ? count - done : FPLT__WORDS_BLOCK;
         if ((status = fplt__words_block(bytes, size, block, &used, words, error)))
@@ -387,7 +468,7 @@ fplt_status fplt_sum_add_packed(fplt_sum *sum, size_t first, const void *bytes, 
     if (!status)
         status = fplt__words_end(used, size, count, error);
     if (status)
-        take_back(sum, first, bytes, size, done);
+        take_back(sum->total + first, bytes, size, done);
     return status;
 }
 
