@@ -251,7 +251,13 @@ static void proofs_hold_for_what_they_say_only(void **state)
     (void)state;
     uint8_t key[32] = {1, 2, 3};
     fplt__digest plan = fplt__hash_bytes("plan", 4);
-    fplt__proof proof = {.leg = 3, .round = 77, .version = UINT64_MAX, .chain = {{9}}}, back;
+    fplt__proof proof, back; /* as bytes they are compared, padding too */
+    memset(&proof, 0, sizeof proof);
+    memset(&back, 0, sizeof back);
+    proof.leg = 3;
+    proof.round = 77;
+    proof.version = UINT64_MAX;
+    proof.chain.byte[0] = 9;
     fplt__proof_sign(&proof, &plan, 5, key);
     char text[FPLT__PROOF_TEXT];
     fplt__proof_text(&proof, text);
