@@ -919,9 +919,8 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
     return FPLT_OK;
 }
 
-/* A measurement takes about two gradients of every agent, however few were active: so many rounds apart
- * that it is a fifth of the work. After every round where agents only evaluate, for there a round too many
- * costs more, and on generated data with all active, whose tables count single rounds. */
+/* So many rounds apart that measuring is a fifth of the work. After every round where agents only evaluate, for
+ * there a round too many costs more, and on generated data with all active, whose tables count single rounds. */
 static void space_measurements(fplt_job *job, int own_data)
 {
     fplt_run_settings *run = &job->view.run;
@@ -929,9 +928,9 @@ static void space_measurements(fplt_job *job, int own_data)
     int full = fplt_participation_is_full(run->participation);
     for (uint32_t i = 0; i < agents; i++)
         cohort += fplt_participation_rate(run->participation, i);
-    double round = fmax(cohort, 1) * (run->training.epochs ? run->training.epochs : 1);
     if (!full || (own_data && !(run->algorithm->allows & FPLT_TRAINS_NOTHING)))
-        run->evaluate_every = (uint32_t)fmax(1, ceil(8 * agents / round - 1e-6));
+        run->evaluate_every =
+            (uint32_t)fplt__job_spacing(job->view.objective, &run->training, cohort);
 }
 
 /* What is auto becomes a number; agents that train in their own way share the number of epochs. */

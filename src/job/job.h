@@ -21,6 +21,11 @@ fplt_status fplt__job_algorithm(const char *name, const fplt_algorithm **algorit
 fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
                                             const fplt_job_source *source);
 
+/* Rounds between measurements so that measuring is at most a fifth of the work, however few agents are active
+ * in a round. */
+double fplt__job_spacing(const fplt_objective *objective, const fplt_training *training,
+                         double active);
+
 /* Numbers whose squares overflow are legal in a file, where a transform may shorten them: so it is known only
  * behind it that they are too large. Looks for the first such row and names its file and line, counted as if
  * no field had a line break in it; where there is none, the error stays as it is. FPLT_BAD_DATA. */
