@@ -69,7 +69,8 @@ static void fill(struct axis *axis, int point, const fplt_objective *objective, 
 {
     fplt_training training = fplt_training_defaults();
     training.epochs = EPOCHS;
-    double every = fplt__job_spacing(objective, &training, active); /* eval-every: auto */
+    fplt__load load = fplt__load_of(objective);
+    double every = fplt__load_spacing(&load, &training, fplt_objective_agents(objective), active);
     struct times times = time_of(objective, active);
     axis->x[point] = x;
     axis->y[point] = times.round + times.measure / every;

@@ -134,10 +134,14 @@ typedef struct fplt_curvature {
     double lowest, highest;
 } fplt_curvature;
 
-/* `bound`: closed form from row norms, never below the truth, data read once. Otherwise an estimate
- * of the largest eigenvalue by Lanczos with a safety margin of 1 %. */
+/* How closely to look: an estimate of the largest eigenvalue by Lanczos's iteration with a safety margin of
+ * 1 %; a closed form from row norms, never below the truth, data read once; or a rough estimate from some
+ * hundred rows, for those who need an order of magnitude only. */
+enum { FPLT_CURVATURE_CLOSE = 0, FPLT_CURVATURE_BOUND = 1, FPLT_CURVATURE_ROUGH = 2 };
+
+/* `how` is one of these. */
 FPLT_API fplt_status fplt_objective_curvature(const fplt_objective *objective, uint32_t agent,
-                                              int bound, fplt_curvature *curvature,
+                                              int how, fplt_curvature *curvature,
                                               fplt_error *error);
 
 /* The same at one point x (NULL: the origin): extreme eigenvalues of the Hessian by Lanczos's iteration,

@@ -21,11 +21,11 @@ enum {
     ROUND = 4000
 };
 
-/* A gradient over so many records of a row's length. */
-static double gradient(const fplt_objective *o, double records)
+/* A gradient over so many records. */
+static double gradient(const fplt__load *load, double records)
 {
-    double row = o->sparse ? fmin((double)o->columns, SPARSE_ROW) : (double)o->columns;
-    return records * (double)o->outputs * (row + RECORD) + CALL;
+    double row = load->sparse ? fmin(load->columns, SPARSE_ROW) : load->columns;
+    return records * load->outputs * (row + RECORD) + CALL;
 }
 
 /* Records that a local epoch visits. */
@@ -35,22 +35,30 @@ static double visited(const fplt_training *training, double records)
     return step ? fmin(training->batch, records) : records;
 }
 
-double fplt__job_spacing(const fplt_objective *objective, const fplt_training *training,
-                         double active)
+fplt__load fplt__load_of(const fplt_objective *o)
 {
-    uint32_t agents = fplt_objective_agents(objective);
-    double n = (double)fplt_objective_dimension(objective), all = agents, records = 0;
-    double epochs = training->epochs ? training->epochs : 1;
+    uint32_t agents = fplt_objective_agents(o);
+    fplt__load load = {.columns = (double)o->columns,
+                       .outputs = (double)o->outputs,
+                       .dimension = (double)o->dimension,
+                       .sparse = o->sparse};
+    for (uint32_t i = 0; o->shard && i < agents; i++)
+        load.records += (double)fplt_objective_records(o, i);
+    load.records /= agents;
+    return load;
+}
+
+double fplt__load_spacing(const fplt__load *load, const fplt_training *training, double agents,
+                          double active)
+{
+    double n = load->dimension, epochs = training->epochs ? training->epochs : 1;
     active = fmax(active, 1);
-    if (!objective->shard) /* a caller's own costs, taken to be all of the work */
-        return fmax(1, ceil(4 * PASSES * all / (active * epochs) - 1e-6));
-    for (uint32_t i = 0; i < agents; i++)
-        records += (double)fplt_objective_records(objective, i);
-    records /= all;
-    double measurement = all * (PASSES * gradient(objective, records) + AGENT_MEASURED * n) +
+    if (!(load->records > 0)) /* gradients are taken to be all of the work */
+        return fmax(1, ceil(4 * PASSES * agents / (active * epochs) - 1e-6));
+    double measurement = agents * (PASSES * gradient(load, load->records) + AGENT_MEASURED * n) +
                          MEASURED * n + MEASUREMENT;
     double round =
-        active * (epochs * gradient(objective, visited(training, records)) + AGENT_TRAINED * n) +
+        active * (epochs * gradient(load, visited(training, load->records)) + AGENT_TRAINED * n) +
         TRAINED * n + ROUND;
     return fmax(1, ceil(4 * measurement / round - 1e-6));
 }

@@ -17,6 +17,9 @@
  * zeros. Matrices up to ON_STACK are not allocated: a federation may have a million of them. */
 enum { LANCZOS_FROM = 65, WHOLE_TO = 500, STEPS_MOST = 100, FEW_ROWS = 48, ON_STACK = 12 };
 
+/* For a rough look: PIECES pieces of PIECE rows all over the agent's, and steps of the iteration on them. */
+enum { PIECES = 8, PIECE = 64, STEPS_ROUGH = 8 };
+
 /* Rounding of the eigenvalues of B, relative to the largest. */
 static const double rounding = 1e-12, lanczos_margin = 0.01;
 
@@ -139,30 +142,49 @@ static fplt_status largest_of_few_rows(const fplt_objective *o, const fplt__shar
     return FPLT_OK;
 }
 
+/* Which rows B is made of: `count` of every `step`, both multiples of FPLT_PANEL. */
+struct sample {
+    size_t count, step;
+};
+
+static struct sample all_rows(const fplt_objective *o)
+{
+    return (struct sample){o->chunk, o->chunk};
+}
+
+static struct sample some_rows(const fplt_objective *o, size_t rows)
+{
+    size_t count = o->chunk < PIECE ? o->chunk : PIECE;
+    size_t step = rows / PIECES / FPLT_PANEL * FPLT_PANEL;
+    return (struct sample){count, step > count ? step : count};
+}
+
 /* product = B v, by the traversal of the gradient. */
-static void gram_times(const fplt_objective *o, const fplt__shard *shard, const double *v,
-                       double *product)
+static void gram_times(const fplt_objective *o, const fplt__shard *shard, struct sample sample,
+                       const double *v, double *product)
 {
     const fplt__matrix *a = &shard->matrix;
     double margins[FPLT_CHUNK];
+    size_t rows = 0;
     memset(product, 0, a->columns * sizeof *product);
-    for (size_t first = 0; first < a->rows; first += o->chunk) {
-        size_t left = a->rows - first, count = left < o->chunk ? left : o->chunk;
+    for (size_t first = 0; first < a->rows; first += sample.step) {
+        size_t left = a->rows - first, count = left < sample.count ? left : sample.count;
         o->kernel->margins(a, first, count, v, margins);
         for (size_t r = 0; shard->weight && r < count; r++)
             margins[r] *= shard->weight[first + r];
         o->kernel->combine(a, first, count, margins, product);
+        rows += count;
     }
     for (size_t j = 0; j < a->columns; j++)
-        product[j] /= (double)a->rows;
+        product[j] /= (double)rows;
 }
 
 /* Lanczos without reorthogonalisation: copies of an eigenvalue that it may find twice do no harm to
  * the largest. From a random start, 100 steps miss it by more than 1 % with probability below
  * 1.7 sqrt(n) exp(-19.9) [Kuczynski and Wozniakowski 1992]; after 20 + 2 log2 n steps the
- * iteration ends when the last ten have gained less than a ten-thousandth. */
-static double lanczos(const fplt_objective *o, const fplt__shard *shard, double *v, double *before,
-                      double *product)
+ * iteration ends when the last ten have gained less than a ten-thousandth, or after `most`. */
+static double lanczos(const fplt_objective *o, const fplt__shard *shard, struct sample sample,
+                      size_t most, double *v, double *before, double *product)
 {
     size_t n = shard->matrix.columns;
     double diagonal[STEPS_MOST], beside[STEPS_MOST], estimate[STEPS_MOST];
@@ -178,7 +200,7 @@ static double lanczos(const fplt_objective *o, const fplt__shard *shard, double 
         before[j] = 0;
     }
     for (size_t k = 0;; k++) {
-        gram_times(o, shard, v, product);
+        gram_times(o, shard, sample, v, product);
         diagonal[k] = o->kernel->dot(product, v, n);
         estimate[k] = fplt__tridiagonal_eigenvalue(diagonal, beside, k + 1, k);
         o->kernel->axpy(-diagonal[k], v, product, n);
@@ -186,7 +208,7 @@ static double lanczos(const fplt_objective *o, const fplt__shard *shard, double 
             o->kernel->axpy(-beside[k - 1], before, product, n);
         beside[k] = o->kernel->norm(product, n);
         int settled = k >= least && estimate[k] <= estimate[k - 10] * 1.0001;
-        if (settled || k + 1 == STEPS_MOST || !(beside[k] > 1e-12 * estimate[k]))
+        if (settled || k + 1 == most || !(beside[k] > 1e-12 * estimate[k]))
             return estimate[k] * (1 + lanczos_margin);
         for (size_t j = 0; j < n; j++) {
             before[j] = v[j];
@@ -196,14 +218,15 @@ static double lanczos(const fplt_objective *o, const fplt__shard *shard, double 
 }
 
 static fplt_status largest_by_lanczos(const fplt_objective *o, const fplt__shard *shard,
-                                      double *largest, fplt_error *error)
+                                      struct sample sample, size_t most, double *largest,
+                                      fplt_error *error)
 {
     double *vectors;
     size_t n = o->columns;
     fplt_status status = fplt__alloc_into(&vectors, 3 * n, sizeof *vectors, "Lanczos", error);
     if (status)
         return status;
-    *largest = lanczos(o, shard, vectors, vectors + n, vectors + 2 * n);
+    *largest = lanczos(o, shard, sample, most, vectors, vectors + n, vectors + 2 * n);
     fplt__free(vectors);
     return FPLT_OK;
 }
@@ -273,19 +296,23 @@ static double lowest_without_data(const fplt_objective *o)
     return o->intercepts ? fmin(lowest, 0) : lowest;
 }
 
-fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int bound,
+fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int how,
                                     fplt_curvature *curvature, fplt_error *error)
 {
     const fplt__shard *shard = &o->shard[agent];
     double lowest = lowest_without_data(o), largest, ridge = o->weight * o->regulariser->least;
-    int needs_smallest = o->loss->least > 0 && o->columns <= WHOLE_TO;
+    int rough = how == FPLT_CURVATURE_ROUGH && o->columns > ON_STACK;
+    int needs_smallest = !rough && o->loss->least > 0 && o->columns <= WHOLE_TO;
     fplt_status status = FPLT_OK;
     double most = o->loss->whole ? share_of_events(shard) : o->most;
     if (o->loss->whole) {
         status = widest_row(shard, &largest, error);
-    } else if (bound) {
+    } else if (how == FPLT_CURVATURE_BOUND) {
         double row = longest_row(shard, o->features);
         largest = row * row;
+    } else if (rough) {
+        status = largest_by_lanczos(o, shard, some_rows(o, shard->matrix.rows), STEPS_ROUGH,
+                                    &largest, error);
     } else if (needs_smallest || o->columns < LANCZOS_FROM) {
         double smallest;
         status =
@@ -295,7 +322,7 @@ fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int
     } else if (shard->matrix.rows <= FEW_ROWS && shard->matrix.rows < o->columns) {
         status = largest_of_few_rows(o, shard, &largest, error);
     } else {
-        status = largest_by_lanczos(o, shard, &largest, error);
+        status = largest_by_lanczos(o, shard, all_rows(o), STEPS_MOST, &largest, error);
     }
     if (status)
         return status;

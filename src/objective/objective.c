@@ -152,13 +152,13 @@ fplt_status fplt__objective_loss_hessian(const fplt_objective *objective, uint32
     return objective->kind->loss_hessian(objective, agent, x, hessian, scratch);
 }
 
-fplt_status fplt_objective_curvature(const fplt_objective *objective, uint32_t agent, int bound,
+fplt_status fplt_objective_curvature(const fplt_objective *objective, uint32_t agent, int how,
                                      fplt_curvature *curvature, fplt_error *error)
 {
     if (agent >= objective->agents)
         return fplt_error_set(error, FPLT_BAD_VALUE, "there is no agent %u: the last is %u", agent,
                               objective->agents - 1);
-    return objective->kind->curvature(objective, agent, bound, curvature, error);
+    return objective->kind->curvature(objective, agent, how, curvature, error);
 }
 
 fplt_status fplt_objective_hits(const fplt_objective *objective, uint32_t agent, const double *x,

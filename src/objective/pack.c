@@ -116,6 +116,17 @@ static fplt_status read_label(const fplt_objective *o, uint32_t agent, size_t ro
     return FPLT_OK;
 }
 
+/* Squared norm of a row that stays where it is for now; in the order of pack_dense where it is kept. */
+static double square_of(const fplt_objective *o, const double *row, int keeps)
+{
+    double square = 0;
+    if (!keeps)
+        return o->kernel->dot(row, row, o->features);
+    for (size_t j = 0; j < o->features; j++)
+        square += row[j] * row[j];
+    return square;
+}
+
 /* To a place in `numbers`, which a sparse matrix may not have, or as a float. */
 static void put(fplt__matrix *a, double *numbers, size_t place, double number)
 {
@@ -166,7 +177,9 @@ static double pack_sparse(const fplt_objective *o, fplt__matrix *a, size_t row,
 
 /* Places of one agent's rows, borrowed from the objective; weight and offset may be NULL. */
 struct places {
-    double *label, *norm, *weight, *offset;
+    double *label;
+    unsigned char *negative; /* one of these two is NULL */
+    double *norm, *weight, *offset;
 };
 
 /* The latest times first, rows of the same time in their order. */
@@ -207,7 +220,7 @@ static double pack_weights(const fplt_rows *rows, const size_t *order, double *w
 struct passing {
     const fplt_dataset *dataset;
     size_t first, row; /* of the agent; of all that were not handed on yet */
-    size_t portion;
+    size_t portion;    /* 0: never */
 };
 
 static void pass_rows(struct passing *passing, size_t end)
@@ -223,14 +236,20 @@ static fplt_status pack_rows(const fplt_objective *o, uint32_t agent, const fplt
                              struct passing *passing, fplt_error *error)
 {
     for (size_t r = 0; r < rows->count; r++) {
-        double factor;
+        double factor, label;
         size_t from = order[r];
-        fplt_status status =
-            read_label(o, agent, from, rows->label[from], &factor, &to->label[r], error);
+        fplt_status status = read_label(o, agent, from, rows->label[from], &factor, &label, error);
         if (status)
             return status;
-        double square = rows->dense ? pack_dense(o, a, r, rows->dense + from * o->features, factor)
-                                    : pack_sparse(o, a, r, rows, from, factor);
+        if (to->label)
+            to->label[r] = label;
+        else
+            to->negative[r] = label < 0;
+        const double *dense = rows->dense ? rows->dense + from * o->features : NULL;
+        int stays = dense && !a->dense && !a->narrow;
+        double square = stays   ? square_of(o, dense, to->norm != NULL)
+                        : dense ? pack_dense(o, a, r, dense, factor)
+                                : pack_sparse(o, a, r, rows, from, factor);
         double norm = sqrt(square + (double)(o->columns - o->features));
         if (to->norm)
             to->norm[r] = norm;
@@ -241,11 +260,12 @@ static fplt_status pack_rows(const fplt_objective *o, uint32_t agent, const fplt
                                   "agent %u, row %zu: a number is not finite, or too large %s",
                                   agent, from,
                                   o->narrow ? "for precision float32" : "to be squared");
-        if (!o->loss->whole)
+        if (!o->loss->whole && passing->portion)
             pass_rows(passing, passing->first + r + 1);
     }
     passing->first += rows->count;
-    pass_rows(passing, passing->first);
+    if (passing->portion)
+        pass_rows(passing, passing->first);
     return FPLT_OK;
 }
 
@@ -257,7 +277,10 @@ static fplt_status pack_shard(const fplt_objective *o, uint32_t agent, const fpl
     fplt_status status = order_rows(o, rows, &order, error);
     if (status)
         return status;
-    shard->label = to->label;
+    if (o->loss->flips)
+        shard->negative = to->negative;
+    else
+        shard->label = to->label;
     shard->norm = to->norm;
     shard->weight = rows->weight ? to->weight : NULL;
     shard->offset = rows->offset ? to->offset : NULL;
@@ -267,20 +290,28 @@ static fplt_status pack_shard(const fplt_objective *o, uint32_t agent, const fpl
     return status;
 }
 
-static fplt_status alloc_numbers(fplt_objective *o, const struct sizes *sizes, const char *what,
-                                 fplt_error *error)
+/* Whether rows become the layout where they are. */
+static int is_taken(const fplt_objective *o, const fplt_dataset *giver)
+{
+    return giver && giver->dense && !giver->lent_values && !o->narrow && !o->loss->whole;
+}
+
+static fplt_status alloc_numbers(fplt_objective *o, const struct sizes *sizes, int taken,
+                                 const char *what, fplt_error *error)
 {
     fplt_status status = fplt__alloc_into(&o->same, sizes->same, sizeof *o->same, what, error);
-    if (status)
+    if (status || taken)
         return status;
     return o->narrow ? fplt__alloc_into(&o->narrow_values, sizes->values, sizeof *o->narrow_values,
                                         what, error)
                      : fplt__alloc_into(&o->values, sizes->values, sizeof *o->values, what, error);
 }
 
-fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset, fplt_error *error)
+fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
+                                 fplt_dataset *giver, fplt_error *error)
 {
     struct sizes sizes;
+    int taken = is_taken(o, giver);
     fplt_status status;
     const char *what = "an objective's copy of the data";
     fplt_rows all = fplt_dataset_all(dataset);
@@ -290,21 +321,23 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
         (all.offset &&
          (status = fplt__alloc_into(&o->offset, sizes.rows, sizeof *o->offset, what, error))) ||
         (status = fplt__alloc_into(&o->shard, o->agents, sizeof *o->shard, what, error)) ||
-        (status = fplt__alloc_into(&o->label, sizes.rows, sizeof *o->label, what, error)) ||
+        (status = o->loss->flips
+                      ? fplt__alloc_into(&o->negative, sizes.rows, 1, what, error)
+                      : fplt__alloc_into(&o->label, sizes.rows, sizeof *o->label, what, error)) ||
         (o->clip > 0 &&
          (status = fplt__alloc_into(&o->norm, sizes.rows, sizeof *o->norm, what, error))) ||
-        (status = alloc_numbers(o, &sizes, what, error)) ||
+        (status = alloc_numbers(o, &sizes, taken, what, error)) ||
         (status = fplt__alloc_into(&o->column, sizes.entries, sizeof *o->column, what, error)) ||
         (status = fplt__alloc_into(&o->start, sizes.starts, sizeof *o->start, what, error)))
         return status;
-    struct passing passing = {dataset, 0, 0, 1 + (1 << 19) / o->features};
+    struct passing passing = {dataset, 0, 0, taken ? 0 : 1 + (1 << 19) / o->features};
     size_t first_row = 0, first_value = 0, first_same = 0, first_entry = 0, first_start = 0;
     for (uint32_t i = 0; i < o->agents; i++) {
         fplt_rows rows = fplt_dataset_shard(dataset, i);
         fplt__shard *shard = &o->shard[i];
         fplt__layout layout = layout_of(o, &rows);
         int sparse = layout == FPLT_SPARSE, same = sparse && is_same(o, &rows);
-        double *values = o->narrow || same ? NULL : o->values + first_value;
+        double *values = taken || o->narrow || same ? NULL : o->values + first_value;
         shard->matrix = (fplt__matrix){
             .layout = layout,
             .rows = rows.count,
@@ -317,7 +350,9 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
             .value = sparse ? values : NULL,
             .same = same ? o->same + first_same : NULL,
         };
-        struct places to = {o->label + first_row, o->norm ? o->norm + first_row : NULL,
+        struct places to = {o->label ? o->label + first_row : NULL,
+                            o->negative ? o->negative + first_row : NULL,
+                            o->norm ? o->norm + first_row : NULL,
                             o->row_weight ? o->row_weight + first_row : NULL,
                             o->offset ? o->offset + first_row : NULL};
         if ((status = pack_shard(o, i, &rows, shard, &to, &passing, error)))
@@ -333,5 +368,9 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
         first_same += same ? rows.count : 0;
         first_value += same ? 0 : sparse ? entries : padded * shard->matrix.stride;
     }
-    return fplt__dataset_unchanged(dataset, error);
+    if ((status = fplt__dataset_unchanged(dataset, error)) || !taken)
+        return status;
+    if (!(status = fplt__dataset_take_dense(giver, sizes.values, &o->values, error)))
+        fplt__objective_spread(o);
+    return status;
 }

@@ -93,7 +93,8 @@ static void scatter_add(const fplt_objective *o, const double *sums, double *y)
 }
 
 static fplt__block block_of(const fplt_objective *o, const struct room *room, size_t count,
-                            const double *label, const double *weight)
+                            const double *label, const unsigned char *negative,
+                            const double *weight)
 {
     return (fplt__block){
         .kernel = o->kernel,
@@ -102,6 +103,7 @@ static fplt__block block_of(const fplt_objective *o, const struct room *room, si
         .outputs = o->outputs,
         .stride = o->chunk,
         .label = label,
+        .negative = negative,
         .weight = weight,
         .room = room->whole,
     };
@@ -111,7 +113,9 @@ static fplt__block block_at(const fplt_objective *o, const fplt__shard *shard,
                             const struct room *room, size_t first)
 {
     size_t left = shard->matrix.rows - first;
-    return block_of(o, room, left < o->chunk ? left : o->chunk, shard->label + first,
+    int flips = o->loss->flips;
+    return block_of(o, room, left < o->chunk ? left : o->chunk, flips ? NULL : shard->label + first,
+                    flips ? shard->negative + first : NULL,
                     shard->weight ? shard->weight + first : NULL);
 }
 
@@ -348,6 +352,7 @@ static fplt_status plain_from(const fplt_objective *o, const fplt__shard *shard,
     block.outputs = 1;
     block.stride = o->chunk;
     block.label = label;
+    block.negative = NULL; /* for hits only */
     block.weight = NULL;
     block.room = NULL;
     o->loss->slope(&block, margins);
@@ -398,7 +403,7 @@ static void add_batch(const fplt_objective *o, const fplt__shard *shard, const u
 {
     double *slopes = room->margins;
     fplt__matrix some;
-    fplt__block block = block_of(o, room, count, room->label, NULL);
+    fplt__block block = block_of(o, room, count, room->label, NULL, NULL);
     pick_rows(o, &shard->matrix, rows, count, weights, room, &some);
     if (!o->loss->flips)
         pick_numbers(shard->label, rows, count, room->label);
@@ -721,6 +726,7 @@ static void destroy(fplt_objective *o)
     fplt__free(o->narrow_values);
     fplt__free(o->same);
     fplt__free(o->label);
+    fplt__free(o->negative);
     fplt__free(o->norm);
     fplt__free(o->row_weight);
     fplt__free(o->offset);
@@ -919,9 +925,8 @@ static void weigh(fplt_objective *o, const fplt_objective_settings *settings)
         o->shard[i].scale = settings->weigh_rows ? o->shard[i].total / (all / agents) : 1;
 }
 
-fplt_status fplt_objective_create(const fplt_objective_settings *settings,
-                                  const fplt_dataset *dataset, fplt_objective **objective,
-                                  fplt_error *error)
+static fplt_status create(const fplt_objective_settings *settings, const fplt_dataset *dataset,
+                          fplt_dataset *giver, fplt_objective **objective, fplt_error *error)
 {
     fplt_objective *o;
     *objective = NULL;
@@ -930,7 +935,7 @@ fplt_status fplt_objective_create(const fplt_objective_settings *settings,
         return status;
     o->kind = &over_records;
     if ((status = configure(o, settings, dataset, error)) ||
-        (status = fplt__objective_pack(o, dataset, error)) ||
+        (status = fplt__objective_pack(o, dataset, giver, error)) ||
         (status = fplt__objective_count_records(o, error))) {
         fplt_objective_destroy(o);
         return status;
@@ -939,4 +944,17 @@ fplt_status fplt_objective_create(const fplt_objective_settings *settings,
     divide_shards(o);
     *objective = o;
     return FPLT_OK;
+}
+
+fplt_status fplt_objective_create(const fplt_objective_settings *settings,
+                                  const fplt_dataset *dataset, fplt_objective **objective,
+                                  fplt_error *error)
+{
+    return create(settings, dataset, NULL, objective, error);
+}
+
+fplt_status fplt__objective_create_of(const fplt_objective_settings *settings, fplt_dataset *giver,
+                                      fplt_objective **objective, fplt_error *error)
+{
+    return create(settings, giver, giver, objective, error);
 }

@@ -122,6 +122,9 @@ static json_t *training_json(const fplt_job_view *view, const fplt_engine *engin
         "participation", fplt_participation_name(view->participation), "cohort",
         (json_int_t)record->facts.cohort, "kernel", fplt_objective_kernel(view->objective),
         "precision", fplt_objective_precision(view->objective), "seed", (json_int_t)view->run.seed);
+    const char *colon = view->automatic ? strstr(view->automatic->about_algorithm, ": ") : NULL;
+    if (colon) /* behind the name */
+        json_object_set_new(document, "algorithm_why", json_string(colon + 2));
     json_object_set_new(document, "defaults", defaults_json(view->settings));
     if (!document)
         return NULL;

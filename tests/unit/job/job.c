@@ -318,7 +318,9 @@ static void spacing_counts_the_work(void **state)
         training.solver = fplt_solver_find(cases[i].solver);
         assert_ok(fplt_dataset_generate(&data, &dataset, &error), error);
         assert_ok(fplt_objective_create(&cost, dataset, &objective, &error), error);
-        assert_near(fplt__job_spacing(objective, &training, cases[i].active), cases[i].every, 0);
+        fplt__load load = fplt__load_of(objective);
+        assert_near(fplt__load_spacing(&load, &training, cases[i].agents, cases[i].active),
+                    cases[i].every, 0);
         fplt_objective_destroy(objective);
         fplt_dataset_destroy(dataset);
     }
