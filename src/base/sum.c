@@ -110,18 +110,24 @@ static wide whole(const fplt_sum *sum, size_t i)
     return sum->total[i] + ((wide)sum->high[i] * ((wide)1 << 52)) + sum->low[i];
 }
 
+/* |value| < total_limit, by one comparison */
+static int within(wide value)
+{
+    return (unsigned_wide)(value + (total_limit - 1)) <= (unsigned_wide)(2 * (total_limit - 1));
+}
+
 static fplt_status spill(fplt_sum *sum)
 {
-    wide worst = 0;
+    int beyond = 0;
     for (size_t i = 0; i < sum->length; i++) {
-        wide value = whole(sum, i), size = value < 0 ? -value : value;
+        wide value = whole(sum, i);
         sum->total[i] = value;
-        if (sum->high)
-            sum->high[i] = sum->low[i] = 0;
-        worst = size > worst ? size : worst;
+        beyond |= !within(value);
     }
+    for (size_t i = 0; sum->high && i < sum->length; i++)
+        sum->high[i] = sum->low[i] = 0;
     sum->pending = 0;
-    return worst < total_limit ? FPLT_OK : FPLT_DIVERGED;
+    return beyond ? FPLT_DIVERGED : FPLT_OK;
 }
 
 static int64_t bits_of(double x)
@@ -272,25 +278,32 @@ fplt_status fplt_sum_merge(fplt_sum *sum, const fplt_sum *other)
                                         : FPLT_BAD_VALUE;
 }
 
-/* The nearest double, ties to even. The top 64 bits, with a sticky bit for what lies below them,
+static double power_of_two(int power)
+{
+    uint64_t bits = (uint64_t)(power + 1023) << 52;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* The nearest double, ties to even. The top 63 bits, with a sticky bit for what lies below them,
  * round the same way as the whole integer. */
 static double nearest(wide value)
 {
     unsigned_wide size = value < 0 ? -(unsigned_wide)value : (unsigned_wide)value;
-    int shift = 0;
-    uint64_t top = (uint64_t)(size >> 64);
-    if (top)
-        shift = 64 - __builtin_clzll(top);
+    uint64_t top = (uint64_t)(size >> 63);
+    if (!top)
+        return (double)(int64_t)value;
+    int shift = 64 - __builtin_clzll(top);
     uint64_t kept = (uint64_t)(size >> shift);
-    if (shift && (size & (((unsigned_wide)1 << shift) - 1)))
-        kept |= 1;
-    double magnitude = ldexp((double)kept, shift);
+    kept |= (size & (((unsigned_wide)1 << shift) - 1)) != 0;
+    double magnitude = (double)(int64_t)kept * power_of_two(shift);
     return value < 0 ? -magnitude : magnitude;
 }
 
 void fplt_sum_read(const fplt_sum *sum, size_t first, double *out, size_t count)
 {
-    double unit = ldexp(1.0, sum->exponent);
+    double unit = power_of_two(sum->exponent);
     for (size_t i = 0; i < count; i++)
         out[i] = nearest(whole(sum, first + i)) * unit;
 }
@@ -307,11 +320,6 @@ void fplt_sum_export(const fplt_sum *sum, size_t first, uint64_t *words, size_t 
 static wide value_of(const uint64_t *words)
 {
     return (wide)((unsigned_wide)words[1] << 64 | words[0]);
-}
-
-static int within(wide value)
-{
-    return value < total_limit && value > -total_limit;
 }
 
 /* Whether a number is out of range, or nearly so: by its high word alone. */
