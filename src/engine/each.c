@@ -105,20 +105,28 @@ fplt_status fplt__survey(fplt_ranks *ranks, uint32_t agents, unsigned threads,
 
 struct curving {
     const fplt_objective *objective;
+    int how;
     fplt_curvature *curvatures;
 };
 
 static fplt_status ask_curvature(void *context, uint32_t index, fplt_error *error)
 {
     struct curving *curving = context;
-    return fplt_objective_curvature(curving->objective, index, 0, &curving->curvatures[index],
-                                    error);
+    return fplt_objective_curvature(curving->objective, index, curving->how,
+                                    &curving->curvatures[index], error);
 }
 
-fplt_status fplt__each_curvature(fplt_ranks *ranks, const fplt_objective *objective,
+int fplt__run_looks(const fplt_run_settings *run)
+{
+    return run->algorithm->allows & FPLT_TRAINS_NOTHING && run->start != FPLT_START_PRIOR
+               ? FPLT_CURVATURE_ROUGH
+               : FPLT_CURVATURE_CLOSE;
+}
+
+fplt_status fplt__each_curvature(fplt_ranks *ranks, const fplt_objective *objective, int how,
                                  unsigned threads, fplt_curvature *curvatures, fplt_error *error)
 {
-    struct curving curving = {objective, curvatures};
+    struct curving curving = {objective, how, curvatures};
     return fplt__survey(ranks, fplt_objective_agents(objective), threads, ask_curvature, &curving,
                         curvatures, sizeof *curvatures, error);
 }

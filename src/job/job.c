@@ -14,6 +14,7 @@
 #include "job/job.h"
 #include "job/tables.h"
 #include "linalg/kernel.h"
+#include "objective/objective.h"
 
 struct fplt_job {
     fplt_job_view view;
@@ -555,6 +556,7 @@ fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task t
     cost.kernel = fplt_settings_text(settings, "kernel");
     if (strcmp(cost.kernel, "auto") == 0)
         cost.kernel = NULL;
+    cost.precision = fplt_settings_text(settings, "precision");
     return cost;
 }
 
@@ -568,6 +570,7 @@ fplt_objective_settings fplt__job_cost(const fplt_settings *settings, const fplt
         cost.weight = source->weight;
     if (source->clip > 0)
         cost.clip = source->clip;
+    cost.inward = source->public_only || fplt__job_transform(settings, source).radius > 0;
     return cost;
 }
 
@@ -764,6 +767,21 @@ static fplt_status take_common(fplt_ranks *ranks, fplt_dataset *training, const 
     return FPLT_OK;
 }
 
+/* Sums are exact in steps of 2^-64: numbers that reach no further than this have no digits left. */
+#define LEAST_LABEL 1e-11
+
+static fplt_status check_labels(const fplt_dataset *training, fplt_error *error)
+{
+    double most = fplt__dataset_largest_label(training);
+    if (fplt_dataset_task(training) != FPLT_TASK_REGRESSION || !(most > 0) || most >= LEAST_LABEL)
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_BAD_DATA,
+                          "the labels reach no further than %.3g, too little for sums that are "
+                          "exact in steps of 5.4e-20: give labels in smaller units, so that they "
+                          "reach %g at least",
+                          most, LEAST_LABEL);
+}
+
 static fplt_status build_objective(fplt_job *job, const fplt_settings *settings, uint32_t run,
                                    const fplt_job_source *source, fplt_error *error)
 {
@@ -788,8 +806,12 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     if (source->ranks &&
         (status = take_common(source->ranks, job->training, &view->cost.kernel, error)))
         return status;
+    if (!source->public_only && (status = check_labels(job->training, error)))
+        return status;
     job->training->passes = source->rows_once;
-    status = fplt_objective_create(&view->cost, job->training, &job->objective, error);
+    status = source->rows_once
+                 ? fplt__objective_create_of(&view->cost, job->training, &job->objective, error)
+                 : fplt_objective_create(&view->cost, job->training, &job->objective, error);
     view->objective = job->objective;
     if (!status && source->rows_once)
         fplt__dataset_drop_rows(job->training);
@@ -838,6 +860,17 @@ static int was_given(const fplt_settings *settings, const char *name)
     return fplt_settings_given(settings, name) && !fplt_settings_is_auto(settings, name);
 }
 
+/* Where passes over long dense rows are all there is to pay for: nobody spoke of communication, and there is
+ * none. */
+static double numbers_at_hand(const fplt_job *job, const fplt_settings *settings)
+{
+    const fplt_objective *objective = job->objective;
+    if (!objective || objective->sparse || job->view.run.ranks ||
+        wished(settings, "t-communication") || wished(settings, "t-gradient"))
+        return 0;
+    return (double)fplt_dataset_rows(job->training) * (double)objective->columns;
+}
+
 void fplt__job_method(const fplt_settings *settings, const fplt__scene *scene,
                       fplt_run_settings *run, double *parameter, char *reason, size_t size)
 {
@@ -853,6 +886,7 @@ void fplt__job_method(const fplt_settings *settings, const fplt__scene *scene,
         .hessians = !regulariser || strcmp(regulariser, "nonconvex") != 0,
         .gradient_time = fplt_settings_real(settings, "t-gradient"),
         .communication_time = fplt_settings_real(settings, "t-communication"),
+        .numbers = scene->numbers,
     };
     run->algorithm = fplt_method_choose(&occasion, reason, size);
     fplt_algorithm_defaults(run->algorithm, parameter);
@@ -870,7 +904,8 @@ static fplt_status read_method(fplt_job *job, const fplt_settings *settings, fpl
                              .participation = view->participation,
                              .prox = job->prox,
                              .regulariser = view->cost.loss ? view->cost.regulariser : "nonconvex",
-                             .varied = job->each != NULL};
+                             .varied = job->each != NULL,
+                             .numbers = numbers_at_hand(job, settings)};
         fplt__job_method(settings, &scene, run, job->parameter, job->reason, sizeof job->reason);
         return FPLT_OK;
     }
@@ -970,8 +1005,10 @@ static fplt_status build(fplt_job *job, const fplt_settings *settings, uint32_t 
                           source->dataset || wished(settings, "data"), error)) ||
         !source->start)
         return status;
-    return fplt_job_start(job, source->start, fplt_objective_dimension(job->view.objective),
-                          "start", error);
+    size_t count = source->start_count;
+    return fplt_job_start(job, source->start,
+                          count ? count : fplt_objective_dimension(job->view.objective), "start",
+                          error);
 }
 
 fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_t run,

@@ -28,6 +28,7 @@ typedef struct fplt__scene {
     const fplt_prox *prox;
     const char *regulariser; /* NULL: none */
     int varied;              /* agents train each in its own way */
+    double numbers;          /* as fplt_occasion has it */
 } fplt__scene;
 
 /* `algorithm: auto`, once the form of the problem is known: into `run` with its training, the method's

@@ -4,11 +4,20 @@
 #include "fedplt/spending.h"
 #include "trainer/declare.h"
 
+#define PAPER                                                                                   \
+    "data of one's own: the paper's defaults all the same (no intercept, columns as they are, " \
+    "eps "                                                                                      \
+    "0.5, weights agents, an absolute tolerance at the mean)"
+
+/* Of data in files, and of rows in memory. */
 static const fplt_setting defaults_table[] = {
-    {"paper", FPLT_SWITCH, 0, "no", 0, 0, NULL,
-     "data of one's own: the paper's defaults all the same (no intercept, columns as they are, eps "
-     "0.5, weights agents, an absolute tolerance at the mean)",
-     0, 0},
+    {"paper", FPLT_SWITCH, 0, "no", 0, 0, NULL, PAPER, 0, 0,
+     .needs = "data;!privacy.epsilon;!privacy.tau"},
+    FPLT_SETTINGS_END,
+};
+static const fplt_setting own_defaults_table[] = {
+    {"paper", FPLT_SWITCH, 0, "no", 0, 0, NULL, PAPER, 0, 0,
+     .needs = "!privacy.epsilon;!privacy.tau"},
     FPLT_SETTINGS_END,
 };
 
@@ -81,6 +90,12 @@ static fplt_status prefer(const struct ahead *ahead, fplt_settings *settings, co
     return fplt_settings_prefer(settings, "epochs", "auto", for_own_data, error);
 }
 
+/* A switch that is given as the statistician would have it changes nothing else. */
+static int agrees(const struct ahead *ahead, const char *name)
+{
+    return strcmp(name, "relative") == 0 && strcmp(look(ahead, name), "no") != 0;
+}
+
 /* What a statistician would do with data of one's own; the paper's problem keeps the paper's. A
  * tolerance that is given means what the table says: it is relative only where asked for. */
 static const struct {
@@ -100,10 +115,12 @@ static fplt_status prefer_statistics(const struct ahead *ahead, fplt_settings *s
                                      fplt_error *error)
 {
     fplt_status status = FPLT_OK;
-    for (size_t i = 0; !status && i < STATISTICS; i++)
-        if (!statistics[i].unless || !look(ahead, statistics[i].unless))
+    for (size_t i = 0; !status && i < STATISTICS; i++) {
+        const char *unless = statistics[i].unless;
+        if (!unless || !look(ahead, unless) || agrees(ahead, unless))
             status = fplt_settings_prefer(settings, statistics[i].name, statistics[i].value,
                                           statistics[i].reason, error);
+    }
     return status;
 }
 
@@ -131,7 +148,9 @@ fplt_status fplt_trainer_prefer(fplt_settings *settings, int own_data, fplt_give
     fplt_status status = FPLT_OK;
     if (own && !is_private(&ahead) && !wants_paper(&ahead))
         status = prefer_statistics(&ahead, settings, error);
-    return status ? status : fplt_settings_add(settings, "data", defaults_table, error);
+    return status ? status
+                  : fplt_settings_add(settings, "data",
+                                      own_data ? own_defaults_table : defaults_table, error);
 }
 
 fplt_status fplt__trainer_declare(fplt_settings *settings, unsigned parts, int own_data,
