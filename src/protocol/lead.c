@@ -915,6 +915,11 @@ static void give(fplt__lead *lead, const fplt__request *request)
         add_part(lead, add_reply(lead, request->ticket, request->identity, 200), bytes);
         return;
     }
+    if (request->kind == FPLT__START && (!bytes || !bytes->size)) { /* of a plan that is not here */
+        fplt__lead_fault(lead, request->ticket, request->identity, 409, "plan", 0,
+                         "there is no plan here that begins at a vector");
+        return;
+    }
     reply = add_reply(lead, request->ticket, request->identity, 200);
     if (!reply || !bytes)
         return;
