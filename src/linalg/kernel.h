@@ -5,6 +5,7 @@
 #define FPLT_LINALG_KERNEL_H
 
 #include "fedplt/status.h"
+#include "linalg/abreast.h"
 #include "linalg/matrix.h"
 
 enum { FPLT_TILE_MOST = 8 };
@@ -55,6 +56,8 @@ typedef struct fplt__kernel {
     /* Rows of panels side by side as panels of their own, the last filled up with zeros: `to` has room
      * for the padded count. NULL where the kernel has no panels. */
     void (*collect)(const fplt__matrix *a, const uint32_t *rows, size_t count, double *to);
+    /* Several small matrices at once; NULL where the kernel has nothing for them. */
+    const fplt__abreast *abreast;
 } fplt__kernel;
 
 /* By name, or the fastest that the machine has when `name` is NULL. */

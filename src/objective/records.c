@@ -874,6 +874,7 @@ static void divide_shards(fplt_objective *o)
         o->parts = parts > o->parts ? parts : o->parts;
     }
     o->scratch = scratch_needed(o);
+    fplt__objective_pair_up(o);
 }
 
 static void weigh(fplt_objective *o, const fplt_objective_settings *settings)
