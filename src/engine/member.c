@@ -112,3 +112,17 @@ fplt_status fplt__member_measure(const fplt_objective *objective, uint32_t cost,
     out[n + 3] = classifies;
     return status;
 }
+
+int fplt__members_measure(const fplt_objective *objective, uint32_t first, const double *x,
+                          double *out, double *scratch)
+{
+    size_t n = fplt_objective_dimension(objective), each = n + FPLT_MEASURES;
+    _Static_assert((int)FPLT__MEMBERS == (int)FPLT_ABREAST, "as many go side by side");
+    if (!fplt__objective_measures(objective, first, x, out, each, scratch))
+        return 0;
+    for (uint32_t i = 0; i < FPLT__MEMBERS; i++) {
+        out[i * each + n + 2] = (double)fplt_objective_records(objective, first + i);
+        out[i * each + n + 3] = 1;
+    }
+    return 1;
+}

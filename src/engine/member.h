@@ -33,6 +33,11 @@ fplt_status fplt__members_exchange(const fplt_plan *plan, const fplt_shape *shap
 fplt_status fplt__member_measure(const fplt_objective *objective, uint32_t cost, const double *x,
                                  double *out, double *scratch);
 
+/* The same of FPLT__MEMBERS costs from `first` on, one behind the other, where they can be measured side by side;
+ * zero where they cannot. */
+int fplt__members_measure(const fplt_objective *objective, uint32_t first, const double *x,
+                          double *out, double *scratch);
+
 /* Writes the agent's initial vectors to `staged`. */
 void fplt__member_begin(const fplt_plan *plan, const fplt_shape *shape, fplt_agent *agent,
                         const double *start, const double *second);

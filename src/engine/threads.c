@@ -177,15 +177,16 @@ static void report(struct threads *threads, uint32_t position, const fplt_error 
 
 /* Hands out positions 0 .. count - 1 in small portions; zero when none is left. Where agents go side by side a
  * portion has whole groups, and some of them: they are small, and what comes next is brought near meanwhile. */
-static int take(struct threads *threads, uint32_t count, uint32_t *first, uint32_t *last)
+static int take(struct threads *threads, uint32_t count, uint32_t group, uint32_t *first,
+                uint32_t *last)
 {
     enum { GROUPS = 6 };
     uint32_t workers = fplt__pool_threads(threads->pool), portion = count / (8 * workers) + 1;
-    if (threads->abreast > 1) {
-        uint32_t share = (count + workers - 1) / workers, least = GROUPS * threads->abreast;
+    if (group > 1) {
+        uint32_t share = (count + workers - 1) / workers, least = GROUPS * group;
         least = least < share ? least : share;
         portion = portion > least ? portion : least;
-        portion = (portion + threads->abreast - 1) / threads->abreast * threads->abreast;
+        portion = (portion + group - 1) / group * group;
     }
     /* asked before it takes: a portion once taken is done, so that no earlier failure is missed */
     if (atomic_load(&threads->failed))
@@ -281,7 +282,7 @@ static void train_task(void *context, unsigned number)
     struct threads *threads = context;
     fplt_round round = *threads->round;
     uint32_t first, last;
-    while (take(threads, threads->active_own, &first, &last)) {
+    while (take(threads, threads->active_own, threads->abreast, &first, &last)) {
         for (uint32_t i = first, some; i < last; i += some) {
             uint32_t position = threads->position + i;
             some = last - i < threads->abreast ? last - i : threads->abreast;
@@ -297,7 +298,7 @@ static void finish_task(void *context, unsigned number)
     struct threads *threads = context;
     fplt_round round = *threads->round;
     uint32_t first, last;
-    while (take(threads, threads->active_own, &first, &last)) {
+    while (take(threads, threads->active_own, 1, &first, &last)) {
         for (uint32_t i = first; i < last; i++) {
             uint32_t position = threads->position + i;
             fplt_local local;
@@ -309,30 +310,57 @@ static void finish_task(void *context, unsigned number)
     }
 }
 
+/* Adds what was measured of some agents, one behind the other; zero where one is out of range. */
+static int add_measures(struct threads *threads, struct worker *worker, uint32_t agent,
+                        uint32_t count)
+{
+    size_t each = threads->plan.dimension + FPLT_MEASURES;
+    for (uint32_t i = 0; i < count; i++) {
+        fplt_error error;
+        fplt_status status = fplt_sum_add(worker->sum, 0, worker->up + i * each, each);
+        if (status) {
+            fplt_error_set(&error, status,
+                           "the cost of agent %u or its gradient is not finite or too large",
+                           agent + i);
+            report(threads, agent + i, &error);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int evaluate_one(struct threads *threads, struct worker *worker, uint32_t agent)
+{
+    fplt_error error;
+    fplt_status status = fplt__member_measure(threads->objective, agent, threads->point, worker->up,
+                                              worker->scratch);
+    if (status) {
+        fplt_error_set(&error, status, "the cost of agent %u failed", agent);
+        report(threads, agent, &error);
+    }
+    return !status && add_measures(threads, worker, agent, 1);
+}
+
 /* Gradient sums, value, hits, records, agents that classify. */
 static void evaluate_task(void *context, unsigned number)
 {
     struct threads *threads = context;
     struct worker *worker = &threads->workers[number];
-    size_t n = threads->plan.dimension;
-    uint32_t first, last;
-    while (take(threads, threads->own, &first, &last)) {
-        for (uint32_t i = first; i < last; i++) {
+    uint32_t first, last, group = (uint32_t)fplt__objective_abreast(threads->objective);
+    while (take(threads, threads->own, group, &first, &last)) {
+        for (uint32_t i = first, some; i < last; i += some) {
             uint32_t agent = threads->first + i;
-            fplt_error error;
-            double *out = worker->up;
-            fplt_status status = fplt__member_measure(threads->objective, agent, threads->point,
-                                                      out, worker->scratch);
-            const char *what = "the cost of agent %u failed";
-            if (!status) {
-                status = fplt_sum_add(worker->sum, 0, out, n + FPLT_MEASURES);
-                what = "the cost of agent %u or its gradient is not finite or too large";
+            some = last - i < group ? last - i : group;
+            if (some == FPLT__MEMBERS &&
+                fplt__members_measure(threads->objective, agent, threads->point, worker->up,
+                                      worker->scratch)) {
+                if (!add_measures(threads, worker, agent, some))
+                    return;
+                continue;
             }
-            if (status) {
-                fplt_error_set(&error, status, what, agent);
-                report(threads, agent, &error);
-                return;
-            }
+            for (uint32_t k = 0; k < some; k++)
+                if (!evaluate_one(threads, worker, agent + k))
+                    return;
         }
     }
 }
@@ -343,7 +371,7 @@ static void total_task(void *context, unsigned number)
     struct worker *worker = &threads->workers[number];
     size_t n = threads->plan.dimension;
     uint32_t first, last;
-    while (take(threads, threads->own, &first, &last)) {
+    while (take(threads, threads->own, 1, &first, &last)) {
         for (uint32_t i = first; i < last; i++) {
             uint32_t agent = threads->first + i;
             const double *vectors = kept_of(threads, agent) + threads->vector * n;
@@ -484,7 +512,7 @@ static void begin_task(void *context, unsigned number)
     struct threads *threads = context;
     double *start = threads->workers[number].up, *second = start + threads->plan.dimension;
     uint32_t first, last;
-    while (take(threads, threads->own, &first, &last)) {
+    while (take(threads, threads->own, 1, &first, &last)) {
         for (uint32_t i = threads->first + first; i < threads->first + last; i++) {
             fplt_local local;
             fplt_agent agent = view_of(threads, number, i, &local);
@@ -581,6 +609,7 @@ static fplt_status create_worker(struct threads *threads, unsigned number, size_
                                  fplt_error *error)
 {
     size_t n = threads->plan.dimension;
+    size_t beside = (fplt__objective_abreast(threads->objective) - 1) * (n + FPLT_MEASURES);
     struct worker *worker = &threads->workers[number];
     worker->hands.spread = spread;
     worker->threads = threads;
@@ -590,7 +619,7 @@ static fplt_status create_worker(struct threads *threads, unsigned number, size_
                           sizeof(double), error)) ||
         (status = copy_of(&worker->work, NULL, threads->abreast * threads->shape.work * n,
                           sizeof(double), error)) ||
-        (status = copy_of(&worker->up, NULL, threads->numbers, sizeof(double), error)) ||
+        (status = copy_of(&worker->up, NULL, threads->numbers + beside, sizeof(double), error)) ||
         (status = copy_of(&worker->scratch, NULL, scratch, sizeof(double), error)))
         return status;
     return fplt_sum_create(threads->numbers, FPLT_SUM_EXPONENT, &worker->sum, error);

@@ -210,6 +210,11 @@ static inline lanes below(lanes a, lanes b)
     return _mm256_cmp_pd(a, b, _CMP_LT_OQ);
 }
 
+static inline lanes equal(lanes a, lanes b)
+{
+    return _mm256_cmp_pd(a, b, _CMP_EQ_OQ);
+}
+
 static inline lanes both(lanes a, lanes b)
 {
     return _mm256_and_pd(a, b);

@@ -2,7 +2,7 @@
  * none, in panels, that is plain. The numbers are those of one agent after the other, bit for bit. */
 #include "objective/objective.h"
 
-#include <string.h>
+#include <math.h>
 
 /* Numbers of an agent's records at most: four agents' then stay in the first-level cache. */
 enum { NUMBERS = 512 };
@@ -108,6 +108,46 @@ int fplt__objective_descend(const fplt_objective *o, const fplt__course *course,
     for (size_t i = 0; i < FPLT_ABREAST; i++)
         for (size_t j = 0; j < n; j++)
             course[i].w[j] = w[j * FPLT_ABREAST + i];
+    return 1;
+}
+
+int fplt__objective_measures(const fplt_objective *o, uint32_t first, const double *x, double *out,
+                             size_t stride, double *scratch)
+{
+    uint32_t agent[FPLT_ABREAST];
+    double q[FPLT_ABREAST];
+    size_t n = o->dimension, vector = n * FPLT_ABREAST, regularised = n - o->intercepts;
+    if (!o->abreast)
+        return 0;
+    for (size_t j = 0; j < n; j++)
+        if (!isfinite(x[j]))
+            return 0;
+    for (uint32_t i = 0; i < FPLT_ABREAST; i++) {
+        agent[i] = first + i;
+        q[i] = (double)o->shard[agent[i]].matrix.rows;
+        fplt__objective_approach(o, agent[i] + 2 * FPLT_ABREAST, 0);
+        fplt__objective_approach(o, agent[i] + FPLT_ABREAST, 1);
+    }
+    double *sums = scratch, *rows = scratch + 3 * vector;
+    size_t count = gather(o, agent, rows);
+    fplt__inspection inspection = {.rows = rows,
+                                   .count = count,
+                                   .columns = o->columns,
+                                   .q = q,
+                                   .x = x,
+                                   .slopes = rows + fplt__padded(count) * vector,
+                                   .sums = sums};
+    if (!count || !o->kernel->abreast->inspect(&inspection))
+        return 0;
+    double r = o->weight * o->regulariser->value(x, regularised);
+    for (size_t i = 0; i < FPLT_ABREAST; i++, out += stride) {
+        const fplt__shard *shard = &o->shard[agent[i]];
+        for (size_t j = 0; j < n; j++)
+            out[j] = sums[j * FPLT_ABREAST + i];
+        fplt__records_finish(o, shard, shard->matrix.rows, x, out, out);
+        out[n] = shard->scale * (inspection.losses[i] / q[i] + r);
+        out[n + 1] = inspection.below[i];
+    }
     return 1;
 }
 

@@ -118,6 +118,11 @@ typedef struct fplt__course {
 int fplt__objective_descend(const fplt_objective *objective, const fplt__course *course,
                             uint32_t epochs, double *scratch);
 
+/* What is measured of FPLT_ABREAST agents with classes from `first` on, with the bits of fplt__objective_measure:
+ * at out, out + stride, ... the gradient, and behind it value and hits. Zero where they cannot go side by side. */
+int fplt__objective_measures(const fplt_objective *objective, uint32_t first, const double *x,
+                             double *out, size_t stride, double *scratch);
+
 /* How the costs of the agents from `first` on curve. Of those that fail the first one's error is told. */
 fplt_status fplt__objective_curvatures(const fplt_objective *objective, uint32_t first,
                                        uint32_t count, fplt_curvature *curvatures,
@@ -161,6 +166,10 @@ size_t fplt__objective_most_records(const fplt_objective *objective);
 /* Copies the data set into the kernel's layout: fills shard and what it points into. */
 fplt_status fplt__objective_pack(fplt_objective *objective, const fplt_dataset *dataset,
                                  fplt_error *error);
+
+/* gradient = w_i (sums / records + weight r'(x)) */
+void fplt__records_finish(const fplt_objective *objective, const fplt__shard *shard, size_t records,
+                          const double *x, const double *sums, double *gradient);
 
 /* Finds whether agents can go side by side, and the scratch for it. */
 void fplt__objective_pair_up(fplt_objective *objective);

@@ -118,11 +118,10 @@ static void runs_side_by_side(void **state)
                 compare_runs(objective, given & 1, given >> 1);
             fplt_objective_destroy(objective);
         }
-    const fplt__kernel *kernel = fplt__kernel_get(0);
-    while (kernel && !(kernel->abreast && kernel->available()))
-        kernel = kernel == fplt__kernel_get(0) ? fplt__kernel_get(1) : NULL;
-    if (kernel) /* ridge and none, with and without an intercept, up to its longest panels */
-        assert_int_equal(met, 4 * (int)kernel->panel_columns - 2);
+    /* ridge and none, with and without an intercept, up to its longest panels */
+    for (size_t k = 0; fplt__kernel_get(k); k++)
+        if (fplt__kernel_get(k)->abreast && fplt__kernel_get(k)->available())
+            assert_int_equal(met, 4 * (int)fplt__kernel_get(k)->panel_columns - 2);
 }
 
 static void curvatures_side_by_side(void **state)
@@ -143,6 +142,42 @@ static void curvatures_side_by_side(void **state)
                 assert_memory_equal(together, alone, sizeof alone);
                 fplt_objective_destroy(objective);
             }
+}
+
+/* At points where no margin is 0, where all are, and where the numbers are large. */
+static void measures_side_by_side(void **state)
+{
+    (void)state;
+    fplt_objective_settings settings;
+    int met = 0;
+    for (unsigned k = 0; next_settings(k, &settings); k++)
+        for (size_t features = 1; is_there(&settings) && features <= MOST_FEATURES; features++)
+            for (int point = 0; point < 3; point++) {
+                fplt_objective *objective =
+                    mixed_cost(features, features % 2 ? 12 : MOST_ROWS, 0, &settings);
+                size_t n = fplt_objective_dimension(objective), each = n + FPLT_MEASURES;
+                double x[MOST_FEATURES + 1], together[FPLT__MEMBERS * (MOST_FEATURES + 9)],
+                    alone[MOST_FEATURES + 9];
+                double *scratch =
+                    aligned_alloc(64, (fplt_objective_scratch(objective) * 8 + 63) / 64 * 64);
+                fplt_stream stream = fplt_stream_make(7, 0, FPLT_FOR_TEST, n, (uint64_t)point, 0);
+                fplt_stream_normals(&stream, point == 0 ? 0 : point == 1 ? 1 : 400, x, n);
+                for (uint32_t i = 0; i + FPLT__MEMBERS <= AGENTS; i++) {
+                    if (!fplt__members_measure(objective, i, x, together, scratch))
+                        continue;
+                    met++;
+                    for (uint32_t m = 0; m < FPLT__MEMBERS; m++) {
+                        assert_int_equal(fplt__member_measure(objective, i + m, x, alone, scratch),
+                                         FPLT_OK);
+                        assert_memory_equal(together + m * each, alone, each * sizeof *alone);
+                    }
+                }
+                free(scratch);
+                fplt_objective_destroy(objective);
+            }
+    for (size_t k = 0; fplt__kernel_get(k); k++)
+        if (fplt__kernel_get(k)->abreast && fplt__kernel_get(k)->available())
+            assert_true(met > 1000);
 }
 
 /* Agents as nodes of their own never go side by side. */
@@ -264,6 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_side_by_side),
         cmocka_unit_test(curvatures_side_by_side),
+        cmocka_unit_test(measures_side_by_side),
         cmocka_unit_test(an_engine_has_the_bits_of_nodes),
         cmocka_unit_test(the_first_failure_is_told),
         cmocka_unit_test(a_run_ends_at_the_first_that_diverges),
