@@ -105,6 +105,8 @@ extern const fplt_setting cli_curvature_table[];
 
 /* Data for an existing model. */
 extern const fplt_setting cli_reading_table[];
+/* FPLT_BAD_VALUE where something is said about reading although no files stand behind the model. */
+fplt_status cli_reading_unused(const cli_call *cli, fplt_error *error);
 /* The files behind the first argument, the model. `labelled` 0: rows in the order of the files. */
 fplt_status cli_model_data(const cli_call *cli, const fplt_model *model, int labelled,
                            fplt_dataset **dataset, fplt_error *error);

@@ -63,20 +63,51 @@ static const fplt_setting draft_table[] = {
     FPLT_SETTINGS_END,
 };
 
+/* What a draft goes by. */
+static const fplt_setting drafting_table[] = {
+    {"format", FPLT_CHOICE, 0, "auto", 0, 0, "auto|csv|libsvm",
+     "format of the file; auto: by its name, then its content", 0, 0},
+    {"label", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "column of the label, name or number from 1; by default `label`", 0, 0},
+    {"site", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "column that says which agent has the row; by default `site` if there; or none", 0, 0},
+    {"ignore", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL, "columns that are not to be looked at", 0,
+     0},
+    {"id", FPLT_TEXT, 0, NULL, 0, 0, NULL, "column that names the rows", 0, 0},
+    {"separator", FPLT_CHOICE, 0, "auto", 0, 0, "auto|comma|tab|semicolon",
+     "between the fields of a CSV file; auto: the first of them that is in its first line", 0, 0},
+    {"header", FPLT_SWITCH, 0, "yes", 0, 0, NULL, "the first line of a CSV file names the columns",
+     0, 0},
+    {"features", FPLT_INTEGER, 0, NULL, 1, 4294967295.0, NULL,
+     "number of features, where a LIBSVM file shows fewer", 0, 0},
+    {"largest-file", FPLT_REAL, FPLT_ABOVE, NULL, 0, 1048576, NULL,
+     "GiB that a file may have; by default 1024, and 1 where it has no size (a pipe)", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
 static fplt_status declare_draft(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
+    (void)cli;
     fplt_status status = fplt_settings_add(settings, "output", draft_table, error);
-    return status ? status : declare_reading(cli, 0, settings, error);
+    return status ? status : fplt_settings_add(settings, "data", drafting_table, error);
 }
 
 static fplt_status draft(cli_call *cli, fplt_error *error)
 {
-    fplt_read_settings read = fplt_job_read(cli->settings);
+    fplt_read_settings read = fplt_read_defaults();
     const char *path = fplt_settings_text(cli->settings, "out");
     char *text;
-    fplt_status status = refuse_flag(cli, error);
-    if (!status && path)
-        status = cli_protect(cli, path, error);
+    read.format = fplt_settings_text(cli->settings, "format");
+    read.label = fplt_settings_text(cli->settings, "label");
+    read.site = fplt_settings_text(cli->settings, "site");
+    read.ignore = fplt_settings_text(cli->settings, "ignore");
+    read.id = fplt_settings_text(cli->settings, "id");
+    read.separator = fplt_settings_text(cli->settings, "separator");
+    read.no_header = !fplt_settings_switch(cli->settings, "header");
+    read.features = (size_t)fplt_settings_integer(cli->settings, "features");
+    if (fplt_settings_given(cli->settings, "largest-file"))
+        read.largest = (size_t)(fplt_settings_real(cli->settings, "largest-file") * 1073741824.0);
+    fplt_status status = path ? cli_protect(cli, path, error) : FPLT_OK;
     if (status)
         return status;
     status = fplt_schema_draft(cli->arguments, cli->argument_count, &read, &text, error);

@@ -12,8 +12,8 @@ static const fplt_setting table[] = {
      "class",
      0, 0},
     {"details", FPLT_SWITCH, 0, "no", 0, 0, NULL,
-     "also print the confusion matrix, each class, and how well probabilities are calibrated", 0,
-     0},
+     "also print the confusion matrix, each class, and how well probabilities are calibrated", 0, 0,
+     .needs = "json=no"},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document with everything", 0, 0},
     FPLT_SETTINGS_END,
 };

@@ -15,6 +15,8 @@ const fplt_setting cli_reading_table[] = {
      "column of the site (CSV), or none; by default as in training", 0, 0},
     {"labels", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
      "what a label means, such as yes=1,no=-1; by default as in training", 0, 0},
+    {"separator", FPLT_CHOICE, 0, "auto", 0, 0, "auto|comma|tab|semicolon",
+     "between the fields of a CSV file; auto: the first of them that is in its first line", 0, 0},
     {"header", FPLT_SWITCH, 0, "yes", 0, 0, NULL, "the first line of a CSV file names the columns",
      0, 0},
     {"missing", FPLT_CHOICE, 0, "refuse", 0, 0, "refuse|drop",
@@ -38,9 +40,22 @@ static fplt_read_settings reading(const fplt_settings *settings)
     read.labels = fplt_settings_text(settings, "labels");
     read.id = fplt_settings_text(settings, "id");
     read.row_weight = fplt_settings_text(settings, "row-weight");
+    read.separator = fplt_settings_text(settings, "separator");
     read.no_header = !fplt_settings_switch(settings, "header");
     read.drop_missing = strcmp(fplt_settings_text(settings, "missing"), "drop") == 0;
     return read;
+}
+
+fplt_status cli_reading_unused(const cli_call *cli, fplt_error *error)
+{
+    for (const fplt_setting *row = cli_reading_table; row->name; row++)
+        if (fplt_settings_given(cli->settings, row->name))
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "%s: %s has no effect without data: give their files behind %s, "
+                                  "or leave it out",
+                                  fplt_settings_origin(cli->settings, row->name), row->name,
+                                  cli->arguments[0]);
+    return FPLT_OK;
 }
 
 fplt_status cli_model_data(const cli_call *cli, const fplt_model *model, int labelled,

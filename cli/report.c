@@ -120,7 +120,9 @@ static fplt_status evaluate(cli_call *cli, struct material *material, fplt_error
 
 static fplt_status gather(cli_call *cli, struct material *material, fplt_error *error)
 {
-    fplt_status status = find_model(cli->arguments[0], material, error);
+    fplt_status status = cli->argument_count > 1 ? FPLT_OK : cli_reading_unused(cli, error);
+    if (!status)
+        status = find_model(cli->arguments[0], material, error);
     if (!status)
         status = recall_history(material, error);
     if (status)

@@ -36,7 +36,7 @@ static fplt_status look(cli_call *cli, fplt_model **model, fplt_error *error)
     if (cli->argument_count < 2)
         return refit ? fplt_error_set(error, FPLT_BAD_VALUE,
                                       "refit needs the data: fedplt summary MODEL DATA --refit")
-                     : FPLT_OK;
+                     : cli_reading_unused(cli, error);
     fplt_status status = cli_model_data(cli, *model, 1, &dataset, error);
     if (status)
         return status;

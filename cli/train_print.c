@@ -142,6 +142,8 @@ static void write_choices(const struct training *training, const fplt_record *re
     double least = record->step.value, most = record->largest_step;
     char value[64];
     int trains = !(view->run.algorithm->allows & FPLT_TRAINS_NOTHING);
+    const char *precision = fplt_objective_precision(view->objective);
+    int narrow = strcmp(precision, "float32") == 0;
     cli_text_add(out, "\nparameters\n");
     if (view->automatic && *view->automatic->about_algorithm)
         line(out, "algorithm", "%s", view->automatic->about_algorithm);
@@ -158,12 +160,14 @@ static void write_choices(const struct training *training, const fplt_record *re
     if (trains)
         line(out, "gamma", "%-22s %s", value, record->step.why);
     snprintf(value, sizeof value, "%.6g .. %.6g", curvature->lowest, curvature->highest);
-    line(out, "curvature", "%-22s of the agents' costs", value);
+    line(out, "curvature", "%-22s of the agents' costs%s", value,
+         trains ? "" : ", roughly: from some of their rows");
     snprintf(value, sizeof value, "%.0f", record->epochs.value);
     if (trains)
         line(out, "epochs", "%-22s %s", value, fplt_choice_because(record->epochs.why));
-    line(out, "local training", "%s, kernel %s", trains ? view->run.training.solver->name : "none",
-         fplt_objective_kernel(view->objective));
+    line(out, "local training", "%s, kernel %s%s%s",
+         trains ? view->run.training.solver->name : "none", fplt_objective_kernel(view->objective),
+         narrow ? ", rows kept as " : "", narrow ? precision : "");
     if (*record->advice)
         cli_text_format(out, "\n%s\n", record->advice);
 }
@@ -201,14 +205,26 @@ static void write_again(const cli_call *cli, const char *more, cli_text *out)
     cli_text_format(out, " %s\n", more);
 }
 
+/* How files are read that a model knows nothing of, as it was said for training. */
+static void write_reading(const fplt_settings *settings, cli_text *out)
+{
+    static const char *const names[] = {"format", "separator", "header"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (fplt_settings_given(settings, names[i]))
+            cli_text_format(out, " --%s %s", names[i], fplt_settings_text(settings, names[i]));
+    if (strcmp(fplt_settings_text(settings, "missing"), "drop") == 0)
+        cli_text_add(out, " --missing drop");
+}
+
 /* A command about the model of a folder, and files behind it, as a shell takes them. */
-static void write_command(const char *program, const char *command, const char *folder,
+static void write_command(const cli_call *cli, const char *command, const char *folder,
                           const char *data, cli_text *out)
 {
+    int reads = data && *data;
     char model[4200];
     snprintf(model, sizeof model, "%.4000s/model.json", folder);
     cli_text_add(out, "  ");
-    cli_quote(out, program);
+    cli_quote(out, cli->all[0]);
     cli_text_format(out, " %s ", command);
     cli_quote(out, model);
     while (data && *data) {
@@ -217,6 +233,8 @@ static void write_command(const char *program, const char *command, const char *
         cli_text_add(out, " ");
         cli_quote(out, file);
     }
+    if (reads)
+        write_reading(cli->settings, out);
     cli_text_add(out, "\n");
 }
 
@@ -226,7 +244,7 @@ static void write_next(const cli_call *cli, const struct training *training, cli
     char more[128];
     cli_text_add(out, "\nnext\n");
     if (training->promise) {
-        write_command(program, "privacy verify", training->out, NULL, out);
+        write_command(cli, "privacy verify", training->out, NULL, out);
     } else if (training->result.outcome == FPLT_ROUNDS_DONE) {
         snprintf(more, sizeof more, "--rounds %llu",
                  10 * (unsigned long long)(training->view->run.rounds + 1));
@@ -238,8 +256,8 @@ static void write_next(const cli_call *cli, const struct training *training, cli
     else if (data && strcmp(data, "-") == 0)
         cli_text_add(out, ""); /* what came through a pipe is gone */
     else if (data) {
-        write_command(program, "evaluate", training->out, data, out);
-        write_command(program, "predict", training->out, data, out);
+        write_command(cli, "evaluate", training->out, data, out);
+        write_command(cli, "predict", training->out, data, out);
     } else {
         snprintf(more, sizeof more, "--seed %lld",
                  fplt_settings_integer(cli->settings, "seed") + 1);

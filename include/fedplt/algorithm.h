@@ -101,7 +101,9 @@ enum fplt_allowance {
     FPLT_ALLOWS_ANY_START =
         64, /* right from whatever agents keep: one may begin anew among the others */
     FPLT_TRAINS_NOTHING = 128, /* agents only evaluate: no solver, no epochs, no gamma */
-    FPLT_NEEDS_MIXING = 256    /* cohorts must overlap from round to round */
+    FPLT_NEEDS_MIXING = 256,   /* cohorts must overlap from round to round */
+    FPLT_SENDS_MEASURES =
+        512 /* all that agents send is gradient and value of their cost at the broadcast, as they are */
 };
 
 typedef struct fplt_algorithm {

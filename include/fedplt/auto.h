@@ -39,6 +39,9 @@ typedef struct fplt_occasion {
     int composite; /* h != 0 */
     int hessians;  /* the costs are convex and have second derivatives */
     double gradient_time, communication_time; /* t_G, t_C */
+    /* Numbers in all rows, where all agents are in this process and nobody said what communication costs;
+     * 0: not known. */
+    double numbers;
 } fplt_occasion;
 
 /* The method that reaches a tight tolerance at least cost as docs/acceleration.md measures it, and the

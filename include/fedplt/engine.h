@@ -13,9 +13,9 @@ extern "C" {
 
 typedef enum fplt_start {
     FPLT_START_ZERO,
-    FPLT_START_GIVEN,  /* `given`, for the model and for z */
-    FPLT_START_RANDOM, /* N(0, start_scale^2 I), each agent its own */
-    FPLT_START_PRIOR   /* x_i ~ N(0, 2 tau^2/lmin I) as the paper's Prop. 4 has it; z_i = 0 */
+    FPLT_START_GIVEN, /* `given`, for the model and for z */
+    FPLT_START_RANDOM, /* N(0, start_scale^2 I): each agent its own, or the model where they keep none */
+    FPLT_START_PRIOR /* x_i ~ N(0, 2 tau^2/lmin I) as the paper's Prop. 4 has it; z_i = 0 */
 } fplt_start;
 
 typedef struct fplt_run_settings {

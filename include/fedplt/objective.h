@@ -33,6 +33,11 @@ typedef struct fplt_objective_settings {
      * and the sum of all their rows' weights (1 each where rows have none); 0: it has all */
     uint32_t all_agents;
     double all_weight;
+    /* how rows are kept: NULL or double, as they are; float32, in half the memory, each number rounded to
+     * the nearest float (with `inward` towards 0, so that no row becomes longer). Labels, weights, offsets
+     * and all arithmetic are of doubles either way. */
+    const char *precision;
+    int inward;
 } fplt_objective_settings;
 
 /* logistic, ridge of weight 0.5, nothing else. */
@@ -44,7 +49,7 @@ FPLT_API fplt_objective_settings fplt_objective_defaults(void);
  * agent counts by its weights; an offset is added to a row's margin. Refused with a sentence:
  * unknown names, numbers out of range, a loss that does not fit the data set's task, an intercept
  * where the loss does not see it (cox), offsets with several outputs, a kernel that this machine
- * lacks, an agent without rows. */
+ * lacks, a number that float32 does not hold, an agent without rows. */
 FPLT_API fplt_status fplt_objective_create(const fplt_objective_settings *settings,
                                            const fplt_dataset *dataset, fplt_objective **objective,
                                            fplt_error *error);
@@ -91,6 +96,8 @@ FPLT_API size_t fplt_objective_intercepts(const fplt_objective *objective);
 FPLT_API int fplt_objective_is_quadratic(const fplt_objective *objective);
 /* Name of the kernel in use: part of what makes bits reproducible. */
 FPLT_API const char *fplt_objective_kernel(const fplt_objective *objective);
+/* How its rows are kept: double or float32. */
+FPLT_API const char *fplt_objective_precision(const fplt_objective *objective);
 /* What exists: kernel number `index`, one line of help and whether this machine can run it; NULL past
  * the last. The fastest comes first. */
 FPLT_API const char *fplt_kernel_list(size_t index, const char **help, int *available);
@@ -127,10 +134,14 @@ typedef struct fplt_curvature {
     double lowest, highest;
 } fplt_curvature;
 
-/* `bound`: closed form from row norms, never below the truth, data read once. Otherwise an estimate
- * of the largest eigenvalue by Lanczos with a safety margin of 1 %. */
+/* How closely to look: an estimate of the largest eigenvalue by Lanczos's iteration with a safety margin of
+ * 1 %; a closed form from row norms, never below the truth, data read once; or a rough estimate from some
+ * hundred rows, for those who need an order of magnitude only. */
+enum { FPLT_CURVATURE_CLOSE = 0, FPLT_CURVATURE_BOUND = 1, FPLT_CURVATURE_ROUGH = 2 };
+
+/* `how` is one of these. */
 FPLT_API fplt_status fplt_objective_curvature(const fplt_objective *objective, uint32_t agent,
-                                              int bound, fplt_curvature *curvature,
+                                              int how, fplt_curvature *curvature,
                                               fplt_error *error);
 
 /* The same at one point x (NULL: the origin): extreme eigenvalues of the Hessian by Lanczos's iteration,

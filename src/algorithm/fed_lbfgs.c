@@ -23,7 +23,7 @@ static const fplt_setting settings[] = {
     {"pairs", FPLT_INTEGER, 0, "30", 1, MOST, NULL,
      "earlier rounds from which the coordinator learns how the costs curve", 0, 0},
     {"first-step", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
-     "length of the first step along the mean gradient", 0, 0, .rule = "1/lmax"},
+     "length of the first step along the mean gradient", 0, 0, .rule = "1/lmax, roughly"},
     FPLT_SETTINGS_END,
 };
 
@@ -149,7 +149,8 @@ const fplt_algorithm fplt__fed_lbfgs = {
               .exchanges = 1,
               .exchange = {{.down = 1, .up = 1, .up_scalars = 1}},
               .local_model = -1},
-    .allows = FPLT_TRAINS_NOTHING | FPLT_NEEDS_CERTAINTY | FPLT_ALLOWS_ANY_START,
+    .allows =
+        FPLT_TRAINS_NOTHING | FPLT_NEEDS_CERTAINTY | FPLT_ALLOWS_ANY_START | FPLT_SENDS_MEASURES,
     .no_minimiser = FPLT__NO_TRAINING,
     .no_random = FPLT__NO_TRAINING,
     .no_partial = "it compares the sum of all gradients between rounds; use fed-plt",

@@ -16,6 +16,11 @@ void *fplt__alloc(size_t count, size_t size);
 fplt_status fplt__alloc_into(void *pointer_to_pointer, size_t count, size_t size, const char *what,
                              fplt_error *error);
 
+/* Another size for an array, which may move; what it holds is kept as far as it fits, and zeros follow. Large
+ * arrays are not copied. On failure it stays as it is. */
+fplt_status fplt__resize(void *pointer_to_pointer, size_t count, size_t size, const char *what,
+                         fplt_error *error);
+
 /* Grows an array to hold at least `needed` elements, at least doubling; old contents are kept. */
 fplt_status fplt__grow(void *pointer_to_pointer, size_t *capacity, size_t needed, size_t size,
                        const char *what, fplt_error *error);

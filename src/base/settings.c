@@ -146,13 +146,14 @@ static int is_choice(const char *choices, const char *text, size_t length)
 static void describe_range(const fplt_setting *row, char *text, size_t size)
 {
     int above = row->flags & FPLT_ABOVE, below = row->flags & FPLT_BELOW;
+    int digits = row->kind == FPLT_INTEGER ? 17 : 15; /* a whole number is shown as it is taken */
     char low[64] = "", high[64] = "";
     if (row->low > -HUGE_VAL)
-        snprintf(low, sizeof low, above ? " above %.15g" : " of at least %.15g", row->low);
+        snprintf(low, sizeof low, above ? " above %.*g" : " of at least %.*g", digits, row->low);
     if (row->high < HUGE_VAL)
-        snprintf(high, sizeof high, below ? " below %.15g" : " at most %.15g", row->high);
+        snprintf(high, sizeof high, below ? " below %.*g" : " at most %.*g", digits, row->high);
     if (*low && *high && !above && !below)
-        snprintf(text, size, " from %.15g to %.15g", row->low, row->high);
+        snprintf(text, size, " from %.*g to %.*g", digits, row->low, digits, row->high);
     else
         snprintf(text, size, "%s%s%s", low,
                  *low && *high     ? " and"

@@ -209,6 +209,7 @@ typedef struct fplt__csv_visitor {
                            fplt_error *error);
     fplt_status (*row)(void *context, const fplt__field *fields, size_t line, fplt_error *error);
     void *context;
+    const char *separator; /* as in fplt_read_settings */
 } fplt__csv_visitor;
 fplt_status fplt__csv_visit(const fplt__source *source, int no_header,
                             const fplt__csv_visitor *visitor, fplt_error *error);

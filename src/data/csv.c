@@ -464,6 +464,9 @@ static fplt_status begin(struct reader *reader, const fplt__source *source, fplt
 int fplt__field_missing(const fplt__field *field)
 {
     static const char *const words[] = {"?", "NA", "N/A", "NaN", "nan", "NULL", "null", "-"};
+    static const char begins[] = "?Nn-";
+    if (field->span.length && !memchr(begins, *field->span.text, sizeof begins - 1))
+        return 0;
     for (size_t i = 0; !field->quoted && i < sizeof words / sizeof *words; i++)
         if (fplt__span_is(field->span, words[i]))
             return 1;
@@ -484,7 +487,7 @@ fplt_status fplt__csv_visit(const fplt__source *source, int no_header,
                             const fplt__csv_visitor *visitor, fplt_error *error)
 {
     struct reader reader;
-    fplt_status status = begin_names(&reader, source, no_header, NULL, error);
+    fplt_status status = begin_names(&reader, source, no_header, visitor->separator, error);
     if (!status)
         status = visitor->columns(visitor->context, &reader.names, reader.row_line, error);
     while (!status) {

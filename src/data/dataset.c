@@ -262,6 +262,21 @@ void fplt__dataset_passed(const fplt_dataset *dataset, size_t first, size_t end)
                           (to - from) * sizeof *value);
 }
 
+fplt_status fplt__dataset_take_dense(fplt_dataset *dataset, size_t numbers, double **dense,
+                                     fplt_error *error)
+{
+    fplt_status status =
+        fplt__resize(&dataset->dense, numbers, sizeof *dataset->dense, "rows", error);
+    if (status)
+        return status;
+    *dense = dataset->dense;
+    dataset->dense = NULL;
+    if (!dataset->lent_beside)
+        fplt__free(dataset->number);
+    dataset->number = NULL;
+    return FPLT_OK;
+}
+
 void fplt__dataset_drop_rows(fplt_dataset *dataset)
 {
     if (!dataset->lent_values) {

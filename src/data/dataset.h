@@ -104,6 +104,10 @@ fplt_status fplt__dataset_unchanged(const fplt_dataset *dataset, fplt_error *err
 
 /* Of a data set that passes: the numbers of rows first .. end - 1 were read for the last time. */
 void fplt__dataset_passed(const fplt_dataset *dataset, size_t first, size_t end);
+/* The dense rows, which are the data set's own, with room for `numbers`, at least as many as they have: the
+ * caller's from here on, and the data set has none, nor their numbers. On failure it has all still. */
+fplt_status fplt__dataset_take_dense(fplt_dataset *dataset, size_t numbers, double **dense,
+                                     fplt_error *error);
 /* Counts and names stay, rows and all that belongs to single rows but their weights go. */
 void fplt__dataset_drop_rows(fplt_dataset *dataset);
 
@@ -139,8 +143,8 @@ fplt_status fplt__dataset_read_part(const char *const *paths, size_t count,
 fplt_status fplt__transform_fit(const fplt_dataset *dataset,
                                 const fplt_transform_settings *settings, const fplt__relay *relay,
                                 fplt_transform *transform, fplt_error *error);
-/* The rows of an agent, of all agents, an agent's weight and the largest label (0 where all are less),
- * here or elsewhere. */
+/* The rows of an agent, of all agents, an agent's weight and the largest size of a label, here or
+ * elsewhere. */
 size_t fplt__dataset_count(const fplt_dataset *dataset, uint32_t agent);
 size_t fplt__dataset_all_rows(const fplt_dataset *dataset);
 double fplt__dataset_weight(const fplt_dataset *dataset, uint32_t agent);

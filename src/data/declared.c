@@ -417,7 +417,7 @@ fplt_status fplt__declared_csv(const fplt__source *source, fplt__builder *builde
                                fplt_error *error)
 {
     struct reading reading = {.source = source, .builder = builder};
-    fplt__csv_visitor visitor = {match_columns, take_row, &reading};
+    fplt__csv_visitor visitor = {match_columns, take_row, &reading, builder->settings->separator};
     if (!builder->first_source)
         builder->first_source = source->name;
     fplt_status status = fplt__alloc_into(&reading.row, builder->schema->features,

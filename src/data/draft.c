@@ -157,6 +157,18 @@ static int is_named(const fplt__lookup *names, uint32_t number, const char *want
            (!fplt_parse_integer(wanted, &position) && position == (long long)number + 1);
 }
 
+static int is_ignored(const struct draft *draft, uint32_t number)
+{
+    const char *list = draft->read->ignore;
+    char name[256];
+    while (list && *list) {
+        list = fplt_list_next(list, name, sizeof name);
+        if (is_named(&draft->names, number, name, ""))
+            return 1;
+    }
+    return 0;
+}
+
 static fplt_status write_label(fplt__buffer *out, const struct seen *seen, fplt_error *error)
 {
     fplt__buffer_add(out, "{type: label, ");
@@ -180,6 +192,11 @@ static fplt_status write_column(const struct draft *draft, uint32_t i, fplt__buf
     fplt__buffer_add(out, ": ");
     if (is_named(&draft->names, i, draft->read->label, "label"))
         return write_label(out, seen, error);
+    if (is_ignored(draft, i) ||
+        (draft->read->id && is_named(&draft->names, i, draft->read->id, ""))) {
+        fplt__buffer_add(out, is_ignored(draft, i) ? "ignore\n" : "id\n");
+        return FPLT_OK;
+    }
     if (is_named(&draft->names, i, draft->read->site, "site")) {
         fplt__buffer_add(out, "{type: site");
         if (seen->values.count && seen->values.count <= MOST_LEVELS) {
@@ -234,7 +251,7 @@ static fplt_status draft_csv(const char *const *paths, size_t count, const fplt_
     fplt__source source = {NULL, NULL, 0, NULL};
     fplt_status status = FPLT_OK;
     for (size_t i = 0; i < count && !status; i++) {
-        fplt__csv_visitor visitor = {see_columns, see_row, &draft};
+        fplt__csv_visitor visitor = {see_columns, see_row, &draft, read->separator};
         draft.source = &source;
         if ((status = fplt__source_load(paths[i], read, &source, error)))
             break;
@@ -387,7 +404,7 @@ static fplt_status skip_row(void *context, const fplt__field *fields, size_t lin
 static fplt_status read_names(const char *path, struct draft *draft, fplt_error *error)
 {
     fplt__source source;
-    fplt__csv_visitor visitor = {see_columns, skip_row, draft};
+    fplt__csv_visitor visitor = {see_columns, skip_row, draft, draft->read->separator};
     fplt_status status = fplt__source_load(path, draft->read, &source, error);
     if (status)
         return status;

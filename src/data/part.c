@@ -1,4 +1,6 @@
 /* Data sets of which this process holds the rows of some agents only. */
+#include <math.h>
+
 #include "base/memory.h"
 #include "data/dataset.h"
 
@@ -84,6 +86,6 @@ double fplt__dataset_largest_label(const fplt_dataset *dataset)
 {
     double most = dataset->census ? dataset->largest_label : 0;
     for (size_t r = 0; r < dataset->rows; r++)
-        most = dataset->label[r] > most ? dataset->label[r] : most;
+        most = fmax(most, fabs(dataset->label[r]));
     return most;
 }

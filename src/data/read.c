@@ -58,7 +58,17 @@ static const fplt__format *by_extension(const char *path)
     return NULL;
 }
 
-/* NPY has a magic string; the first line of a CSV file that is no comment has a comma. */
+/* Whether a line separates fields as CSV does: by a comma or a semicolon, or by a tab where what
+ * follows is no index:value of LIBSVM. */
+static int is_separated(const char *line, const char *end)
+{
+    size_t length = (size_t)(end - line);
+    const char *tab = memchr(line, '\t', length);
+    return memchr(line, ',', length) || memchr(line, ';', length) ||
+           (tab && !memchr(tab, ':', (size_t)(end - tab)));
+}
+
+/* NPY has a magic string; the first line of a text that is no comment tells. */
 static const fplt__format *by_content(const fplt__source *source)
 {
     const char *at = source->text, *end = at + source->size;
@@ -68,7 +78,7 @@ static const fplt__format *by_content(const fplt__source *source)
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;
         if (*at != '#' && *at != '\r' && *at != '\n')
-            return memchr(at, ',', (size_t)(stop - at)) ? &fplt__format_csv : &fplt__format_libsvm;
+            return is_separated(at, stop) ? &fplt__format_csv : &fplt__format_libsvm;
         at = stop < end ? stop + 1 : end;
     }
     return &fplt__format_csv;
@@ -128,16 +138,18 @@ fplt_status fplt__format_of(const char *path, const fplt_read_settings *settings
 static fplt_status check_settings(const fplt__source *source, const fplt__format *format,
                                   const fplt_read_settings *settings, fplt_error *error)
 {
-    const char *site = settings->site, *label = settings->label;
+    const char *site = settings->site, *label = settings->label, *separator = settings->separator;
     if (format->columns || format->open)
         return FPLT_OK;
-    const char *name = site && strcmp(site, "none") != 0        ? "site"
-                       : settings->categories                   ? "categories"
-                       : settings->columns                      ? "columns"
-                       : settings->ignore                       ? "ignore"
-                       : settings->row_weight                   ? "row-weight"
-                       : settings->id && !settings->id_if_there ? "id"
-                                                                : NULL;
+    const char *name = site && strcmp(site, "none") != 0             ? "site"
+                       : settings->categories                        ? "categories"
+                       : settings->columns                           ? "columns"
+                       : settings->ignore                            ? "ignore"
+                       : settings->row_weight                        ? "row-weight"
+                       : settings->no_header                         ? "header"
+                       : separator && strcmp(separator, "auto") != 0 ? "separator"
+                       : settings->id && !settings->id_if_there      ? "id"
+                                                                     : NULL;
     if (name)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: %s is for CSV files, but this file is read as %s", source->name,

@@ -55,7 +55,7 @@ const fplt_setting fplt_read_table[] = {
     {"drop-first-level", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "no column for the first level of each category", 0, 0, .needs = "categories"},
     {"task", FPLT_CHOICE, 0, "auto", 0, 0, "auto|binary|classes|regression",
-     "two classes, more, or numbers", 0, 0},
+     "two classes, more, or numbers", 0, 0, .needs = "data,generator=planted"},
     FPLT_SETTINGS_END,
 };
 
@@ -80,7 +80,7 @@ const fplt_setting fplt_generate_table[] = {
     {"classes", FPLT_INTEGER, 0, "3", 3, 1000000, NULL, "number of classes (planted, task classes)",
      0, 0, .needs = "!data;generator=planted;task=classes"},
     {"task", FPLT_CHOICE, 0, "binary", 0, 0, "binary|classes|regression",
-     "what planted makes; the other generators have their own", 0, 0},
+     "what planted makes; the other generators have their own", 0, 0, .needs = "generator=planted"},
     {"seed", FPLT_INTEGER, 0, "0", 0, 9007199254740992.0, NULL, "key of the random streams", 0, 0},
     FPLT_SETTINGS_END,
 };

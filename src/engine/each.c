@@ -107,6 +107,7 @@ fplt_status fplt__survey(fplt_ranks *ranks, uint32_t agents, unsigned threads,
 /* Agents are asked in groups, which may go side by side. */
 struct curving {
     const fplt_objective *objective;
+    int how;
     fplt_curvature *curvatures;
     uint32_t first, end, group;
 };
@@ -116,14 +117,22 @@ static fplt_status ask_curvatures(void *context, uint32_t index, fplt_error *err
     const struct curving *curving = context;
     uint32_t first = curving->first + index * curving->group, left = curving->end - first;
     return fplt__objective_curvatures(curving->objective, first,
-                                      left < curving->group ? left : curving->group,
+                                      left < curving->group ? left : curving->group, curving->how,
                                       curving->curvatures + first, error);
 }
 
-fplt_status fplt__each_curvature(fplt_ranks *ranks, const fplt_objective *objective,
+int fplt__run_looks(const fplt_run_settings *run)
+{
+    return run->algorithm->allows & FPLT_TRAINS_NOTHING && run->start != FPLT_START_PRIOR
+               ? FPLT_CURVATURE_ROUGH
+               : FPLT_CURVATURE_CLOSE;
+}
+
+fplt_status fplt__each_curvature(fplt_ranks *ranks, const fplt_objective *objective, int how,
                                  unsigned threads, fplt_curvature *curvatures, fplt_error *error)
 {
     struct curving curving = {.objective = objective,
+                              .how = how,
                               .curvatures = curvatures,
                               .group = (uint32_t)fplt__objective_abreast(objective)};
     uint32_t agents = fplt_objective_agents(objective);

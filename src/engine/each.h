@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "fedplt/objective.h"
+#include "fedplt/engine.h"
 #include "fedplt/ranks.h"
 
 /* Calls ask(context, index, error) for every index below `count`, in any order and from several threads
@@ -20,8 +20,12 @@ fplt_status fplt__survey(fplt_ranks *ranks, uint32_t agents, unsigned threads,
                          fplt_status (*ask)(void *context, uint32_t agent, fplt_error *error),
                          void *context, void *items, size_t size, fplt_error *error);
 
-/* How the cost of every agent curves. */
-fplt_status fplt__each_curvature(fplt_ranks *ranks, const fplt_objective *objective,
+/* How closely a run must know how the costs curve (fplt_objective_curvature): roughly where agents only
+ * evaluate, for then it gives no more than the first step of a search. A start that is drawn by it wants it
+ * close. */
+int fplt__run_looks(const fplt_run_settings *run);
+/* How the cost of every agent curves, looked at so closely. */
+fplt_status fplt__each_curvature(fplt_ranks *ranks, const fplt_objective *objective, int how,
                                  unsigned threads, fplt_curvature *curvatures, fplt_error *error);
 
 #endif

@@ -29,8 +29,9 @@ static fplt_status find_curvatures(fplt_engine *engine, fplt_error *error)
     const fplt_run_settings *settings = &engine->settings;
     fplt_curvature all = {HUGE_VAL, -HUGE_VAL};
     if (!settings->curvatures && !(settings->curvature.highest > 0)) {
-        fplt_status status = fplt__each_curvature(settings->ranks, engine->objective,
-                                                  settings->threads, engine->curvatures, error);
+        fplt_status status =
+            fplt__each_curvature(settings->ranks, engine->objective, fplt__run_looks(settings),
+                                 settings->threads, engine->curvatures, error);
         if (status)
             return status;
     }
@@ -211,18 +212,39 @@ static fplt_status allocate(fplt_engine *engine, fplt_error *error)
         (status =
              fplt__alloc_into(&engine->wide, 2 * n + FPLT_MEASURES, sizeof(double), what, error)))
         return status;
+    if (engine->plan.algorithm->allows & FPLT_SENDS_MEASURES &&
+        ((status = fplt__alloc_into(&engine->found_at, n, sizeof(double), what, error)) ||
+         (status = fplt_sum_create_words(measures, FPLT_SUM_EXPONENT, &engine->found, error))))
+        return status;
     return fplt_sum_create(sums, FPLT_SUM_EXPONENT, &engine->sum, error);
+}
+
+/* The common model at the start, NULL for zero: where agents keep none of their own it is what is drawn. */
+static const double *common_start(fplt_engine *engine)
+{
+    const fplt_run_settings *settings = &engine->settings;
+    if (settings->start == FPLT_START_GIVEN)
+        return settings->given;
+    if (settings->start == FPLT_START_ZERO || settings->algorithm->begin)
+        return NULL;
+    double deviation =
+        settings->start == FPLT_START_RANDOM
+            ? settings->start_scale
+            : sqrt(2 / engine->facts.curvature.lowest) * settings->training.noise_tau;
+    fplt_stream stream = fplt_stream_make(engine->plan.seed, engine->plan.run, FPLT_FOR_START, 0,
+                                          engine->plan.agents, 0);
+    fplt_stream_normals(&stream, deviation, engine->point, engine->plan.dimension);
+    return engine->point;
 }
 
 static fplt_status build(fplt_engine *engine, fplt_error *error)
 {
     const fplt_run_settings *settings = &engine->settings;
-    const double *given = settings->start == FPLT_START_GIVEN ? settings->given : NULL;
     fplt_status status;
     if ((status = make_defaults(engine, error)) || (status = allow(engine, error)) ||
         (status = resolve(engine, error)) || (status = allocate(engine, error)) ||
-        (status = fplt__hub_create(&engine->plan, engine->prox, given, fplt_sum_create,
-                                   &engine->hub, error)))
+        (status = fplt__hub_create(&engine->plan, engine->prox, common_start(engine),
+                                   fplt_sum_create, &engine->hub, error)))
         return status;
     struct fplt__fleet_plan plan = {&engine->plan,        engine->objective,
                                     &engine->settings,    engine->curvatures,
@@ -323,6 +345,8 @@ void fplt_engine_destroy(fplt_engine *engine)
     fplt__free(engine->before);
     fplt__free(engine->wide);
     fplt_sum_destroy(engine->sum);
+    fplt_sum_destroy(engine->found);
+    fplt__free(engine->found_at);
     fplt__free(engine);
 }
 
@@ -358,16 +382,26 @@ static void count(fplt_engine *engine, uint32_t active, double gradients)
     counters->paper_time += engine->settings.gradient_time * charged + talk;
 }
 
+/* An exchange with the active agents. Who asks for no more than was measured there is not asked again. */
+static fplt_status exchange_one(fplt_engine *engine, const fplt_round *round, unsigned exchange,
+                                double *gradients, fplt_error *error)
+{
+    const fplt_sum *found = fplt__engine_found(engine, engine->down);
+    if (!found)
+        return engine->fleet->verbs->train(engine->fleet, round, exchange, engine->active,
+                                           engine->down, engine->hub->up, gradients, error);
+    *gradients += round->active;
+    return fplt_sum_add_part(engine->hub->up, 0, found, 0, engine->plan.dimension + 1);
+}
+
 static fplt_status exchange_all(fplt_engine *engine, const fplt_round *round, double *gradients,
                                 fplt_error *error)
 {
-    const struct fplt__fleet_verbs *verbs = engine->fleet->verbs;
     fplt_status status;
     for (unsigned e = 0; e < engine->hub->shape.exchanges; e++) {
         if ((status = fplt_hub_broadcast(engine->hub, round, e, engine->down)))
             return fplt_error_set(error, status, "the coordinator's proximal step failed");
-        if ((status = verbs->train(engine->fleet, round, e, engine->active, engine->down,
-                                   engine->hub->up, gradients, error)))
+        if ((status = exchange_one(engine, round, e, gradients, error)))
             return status;
         if ((status = fplt_hub_absorb(engine->hub, round, e)))
             return fplt_error_set(error, status, "the sum over the agents is out of range");
@@ -377,7 +411,7 @@ static fplt_status exchange_all(fplt_engine *engine, const fplt_round *round, do
     if ((status =
              fplt_hub_broadcast(engine->hub, round, engine->hub->shape.exchanges, engine->down)))
         return fplt_error_set(error, status, "the coordinator's proximal step failed");
-    return verbs->finish(engine->fleet, round, engine->active, engine->down, error);
+    return engine->fleet->verbs->finish(engine->fleet, round, engine->active, engine->down, error);
 }
 
 /* Agents that were through before the failure keep their new state, and the running sums do not know

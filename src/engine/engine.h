@@ -24,6 +24,9 @@ struct fplt_engine {
     uint64_t *updates;                    /* owned; one an agent */
     double *down, *point, *before, *wide; /* owned */
     fplt_sum *sum;                        /* owned; an evaluation, or all mirrored */
+    fplt_sum *found;  /* owned: the last evaluation, where rounds ask for the same; or NULL */
+    double *found_at; /* owned: where that was, once `finds` */
+    int finds;
     fplt_counters counters;
     uint64_t round; /* rounds done: the number of the next */
     uint32_t last_active;
@@ -36,6 +39,9 @@ struct fplt_engine {
     unsigned char identity[32]; /* of problem and settings, once `identified` */
     int identified;
 };
+
+/* Where rounds ask for what was measured at this point already: its sums, or NULL. */
+const fplt_sum *fplt__engine_found(const fplt_engine *engine, const double *x);
 
 /* The information in the records of all agents, as fplt__objective_information has it. */
 fplt_status fplt__engine_information(fplt_engine *engine, const double *x, double *information,

@@ -1,13 +1,40 @@
 /* What is measured of a run: the criterion, objective and hits at a point, over all agents. */
+#include <string.h>
+
 #include "engine/engine.h"
 #include "engine/member.h"
+
+const fplt_sum *fplt__engine_found(const fplt_engine *engine, const double *x)
+{
+    return engine->finds &&
+                   !memcmp(x, engine->found_at, engine->plan.dimension * sizeof *engine->found_at)
+               ? engine->found
+               : NULL;
+}
+
+/* Into engine->sum. */
+static fplt_status evaluate(fplt_engine *engine, const double *x, fplt_error *error)
+{
+    size_t n = engine->plan.dimension;
+    const fplt_sum *found = fplt__engine_found(engine, x);
+    fplt_sum_clear(engine->sum);
+    if (found)
+        return fplt_sum_add_part(engine->sum, 0, found, 0, n + FPLT_MEASURES);
+    fplt_status status = engine->fleet->verbs->evaluate(engine->fleet, x, engine->sum, error);
+    if (status || !engine->found)
+        return status;
+    fplt_sum_clear(engine->found);
+    memcpy(engine->found_at, x, n * sizeof *x);
+    status = fplt_sum_add_part(engine->found, 0, engine->sum, 0, n + FPLT_MEASURES);
+    engine->finds = !status;
+    return status;
+}
 
 fplt_status fplt_engine_measure_at(fplt_engine *engine, const double *x, fplt_measure *measure,
                                    fplt_error *error)
 {
     size_t n = engine->plan.dimension;
-    fplt_sum_clear(engine->sum);
-    fplt_status status = engine->fleet->verbs->evaluate(engine->fleet, x, engine->sum, error);
+    fplt_status status = evaluate(engine, x, error);
     if (status)
         return status;
     double *sums = engine->wide;

@@ -34,12 +34,6 @@ struct worker {
     double gradients;
 };
 
-/* How an agent steps. */
-struct pace {
-    fplt_curvature curvature;
-    double step;
-};
-
 struct threads {
     fplt__fleet base;
     fplt_plan plan;
@@ -49,7 +43,8 @@ struct threads {
     uint32_t first, own;             /* the agents that are here */
     fplt_training training;
     fplt_training *each; /* owned; NULL: `training` for all. One an agent that is here, */
-    struct pace *pace;   /* owned; as here */
+    const fplt_curvature *curvatures; /* borrowed; as here */
+    double *step;                     /* owned; and here */
     fplt_start start;
     double start_scale, lowest;  /* lowest: the least curvature of all */
     double *given;               /* owned */
@@ -106,8 +101,8 @@ static void fill_view(struct threads *threads, unsigned number, unsigned slot, u
     local->problem.linear = local->problem.centre = NULL;
     local->problem.inverse_rho = 0;
     local->training = *training_of(threads, identity);
-    local->step = threads->pace[place].step;
-    local->curvature = threads->pace[place].curvature;
+    local->step = threads->step[place];
+    local->curvature = threads->curvatures[place];
     local->seed = threads->plan.seed;
     local->round = threads->round ? threads->round->number : 0;
     local->run = threads->plan.run;
@@ -206,7 +201,8 @@ static void approach_places(const struct threads *threads, const uint32_t *activ
     for (uint32_t k = from; k < to; k++) {
         size_t place = active[k] - threads->first;
         fplt__objective_approach(threads->objective, active[k], 0);
-        __builtin_prefetch(&threads->pace[place]);
+        __builtin_prefetch(&threads->step[place]);
+        __builtin_prefetch(&threads->curvatures[place]);
     }
 }
 
@@ -575,7 +571,7 @@ static void destroy(fplt__fleet *fleet)
     fplt__pool_destroy(threads->pool);
     pthread_mutex_destroy(&threads->mutex);
     fplt__free(threads->each);
-    fplt__free(threads->pace);
+    fplt__free(threads->step);
     fplt__free(threads->given);
     fplt__free(threads->kept);
     fplt__free(threads->held);
@@ -640,15 +636,15 @@ size_t fplt__fleet_longest(const fplt_plan *plan)
 
 static fplt_status check_step(const struct threads *threads, uint32_t agent, fplt_error *error)
 {
-    const struct pace *pace = &threads->pace[agent - threads->first];
-    double step = pace->step;
+    const fplt_curvature *curvature = &threads->curvatures[agent - threads->first];
+    double step = threads->step[agent - threads->first];
     if (!fplt_solver_has_step(training_of(threads, agent)->solver) || (step > 0 && isfinite(step)))
         return FPLT_OK;
     return fplt_error_set(
         error, FPLT_BAD_VALUE,
         "gamma would be %g for agent %u, whose cost curves between %g and %g, but "
         "it must be a number above 0: give gamma, a ridge or a smaller rho",
-        step, agent, pace->curvature.lowest, pace->curvature.highest);
+        step, agent, curvature->lowest, curvature->highest);
 }
 
 static fplt_status create_agents(struct threads *threads, const struct fplt__fleet_plan *plan,
@@ -661,7 +657,7 @@ static fplt_status create_agents(struct threads *threads, const struct fplt__fle
                                              sizeof *threads->each, error))) ||
         (settings->given &&
          (status = copy_of(&threads->given, settings->given, n, sizeof(double), error))) ||
-        (status = copy_of(&threads->pace, NULL, agents, sizeof *threads->pace, error)) ||
+        (status = copy_of(&threads->step, NULL, agents, sizeof(double), error)) ||
         (status = copy_of(&threads->kept, NULL, agents * threads->shape.kept * n, sizeof(double),
                           error)) ||
         (status = copy_of(&threads->held, NULL, agents * threads->shape.held * n, sizeof(double),
@@ -670,9 +666,8 @@ static fplt_status create_agents(struct threads *threads, const struct fplt__fle
     *scratch = 0;
     for (uint32_t i = 0; i < agents; i++) {
         const fplt_training *training = training_of(threads, threads->first + i);
-        const fplt_curvature *curvature = &plan->curvatures[first + i];
-        threads->pace[i] = (struct pace){*curvature, fplt__member_step(&threads->plan, training,
-                                                                       curvature, plan->cohort)};
+        threads->step[i] =
+            fplt__member_step(&threads->plan, training, &threads->curvatures[i], plan->cohort);
         if ((status = check_step(threads, threads->first + i, error)))
             return status;
         if (i && !threads->each)
@@ -724,6 +719,7 @@ fplt_status fplt__threads_create(const struct fplt__fleet_plan *plan, fplt__flee
                       settings->ranks ? settings->ranks->number : 0, &threads->first, &end);
     threads->own = end - threads->first;
     threads->objective = plan->objective;
+    threads->curvatures = plan->curvatures + threads->first;
     threads->noise = settings->noise;
     threads->training = settings->training;
     threads->start = settings->start;

@@ -177,15 +177,52 @@ static fplt_theory_problem as_seen(const fplt_theory_problem *problem, const fpl
     return seen;
 }
 
+/* Rounds a decimal digit. */
+static double patience(double rate)
+{
+    return rate < 1 ? ceil(log(10) / -log(rate)) : HUGE_VAL;
+}
+
+/* Whether a rho or gamma that is given is what makes it slow, and the sentence about that. */
+static int blame_given(const fplt_theory_problem *seen, const fplt_run_settings *run,
+                       fplt_auto *choice)
+{
+    int steps = run->training.step > 0;
+    double rho = choice->parameter[fplt_algorithm_parameter(run->algorithm, "rho")];
+    char words[256];
+    if (choice->chose_rho && !steps)
+        return 0;
+    if (!choice->chose_rho)
+        choose_rho(&choice->bend, &rho, words, sizeof words);
+    double better = patience(model_rate(seen, &run->training, rho, 0, choice->epochs)),
+           now = patience(choice->rate);
+    if (!(now > 2 * better))
+        return 0;
+    char rounds[64] = "some quadratics never converge";
+    if (isfinite(now))
+        snprintf(rounds, sizeof rounds, "expect up to %.3g rounds a decimal digit", now);
+    snprintf(choice->advice, sizeof choice->advice,
+             "With the %s that is given %s; with %s: auto at most %.3g are needed.",
+             choice->chose_rho ? "gamma"
+             : steps           ? "rho and gamma"
+                               : "rho",
+             rounds,
+             choice->chose_rho ? "gamma"
+             : steps           ? "rho: auto and gamma"
+                               : "rho",
+             better);
+    return 1;
+}
+
 static void advise(const fplt_theory_problem *seen, const fplt_run_settings *run, fplt_auto *choice)
 {
     const double slow = 0.95;
     char rounds[64] = "and some quadratics that curve so never converge";
-    if (!(choice->rate > slow))
+    if (!(choice->rate > slow) || blame_given(seen, run, choice))
         return;
     if (choice->rate < 1)
         snprintf(rounds, sizeof rounds, "so expect up to %.3g rounds a decimal digit",
-                 ceil(log(10) / -log(choice->rate)));
+                 patience(choice->rate));
     int accelerated = (run->algorithm->allows & FPLT_NEEDS_CERTAINTY) != 0;
     const char *const means[] = {
         run->scaled ? "" : ", features of one scale (standardise: yes)",
@@ -270,13 +307,19 @@ fplt_status fplt_auto_choose(const fplt_bend *bend, const fplt_run_settings *run
 struct bending {
     const fplt_objective *objective;
     const double *x;
+    int how;
     fplt_bend *bends;
 };
 
 static fplt_status ask_bend(void *context, uint32_t agent, fplt_error *error)
 {
     struct bending *bending = context;
-    return fplt_bend_find(bending->objective, agent, bending->x, &bending->bends[agent], error);
+    fplt_bend *bend = &bending->bends[agent];
+    bend->near_lowest = NAN;
+    if (bending->how != FPLT_CURVATURE_CLOSE)
+        return fplt_objective_curvature(bending->objective, agent, bending->how, &bend->everywhere,
+                                        error);
+    return fplt_bend_find(bending->objective, agent, bending->x, bend, error);
 }
 
 /* Over all agents; with public bounds nothing is looked at. */
@@ -284,7 +327,8 @@ static fplt_status find_bend(const fplt_objective *objective, const fplt_run_set
                              fplt_curvature *curvatures, fplt_bend *bend, fplt_error *error)
 {
     uint32_t agents = fplt_objective_agents(objective);
-    struct bending bending = {objective, run->start == FPLT_START_GIVEN ? run->given : NULL, NULL};
+    struct bending bending = {objective, run->start == FPLT_START_GIVEN ? run->given : NULL,
+                              fplt__run_looks(run), NULL};
     fplt_status status =
         fplt__alloc_into(&bending.bends, agents, sizeof *bending.bends, "curvatures", error);
     if (!status)

@@ -5,11 +5,20 @@
 
 enum { MOST_SQUARE = 400 };
 
+/* Numbers in rows from which a pass over them takes much longer than an exchange within a process. */
+static const double many_numbers = 1 << 24;
+
+static int is_work(const fplt_occasion *occasion)
+{
+    return occasion->numbers >= many_numbers;
+}
+
 /* Rounds to a tight tolerance: Newton about 7 whatever the problem, L-BFGS about 25. A round is a gradient
  * and an exchange, with Newton a Hessian of (n + 1)/4 gradients too. */
 static int newton_is_cheaper(const fplt_occasion *occasion)
 {
-    double gradient = occasion->gradient_time, talk = occasion->communication_time;
+    double gradient = occasion->gradient_time;
+    double talk = is_work(occasion) ? 0 : occasion->communication_time;
     double hessian = ((double)occasion->dimension + 1) / 4 * gradient;
     return occasion->dimension <= MOST_SQUARE &&
            7 * (gradient + hessian + talk) < 25 * (gradient + talk);
@@ -33,8 +42,11 @@ const fplt_algorithm *fplt_method_choose(const fplt_occasion *occasion, char *re
               "Hessians cost less than the rounds they save";
     } else {
         name = "fed-lbfgs";
-        why = "the costs are smooth and every agent is active, so that a gradient a round is "
-              "enough";
+        why = is_work(occasion) && occasion->hessians
+                  ? "the costs are smooth and every agent is active; with so many rows in one "
+                    "process work counts, not rounds, and a gradient a round is the least"
+                  : "the costs are smooth and every agent is active, so that a gradient a round is "
+                    "enough";
     }
     snprintf(reason, size, "%s: %s.", name, why);
     return fplt_algorithm_find(name);

@@ -10,7 +10,8 @@ enum { NUMBERS = 512 };
 static int fits(const fplt_objective *o, const fplt__shard *shard)
 {
     size_t rows = shard->matrix.rows;
-    return rows && rows * (o->columns + 1) <= NUMBERS && shard->matrix.layout == FPLT_PANELS;
+    return rows && rows * (o->columns + 1) <= NUMBERS && shard->matrix.layout == FPLT_PANELS &&
+           !shard->matrix.narrow;
 }
 
 void fplt__objective_pair_up(fplt_objective *o)

@@ -117,10 +117,10 @@ static fplt_status whole_hessian(const fplt_objective *o, uint32_t agent, const 
     return FPLT_OK;
 }
 
-static fplt_status curvature_of(const fplt_objective *o, uint32_t agent, int bound,
+static fplt_status curvature_of(const fplt_objective *o, uint32_t agent, int how,
                                 fplt_curvature *curvature, fplt_error *error)
 {
-    (void)bound;
+    (void)how;
     const fplt_objective_callbacks *user = &o->callbacks;
     if (!user->curvature)
         return fplt_objective_probe(o, agent, NULL, curvature, error);

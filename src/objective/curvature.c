@@ -17,11 +17,22 @@
  * zeros. Matrices up to ON_STACK are not allocated: a federation may have a million of them. */
 enum { LANCZOS_FROM = 65, WHOLE_TO = 500, STEPS_MOST = 100, FEW_ROWS = 48, ON_STACK = 12 };
 
+/* For a rough look: PIECES pieces of PIECE rows all over the agent's, and steps of the iteration on them. */
+enum { PIECES = 8, PIECE = 64, STEPS_ROUGH = 8 };
+
 /* Rounding of the eigenvalues of B, relative to the largest. */
 static const double rounding = 1e-12, lanczos_margin = 0.01;
 
+static inline __attribute__((always_inline)) void read_eight(const fplt__matrix *a, int narrow,
+                                                             size_t place, double *to)
+{
+    for (size_t r = 0; r < FPLT_PANEL; r++)
+        to[r] = narrow ? (double)a->narrow[place + r] : a->dense[place + r];
+}
+
 /* Lower triangle of A'WA/q, of short rows in panels: the rows of a panel in eight sums beside each other. */
-static void gram_of_panels(const fplt__shard *shard, double *b)
+static inline __attribute__((always_inline)) void gram_of_panels(const fplt__shard *shard,
+                                                                 int narrow, double *b)
 {
     const fplt__matrix *a = &shard->matrix;
     size_t n = a->columns, panels = fplt__padded(a->rows) / FPLT_PANEL;
@@ -29,9 +40,10 @@ static void gram_of_panels(const fplt__shard *shard, double *b)
         for (size_t k = 0; k <= j; k++) {
             double part[FPLT_PANEL] = {0};
             for (size_t p = 0; p < panels; p++) {
-                const double *x = a->dense + (p * a->stride + j) * FPLT_PANEL;
-                const double *y = a->dense + (p * a->stride + k) * FPLT_PANEL;
                 const double *weight = shard->weight ? shard->weight + p * FPLT_PANEL : NULL;
+                double x[FPLT_PANEL], y[FPLT_PANEL];
+                read_eight(a, narrow, (p * a->stride + j) * FPLT_PANEL, x);
+                read_eight(a, narrow, (p * a->stride + k) * FPLT_PANEL, y);
                 for (size_t r = 0; !weight && r < FPLT_PANEL; r++)
                     part[r] += x[r] * y[r];
                 for (size_t r = 0; weight && r < FPLT_PANEL; r++)
@@ -49,7 +61,10 @@ static void gram(const fplt_objective *o, const fplt__shard *shard, double *b)
     const fplt__matrix *a = &shard->matrix;
     size_t n = a->columns;
     if (a->layout == FPLT_PANELS) {
-        gram_of_panels(shard, b);
+        if (a->narrow)
+            gram_of_panels(shard, 1, b);
+        else
+            gram_of_panels(shard, 0, b);
         return;
     }
     memset(b, 0, n * n * sizeof *b);
@@ -111,16 +126,14 @@ static fplt_status largest_of_few_rows(const fplt_objective *o, const fplt__shar
         fplt__alloc_into(&memory, q * (q + 4) + a->columns, sizeof *memory, "a Gram matrix", error);
     if (status)
         return status;
-    double *c = memory, *row = memory + q * (q + 4);
+    double *c = memory, *row = memory + q * (q + 4), product[FEW_ROWS];
     for (size_t i = 0; i < q; i++) {
         memset(row, 0, a->columns * sizeof *row);
         fplt__matrix_row_axpy(a, i, 1, row);
+        o->kernel->margins(a, 0, i + 1, row, product);
         for (size_t j = 0; j <= i; j++) {
-            double product = a->layout == FPLT_ROWS
-                                 ? o->kernel->dot(a->dense + j * a->stride, row, a->columns)
-                                 : fplt__matrix_row_dot(a, j, row);
             double weight = shard->weight ? sqrt(shard->weight[i] * shard->weight[j]) : 1;
-            c[i * q + j] = weight * product / (double)q;
+            c[i * q + j] = weight * product[j] / (double)q;
         }
     }
     fplt__symmetric_extremes(o->kernel, c, q, c + q * q, NULL, largest);
@@ -129,30 +142,49 @@ static fplt_status largest_of_few_rows(const fplt_objective *o, const fplt__shar
     return FPLT_OK;
 }
 
+/* Which rows B is made of: `count` of every `step`, both multiples of FPLT_PANEL. */
+struct sample {
+    size_t count, step;
+};
+
+static struct sample all_rows(const fplt_objective *o)
+{
+    return (struct sample){o->chunk, o->chunk};
+}
+
+static struct sample some_rows(const fplt_objective *o, size_t rows)
+{
+    size_t count = o->chunk < PIECE ? o->chunk : PIECE;
+    size_t step = rows / PIECES / FPLT_PANEL * FPLT_PANEL;
+    return (struct sample){count, step > count ? step : count};
+}
+
 /* product = B v, by the traversal of the gradient. */
-static void gram_times(const fplt_objective *o, const fplt__shard *shard, const double *v,
-                       double *product)
+static void gram_times(const fplt_objective *o, const fplt__shard *shard, struct sample sample,
+                       const double *v, double *product)
 {
     const fplt__matrix *a = &shard->matrix;
     double margins[FPLT_CHUNK];
+    size_t rows = 0;
     memset(product, 0, a->columns * sizeof *product);
-    for (size_t first = 0; first < a->rows; first += o->chunk) {
-        size_t left = a->rows - first, count = left < o->chunk ? left : o->chunk;
+    for (size_t first = 0; first < a->rows; first += sample.step) {
+        size_t left = a->rows - first, count = left < sample.count ? left : sample.count;
         o->kernel->margins(a, first, count, v, margins);
         for (size_t r = 0; shard->weight && r < count; r++)
             margins[r] *= shard->weight[first + r];
         o->kernel->combine(a, first, count, margins, product);
+        rows += count;
     }
     for (size_t j = 0; j < a->columns; j++)
-        product[j] /= (double)a->rows;
+        product[j] /= (double)rows;
 }
 
 /* Lanczos without reorthogonalisation: copies of an eigenvalue that it may find twice do no harm to
  * the largest. From a random start, 100 steps miss it by more than 1 % with probability below
  * 1.7 sqrt(n) exp(-19.9) [Kuczynski and Wozniakowski 1992]; after 20 + 2 log2 n steps the
- * iteration ends when the last ten have gained less than a ten-thousandth. */
-static double lanczos(const fplt_objective *o, const fplt__shard *shard, double *v, double *before,
-                      double *product)
+ * iteration ends when the last ten have gained less than a ten-thousandth, or after `most`. */
+static double lanczos(const fplt_objective *o, const fplt__shard *shard, struct sample sample,
+                      size_t most, double *v, double *before, double *product)
 {
     size_t n = shard->matrix.columns;
     double diagonal[STEPS_MOST], beside[STEPS_MOST], estimate[STEPS_MOST];
@@ -168,7 +200,7 @@ static double lanczos(const fplt_objective *o, const fplt__shard *shard, double 
         before[j] = 0;
     }
     for (size_t k = 0;; k++) {
-        gram_times(o, shard, v, product);
+        gram_times(o, shard, sample, v, product);
         diagonal[k] = o->kernel->dot(product, v, n);
         estimate[k] = fplt__tridiagonal_eigenvalue(diagonal, beside, k + 1, k);
         o->kernel->axpy(-diagonal[k], v, product, n);
@@ -176,7 +208,7 @@ static double lanczos(const fplt_objective *o, const fplt__shard *shard, double 
             o->kernel->axpy(-beside[k - 1], before, product, n);
         beside[k] = o->kernel->norm(product, n);
         int settled = k >= least && estimate[k] <= estimate[k - 10] * 1.0001;
-        if (settled || k + 1 == STEPS_MOST || !(beside[k] > 1e-12 * estimate[k]))
+        if (settled || k + 1 == most || !(beside[k] > 1e-12 * estimate[k]))
             return estimate[k] * (1 + lanczos_margin);
         for (size_t j = 0; j < n; j++) {
             before[j] = v[j];
@@ -186,14 +218,15 @@ static double lanczos(const fplt_objective *o, const fplt__shard *shard, double 
 }
 
 static fplt_status largest_by_lanczos(const fplt_objective *o, const fplt__shard *shard,
-                                      double *largest, fplt_error *error)
+                                      struct sample sample, size_t most, double *largest,
+                                      fplt_error *error)
 {
     double *vectors;
     size_t n = o->columns;
     fplt_status status = fplt__alloc_into(&vectors, 3 * n, sizeof *vectors, "Lanczos", error);
     if (status)
         return status;
-    *largest = lanczos(o, shard, vectors, vectors + n, vectors + 2 * n);
+    *largest = lanczos(o, shard, sample, most, vectors, vectors + n, vectors + 2 * n);
     fplt__free(vectors);
     return FPLT_OK;
 }
@@ -206,7 +239,7 @@ static double row_norm(const fplt__matrix *a, size_t row, size_t features)
     size_t own = entries - (a->columns - features);
     for (size_t k = 0; k < own; k++) {
         double value = a->start ? fplt__matrix_entry(a, row, a->start[row] + k)
-                                : a->dense[fplt__matrix_place(a, row, k)];
+                                : fplt__matrix_number(a, fplt__matrix_place(a, row, k));
         square += value * value;
     }
     return sqrt(square + (double)(a->columns - features));
@@ -270,19 +303,23 @@ static fplt_curvature bounds_of(const fplt_objective *o, const fplt__shard *shar
                             shard->scale * (most * largest + o->weight * o->regulariser->most)};
 }
 
-fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int bound,
+fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int how,
                                     fplt_curvature *curvature, fplt_error *error)
 {
     const fplt__shard *shard = &o->shard[agent];
     double lowest = lowest_without_data(o), largest, ridge = o->weight * o->regulariser->least;
-    int needs_smallest = o->loss->least > 0 && o->columns <= WHOLE_TO;
+    int rough = how == FPLT_CURVATURE_ROUGH && o->columns > ON_STACK;
+    int needs_smallest = !rough && o->loss->least > 0 && o->columns <= WHOLE_TO;
     fplt_status status = FPLT_OK;
     double most = o->loss->whole ? share_of_events(shard) : o->most;
     if (o->loss->whole) {
         status = widest_row(shard, &largest, error);
-    } else if (bound) {
+    } else if (how == FPLT_CURVATURE_BOUND) {
         double row = longest_row(shard, o->features);
         largest = row * row;
+    } else if (rough) {
+        status = largest_by_lanczos(o, shard, some_rows(o, shard->matrix.rows), STEPS_ROUGH,
+                                    &largest, error);
     } else if (needs_smallest || o->columns < LANCZOS_FROM) {
         double smallest;
         status =
@@ -292,7 +329,7 @@ fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int
     } else if (shard->matrix.rows <= FEW_ROWS && shard->matrix.rows < o->columns) {
         status = largest_of_few_rows(o, shard, &largest, error);
     } else {
-        status = largest_by_lanczos(o, shard, &largest, error);
+        status = largest_by_lanczos(o, shard, all_rows(o), STEPS_MOST, &largest, error);
     }
     if (!status)
         *curvature = bounds_of(o, shard, lowest, most, largest);

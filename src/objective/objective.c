@@ -62,8 +62,10 @@ void fplt__objective_approach(const fplt_objective *objective, uint32_t agent, i
         return;
     }
     const fplt__matrix *a = &shard->matrix;
-    const char *from = a->layout == FPLT_SPARSE ? (const char *)a->column : (const char *)a->dense;
-    size_t bytes = fplt__padded(a->rows) * a->stride * sizeof(double);
+    const char *from = a->layout == FPLT_SPARSE ? (const char *)a->column
+                       : a->narrow              ? (const char *)a->narrow
+                                                : (const char *)a->dense;
+    size_t bytes = fplt__padded(a->rows) * a->stride * (a->narrow ? sizeof(float) : sizeof(double));
     for (size_t k = 0; k < LINES && k * LINE < bytes; k++)
         __builtin_prefetch(from + k * LINE);
 }
@@ -76,6 +78,11 @@ size_t fplt_objective_intercepts(const fplt_objective *objective)
 int fplt_objective_is_quadratic(const fplt_objective *objective)
 {
     return objective->quadratic;
+}
+
+const char *fplt_objective_precision(const fplt_objective *objective)
+{
+    return objective->narrow ? "float32" : "double";
 }
 
 const char *fplt_objective_kernel(const fplt_objective *objective)
@@ -145,25 +152,25 @@ fplt_status fplt__objective_loss_hessian(const fplt_objective *objective, uint32
     return objective->kind->loss_hessian(objective, agent, x, hessian, scratch);
 }
 
-fplt_status fplt_objective_curvature(const fplt_objective *objective, uint32_t agent, int bound,
+fplt_status fplt_objective_curvature(const fplt_objective *objective, uint32_t agent, int how,
                                      fplt_curvature *curvature, fplt_error *error)
 {
     if (agent >= objective->agents)
         return fplt_error_set(error, FPLT_BAD_VALUE, "there is no agent %u: the last is %u", agent,
                               objective->agents - 1);
-    return objective->kind->curvature(objective, agent, bound, curvature, error);
+    return objective->kind->curvature(objective, agent, how, curvature, error);
 }
 
 fplt_status fplt__objective_curvatures(const fplt_objective *objective, uint32_t first,
-                                       uint32_t count, fplt_curvature *curvatures,
+                                       uint32_t count, int how, fplt_curvature *curvatures,
                                        fplt_error *error)
 {
     for (uint32_t done = 0; done < count;) {
         uint32_t left = count - done, some = left < FPLT_ABREAST ? left : FPLT_ABREAST;
-        if (some < FPLT_ABREAST ||
+        if (some < FPLT_ABREAST || how == FPLT_CURVATURE_BOUND ||
             !fplt__records_curvatures(objective, first + done, curvatures + done))
             for (uint32_t i = 0; i < some; i++) {
-                fplt_status status = fplt_objective_curvature(objective, first + done + i, 0,
+                fplt_status status = fplt_objective_curvature(objective, first + done + i, how,
                                                               &curvatures[done + i], error);
                 if (status)
                     return status;

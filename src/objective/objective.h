@@ -27,7 +27,7 @@ typedef struct fplt__objective_kind {
      * f_i. NULL: not known */
     fplt_status (*loss_scores)(const fplt_objective *objective, uint32_t agent, const double *x,
                                double *scores, double *scratch);
-    fplt_status (*curvature)(const fplt_objective *objective, uint32_t agent, int bound,
+    fplt_status (*curvature)(const fplt_objective *objective, uint32_t agent, int how,
                              fplt_curvature *curvature, fplt_error *error);
     /* value and gradient, each may be NULL; with classes hits too: records rightly classified */
     fplt_status (*measure)(const fplt_objective *objective, uint32_t agent, const double *x,
@@ -39,8 +39,11 @@ typedef struct fplt__objective_kind {
 typedef struct fplt__shard {
     double scale; /* of f_i: 1, or its share of the rows times the number of agents */
     fplt__matrix matrix;
-    size_t records;                /* here or in another process, where the matrix is then empty */
-    const double *label;           /* borrowed from the objective */
+    size_t records; /* here or in another process, where the matrix is then empty */
+    union {         /* borrowed from the objective */
+        const double *label;
+        const unsigned char *negative; /* whether it is, where the loss flips rows by it */
+    };
     const double *norm;            /* of the rows where gradients are clipped, or NULL; likewise */
     const double *weight, *offset; /* of the rows, or NULL; borrowed likewise. Weights have mean 1,
                                       offsets the sign of their row */
@@ -81,10 +84,13 @@ struct fplt_objective {
     int plain;                         /* one output, all records alike, nothing clipped */
     int sparse;                        /* their layout */
     int abreast;                       /* some agents can go side by side */
+    int narrow, inward;                /* numbers of rows are floats; rounded towards 0 */
     fplt__shard *shard;                /* owned, as are the arrays it points into: */
-    double *values, *label, *norm, *row_weight, *offset;
+    double *values, *same, *label, *norm, *row_weight, *offset;
+    float *narrow_values;
     size_t *start;
     uint32_t *column;
+    unsigned char *negative; /* instead of labels, where the loss flips rows */
 
     fplt_objective_callbacks callbacks;
 };
@@ -125,7 +131,7 @@ int fplt__objective_measures(const fplt_objective *objective, uint32_t first, co
 
 /* How the costs of the agents from `first` on curve. Of those that fail the first one's error is told. */
 fplt_status fplt__objective_curvatures(const fplt_objective *objective, uint32_t first,
-                                       uint32_t count, fplt_curvature *curvatures,
+                                       uint32_t count, int how, fplt_curvature *curvatures,
                                        fplt_error *error);
 
 /* The kernel of the objective: for solvers, so that all arithmetic of a run is of one kind. */
@@ -163,9 +169,18 @@ fplt_status fplt__objective_extremes(const fplt_objective *objective, uint32_t a
 fplt_status fplt__objective_count_records(fplt_objective *objective, fplt_error *error);
 size_t fplt__objective_most_records(const fplt_objective *objective);
 
-/* Copies the data set into the kernel's layout: fills shard and what it points into. */
+/* As fplt_objective_create, of a data set whose rows are not needed afterwards: they may be gone then, and
+ * are what they were where it fails. */
+fplt_status fplt__objective_create_of(const fplt_objective_settings *settings, fplt_dataset *giver,
+                                      fplt_objective **objective, fplt_error *error);
+
+/* Brings the data set into the kernel's layout: fills shard and what it points into. The rows of `giver`,
+ * which is the data set or NULL, may be taken over. */
 fplt_status fplt__objective_pack(fplt_objective *objective, const fplt_dataset *dataset,
-                                 fplt_error *error);
+                                 fplt_dataset *giver, fplt_error *error);
+/* `values` begins with the rows of all agents, one behind the other, and has room for the layout: each gets
+ * its place in it, and the factor of its label. */
+void fplt__objective_spread(fplt_objective *objective);
 
 /* gradient = w_i (sums / records + weight r'(x)) */
 void fplt__records_finish(const fplt_objective *objective, const fplt__shard *shard, size_t records,
@@ -181,7 +196,7 @@ int fplt__objective_largest(const fplt_objective *objective, uint32_t first, dou
  * side. */
 int fplt__records_curvatures(const fplt_objective *objective, uint32_t first,
                              fplt_curvature *curvatures);
-fplt_status fplt__records_curvature(const fplt_objective *objective, uint32_t agent, int bound,
+fplt_status fplt__records_curvature(const fplt_objective *objective, uint32_t agent, int how,
                                     fplt_curvature *curvature, fplt_error *error);
 
 #endif

@@ -530,7 +530,9 @@ static void take_consent(fplt__lead *lead, const fplt__request *request)
     if (lead->record.state == FPLT__FORMING)
         lead->row[i].records = consent.records;
     fplt__lead_say(lead, i, consent.agreed ? "consent" : "refused", "%s",
-                   consent.agreed ? "agrees" : consent.sentence);
+                   !consent.agreed                       ? consent.sentence
+                   : lead->record.state == FPLT__FORMING ? "agrees to the proposal"
+                                                         : "agrees to the plan");
     fplt__lead_reply(lead, request->ticket, i, 200);
     check_forming(lead);
 }

@@ -94,6 +94,8 @@ struct fplt__lead {
     double *point;
     fplt_measure measured;
     int has_measured, has_score;
+    int at_zero; /* the question is about the zero vector: what a relative tolerance is a share of */
+    double zeroed; /* the criterion there; 0: not asked for */
     fplt_measure score;
     double *information;
     int check_wanted, has_check, check_equal;
@@ -142,6 +144,8 @@ void fplt__round_forget(fplt__lead *lead);
 void fplt__round_look(fplt__lead *lead);
 /* The head of the question to member i, and its position in the cohort. */
 void fplt__round_head(const fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD]);
+/* Whether a member was not heard for a minute, and as long as `size` bytes take on their way to it. */
+int fplt__is_silent(const fplt__lead *lead, uint32_t i, uint64_t size);
 int fplt__round_waits_for(const fplt__lead *lead, uint32_t i);
 /* Updates without which the open round does not close. */
 uint32_t fplt__round_quorum(const fplt__lead *lead);

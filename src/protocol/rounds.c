@@ -285,18 +285,24 @@ static void end_exchange(fplt__lead *lead)
         fplt__lead_finish(lead, FPLT__ENDED, "failed", "the coordinator's step failed");
 }
 
+int fplt__is_silent(const fplt__lead *lead, uint32_t i, uint64_t size)
+{
+    const fplt__guest *guest = &lead->guest[i];
+    uint64_t silence = lead->settings.silence ? lead->settings.silence : 60000;
+    silence += size * 1000 / FPLT__SLOWEST;
+    return lead->now - (guest->heard ? guest->last_heard : lead->since) > silence;
+}
+
 /* Who is still waited for, and how many of the cohort can still answer. */
 static void count_missing(const fplt__lead *lead, uint32_t *missing, uint32_t *possible)
 {
-    uint64_t silence = lead->settings.silence ? lead->settings.silence : 60000;
-    silence += lead->down->size * 1000 / FPLT__SLOWEST; /* for the task on its way to it */
     *missing = *possible = 0;
     for (uint32_t i = 0; i < lead->settings.members; i++) {
         const fplt__guest *guest = &lead->guest[i];
         if (!fplt__bit(lead->cohort, i))
             continue;
         int waits = fplt__round_waits_for(lead, i);
-        int silent = lead->now - (guest->heard ? guest->last_heard : lead->since) > silence;
+        int silent = fplt__is_silent(lead, i, lead->down->size);
         *possible += (uint32_t)(waits || guest->answers > lead->exchange);
         *missing += (uint32_t)(waits && !silent);
     }

@@ -37,6 +37,8 @@ struct fplt__site {
     enum waiting waiting;
     fplt__site_record record;
     uint8_t *document; /* owned */
+    uint8_t *start;    /* owned; the plan's start vector as it came; NULL: not asked for */
+    size_t start_size;
     fplt__agreement *agreement;
     fplt_node *node;
     fplt_shape shape;
@@ -266,6 +268,8 @@ static void ask_shell(fplt__site *site, fplt__site_action_kind kind, enum waitin
     action->hash = site->record.hash;
     action->document = site->document;
     action->document_size = site->record.document_size;
+    action->start = site->start;
+    action->start_size = site->start_size;
 }
 
 /* With a session and a document: what is still missing before polls. */
@@ -289,6 +293,9 @@ static void forget_run(fplt__site *site)
     fplt_node_destroy(site->node);
     site->agreement = NULL;
     site->node = NULL;
+    fplt__free(site->start);
+    site->start = NULL;
+    site->start_size = 0;
     site->ended = site->has_trouble = 0;
     for (int e = 0; e < 2; e++)
         set_frame(&site->message[e], NULL, 0);
@@ -315,6 +322,21 @@ static void take_document(fplt__site *site, const void *bytes, size_t size, int 
     site->record.hash = fplt__document_hash(bytes, size);
     site->record.planned = planned;
     site->record.chain = fplt__chain_begin(&site->record.hash, 0, site->record.identity, &none);
+    proceed(site);
+}
+
+static void take_start(fplt__site *site, const void *bytes, size_t size)
+{
+    fplt_error error;
+    fplt__free(site->start);
+    site->start = NULL;
+    if (fplt__alloc_into(&site->start, size + 1, 1, "a start", &error)) {
+        site->failed = 1;
+        return;
+    }
+    if (size)
+        memcpy(site->start, bytes, size);
+    site->start_size = size;
     proceed(site);
 }
 
@@ -855,6 +877,7 @@ static void take_reply(fplt__site *site, const fplt__site_event *event)
     switch (site->request.kind) {
     case FPLT__JOIN: take_joined(site, event->body, event->size); break;
     case FPLT__DOCUMENT: take_document(site, event->body, event->size, site->planned_hint); break;
+    case FPLT__START: take_start(site, event->body, event->size); break;
     case FPLT__NEXT:
         if (event->status == 200)
             take_frames(site, event->body, event->size);
@@ -1057,6 +1080,10 @@ static void take_event(fplt__site *site, const fplt__site_event *event)
     case FPLT__SITE_BUILT:
         if (waiting == FOR_NODE)
             take_node(site, event->plan);
+        break;
+    case FPLT__SITE_LACKS:
+        if (waiting == FOR_NODE)
+            request(site, FPLT__START, NULL);
         break;
     }
 }

@@ -167,8 +167,8 @@ static void draw_target(fplt__buffer *out, const fplt_plot *plot, const struct a
     fplt__buffer_format(
         out, "<line class=\"target\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", x->from,
         x->to, at, at);
-    if (plot->target_label)
-        add_text(out, x->to - 4, at - 5, "text-anchor=\"end\"", plot->target_label);
+    if (plot->target_label) /* at the left: a curve that arrives crosses the line at the right */
+        add_text(out, x->from + 6, at - 5, "", plot->target_label);
 }
 
 static void draw_key(fplt__buffer *out, const fplt_plot *plot)

@@ -23,7 +23,8 @@ static const char style[] =
     "h1{font-size:1.6rem;line-height:1.25;margin:.2rem 0}h2{font-size:1.2rem;margin:2rem 0 .6rem;"
     "border-bottom:1px solid var(--line);padding-bottom:.25rem}h3{font-size:1rem;margin:1.2rem 0 "
     ".4rem}\n"
-    "h1,td,dd{overflow-wrap:anywhere}.lead,.note,figcaption,footer{color:var(--soft)}"
+    "h1,td,dd{overflow-wrap:anywhere}td:first-child{overflow-wrap:break-word;max-width:24ch}\n"
+    ".lead,.note,figcaption,footer{color:var(--soft)}"
     ".note,figcaption,footer{font-size:.88rem}.bad{color:var(--bad);font-weight:600}\n"
     ".figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(8rem,1fr));gap:.6rem;"
     "margin:1rem 0}.figures div{background:var(--card);border:1px solid var(--line);"
@@ -238,6 +239,8 @@ static void add_method(const fplt__sheet *page)
     const json_t *record = page->record;
     const char *name = fplt__sheet_text(json_object_get(record, "algorithm"));
     const char *kernel = fplt__sheet_text(json_object_get(record, "kernel"));
+    const char *precision = fplt__sheet_text(json_object_get(record, "precision"));
+    int narrow = strcmp(precision, "float32") == 0;
     const fplt_algorithm *algorithm = fplt_algorithm_find(name);
     double up = fplt__sheet_number(fplt__sheet_find(record, "counters", "bytes_up", NULL));
     if (algorithm)
@@ -248,8 +251,9 @@ static void add_method(const fplt__sheet *page)
              fplt__sheet_number(fplt__sheet_find(record, "counters", "vectors_up", NULL)),
              up / 1000);
     if (json_is_integer(json_object_get(record, "seed")))
-        fact(page, *kernel ? "seed, kernel" : "seed", "%.0f%s%s",
-             fplt__sheet_number(json_object_get(record, "seed")), *kernel ? ", " : "", kernel);
+        fact(page, *kernel ? "seed, kernel" : "seed", "%.0f%s%s%s%s",
+             fplt__sheet_number(json_object_get(record, "seed")), *kernel ? ", " : "", kernel,
+             narrow ? ", rows kept as " : "", narrow ? precision : "");
 }
 
 static void add_trained(const fplt__sheet *page)
@@ -347,13 +351,17 @@ static void add_choice(fplt_table *table, const char *name, const json_t *value,
     fplt_table_text(table, fplt_choice_because(why));
 }
 
-static void add_members(fplt_table *table, const json_t *object)
+/* All members but one. */
+static void add_members(fplt_table *table, const json_t *object, const char *but)
 {
     const char *name;
     json_t *choice;
     json_object_foreach((json_t *)(uintptr_t)object, name, choice)
-        add_choice(table, name, json_object_get(choice, "value"),
-                   fplt__sheet_text(json_object_get(choice, "why")));
+    {
+        if (strcmp(name, but) != 0)
+            add_choice(table, name, json_object_get(choice, "value"),
+                       fplt__sheet_text(json_object_get(choice, "why")));
+    }
 }
 
 static void add_local(const fplt__sheet *page, fplt_table *table)
@@ -377,9 +385,13 @@ static fplt_status add_parameters(const fplt__sheet *page, fplt_error *error)
     fplt_status status = fplt_table_create(columns, 3, &table, error);
     if (status)
         return status;
-    add_members(table, json_object_get(page->record, "parameters"));
+    const json_t *why = json_object_get(page->record, "algorithm_why");
+    if (why)
+        add_choice(table, "algorithm", json_object_get(page->record, "algorithm"),
+                   fplt__sheet_text(why));
+    add_members(table, json_object_get(page->record, "parameters"), "");
     add_local(page, table);
-    add_members(table, json_object_get(page->record, "defaults"));
+    add_members(table, json_object_get(page->record, "defaults"), why ? "algorithm" : "");
     if (!fplt_table_rows(table)) {
         fplt_table_destroy(table);
         return FPLT_OK;

@@ -75,13 +75,18 @@ static void record_parameters(const fplt_job_view *view, const fplt_engine *engi
 static void record_steps(const fplt_job_view *view, const fplt_engine *engine, fplt_record *record)
 {
     double least = NAN, most = NAN; /* where no agent takes a step they stay so */
-    for (uint32_t i = 0; i < fplt_objective_agents(view->objective); i++) {
+    const fplt_algorithm *algorithm = view->run.algorithm;
+    int trains = !(algorithm->allows & FPLT_TRAINS_NOTHING);
+    for (uint32_t i = 0; trains && i < fplt_objective_agents(view->objective); i++) {
         double step = fplt_engine_step(engine, i);
         least = fmin(least, step);
         most = fmax(most, step);
     }
     choose(view, "gamma", least, &record->step);
-    if (isnan(least))
+    if (!trains)
+        snprintf(record->step.why, sizeof record->step.why, "%s has no local training",
+                 algorithm->name);
+    else if (isnan(least))
         snprintf(record->step.why, sizeof record->step.why, "the solver %s takes no step size",
                  view->run.training.solver->name);
     record->largest_step = most;

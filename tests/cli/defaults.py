@@ -157,6 +157,44 @@ def few_epochs_and_momentum_arrive_with_automatic_parameters(folder):
 
 
 @case
+def few_iterations_of_lbfgs_do_not_go_around_the_minimiser(folder):
+    for seed in 15, 28, 39, 52, 63, 87, 88:  # where a loose line search does
+        X, y, site, logistic = nasty(seed)
+        save(folder, X, y, site)
+        for epochs in "2", "3":
+            done = train(folder, "--data", "d.csv", "--label", "y", "--algorithm", "fed-plt", "--solver", "lbfgs",
+                         "--epochs", epochs, "--tolerance", "1e-14", "--relative", "yes", "--rounds", "3000")
+            assert done["outcome"] == "converged", (seed, epochs, done["sentence"])
+            known = pooled(X, y, 0.01, logistic)
+            error = np.abs(done["model"]["weights"] - known).max() / max(1, np.abs(known).max())
+            assert error < 1e-5, (seed, epochs, error)
+
+
+@case
+def labels_that_sums_have_no_digits_for_are_refused(folder):
+    X, _, site, _ = nasty(3)
+    for scale, status in ((1e-9, 0), (1e-13, 2), (-1e-30, 2)):
+        y = scale * (3 + standardised(X)[:, 0])
+        save(folder, X, y, site)
+        done = run(folder, "train", "--data", "d.csv", "--label", "y", "--task", "regression", "--pictures", "no",
+                   "--json", status=status)
+        if status:
+            assert "exact in steps of 5.4e-20: give labels in smaller units" in done.stderr, done.stderr
+        else:
+            found = np.array(json.loads(done.stdout)["model"]["weights"])
+            assert np.abs(found / scale - pooled(X, y / scale, 0.01, False)).max() < 1e-6
+
+
+@case
+def a_relative_tolerance_that_is_asked_for_is_the_default_one(folder):
+    X, y, site, _ = nasty(3)
+    save(folder, X, y, site)
+    targets = [train(folder, "--data", "d.csv", "--label", "y", *more)["model"]["training"]["target"]
+               for more in ([], ["--relative", "yes"], ["--relative", "no"], ["--tolerance", "1e-9"])]
+    assert targets[0] == targets[1] < 1e-12 and targets[2:] == [1e-5, 1e-9], targets
+
+
+@case
 def the_scale_of_the_data_does_not_matter(folder):
     X, y, site, _ = nasty(3)
     results = []

@@ -154,6 +154,9 @@ def the_page_says_what_the_other_commands_say(folder):
         assert abs(float(row[ratio]) / line["odds_ratio"] - 1) < 1e-4
     reasons = {row[0]: row[2] for row in page.table("parameter")[1:]}
     assert "ridge" in reasons["eps"]
+    record = json.loads((folder / "out/model.json").read_text())["training"]
+    assert reasons["algorithm"] == record["algorithm_why"] and "Hessians" in reasons["algorithm"]
+    assert record["local"]["gamma"]["least"] is None  # nobody takes a local step
 
 
 @case

@@ -39,6 +39,7 @@ def repeated_list_flags_add_up_and_replace_the_file(place):
 @case
 def a_setting_without_effect_says_what_it_belongs_to(place):
     place.run("data", "generate", "g.csv", "--agents", 3, "--rows", 20)
+    place.write("s.libsvm", "1 1:2\n-1 1:3\n")
     for words, says in (
             (["--active", 3], "--active: active has no effect without participation fixed or round-robin"),
             (["--trace", "t.csv"], "without participation trace, but participation is all"),
@@ -54,11 +55,51 @@ def a_setting_without_effect_says_what_it_belongs_to(place):
             (["--regulariser", "none", "--eps", 1], "eps has no effect without regulariser ridge"),
             (["--checkpoint-every", 5], "checkpoint-every has no effect without checkpoint"),
             (["--privacy.delta", 1e-6], "without privacy.epsilon, or privacy.tau"),
-            (["--start-scale", 2], "without start random, but start is zero")):
+            (["--start-scale", 2], "without start random, but start is zero"),
+            (["--task", "classes"], "task has no effect without data, or generator planted"),
+            (["--generator", "quadratic", "--task", "binary"], "task has no effect without data"),
+            (["--paper"], "paper has no effect without data"),
+            (["--data", "g.csv", "--paper", "--privacy.tau", 1], "paper has no effect beside privacy.tau"),
+            (["--data", "s.libsvm", "--header", "no"], "s.libsvm: header is for CSV files"),
+            (["--data", "s.libsvm", "--separator", "tab"], "s.libsvm: separator is for CSV files")):
         place.refuses("train", *words, says=says)
+    place.refuses("data", "generate", "x.csv", "--task", "classes", says="task has no effect without generator planted")
     place.refuses("compare", "--points", 5, says="points has no effect without tune yes")
     place.refuses("tune", "--tune-rounds", 5, says="without by experiment or both, but by is theory")
     place.refuses("data", "inspect", "g.csv", "--data", "g.csv", says="takes its files without a flag")
+    place.run("train", "--data", "g.csv", "--pictures", "no", "--quiet")
+    for command in ("summary", "fedplt-out/model.json"), ("report", "fedplt-out"):
+        place.refuses(*command, "--header", "no", says="header has no effect without data: give their files behind")
+    place.refuses("evaluate", "fedplt-out/model.json", "g.csv", "--details", "--json", says="details has no effect")
+    for words in (["--columns", "x1"], ["--missing", "drop"], ["--task", "regression"], ["--agents", 2]):
+        place.refuses("data", "schema", "g.csv", *words, says="there is no setting")
+
+
+@case
+def a_draft_goes_by_what_is_said(place):
+    place.write("d.csv", 'site;label;"a, b";name;extra\nn;1;2.5;p1;3\ns;-1;1.5;p2;4\n')
+    text = place.run("data", "schema", "d.csv", "--separator", "semicolon", "--ignore", "extra", "--id", "name").stdout
+    assert '"a, b": {type: number' in text and "extra: ignore\n" in text and "name: id\n" in text, text
+    place.write("u.csv", (place.folder / "d.csv").read_text().replace('"a, b"', "a, b"))
+    place.run("data", "schema", "u.csv", "--separator", "semicolon", "--ignore", "extra", "--id", "name", "--out",
+              "s.yaml")
+    done = place.run("train", "--data", "u.csv", "--schema", "s.yaml", "--separator", "semicolon", "--pictures", "no")
+    assert "on 2 agents, 2 rows, 1 feature:" in done.stdout, done.stdout
+
+
+@case
+def a_random_start_is_one_for_every_method(place):
+    """At round 0 the criterion is not that of zero, and other seeds have others."""
+    listed = json.loads(place.run("list", "algorithms", "--json").stdout)
+    methods = [one["name"] for one in listed["members"]]
+    assert len(methods) >= 15, methods
+    for method in methods:
+        found = set()
+        for more in ([], ["--start", "random"], ["--start", "random", "--seed", 1, "--generator", "iid"]):
+            place.run("train", "--agents", 4, "--rows", 20, "--algorithm", method, "--rounds", 1, "--pictures", "no",
+                      "--quiet", *more)
+            found.add((place.folder / "fedplt-out/convergence.csv").read_text().splitlines()[1].split(",")[2])
+        assert len(found) == 3, (method, found)
 
 
 @case
@@ -188,6 +229,7 @@ def absurd_input_is_refused_before_memory_is_spent(place):
         assert time.monotonic() - begun < 5, words
     place.run("data", "generate", "g.csv", "--agents", 2, "--rows", 2000)
     place.refuses("train", "--data", "g.csv", "--largest-file", 1e-4, says="g.csv: ")
+    place.refuses("train", "--rows", "1e15", says="must be a whole number from 1 to 1000000000000000")
     place.run("data", "inspect", "g.csv", "--largest-file", 1)
 
 
@@ -202,7 +244,15 @@ def files_as_spreadsheets_write_them(place):
         place.run("train", "--data", "other.csv", "--separator", name, "--pictures", "no", "--out", name)
         assert weights(place, "auto") == weights(place, name) == weights(place, "comma")
         assert len(place.run("predict", "comma/model.json", "other.csv").stdout.splitlines()) == 31
+        place.write("other.txt", text.replace(",", sign))  # told by what is in it
+        with open(place.folder / "other.txt") as pipe:
+            done = subprocess.run([PROGRAM, "data", "inspect", "-"], stdin=pipe, text=True, capture_output=True)
+        assert "30 rows, 3 features" in done.stdout, done
+        place.run("train", "--data", "other.txt", "--pictures", "no", "--out", "text")
+        assert weights(place, "text") == weights(place, "comma")
     place.refuses("train", "--data", "other.csv", "--separator", "comma", says=["no label column", "separator auto"])
+    place.write("tabs.txt", "1\t1:2\t3:1\n-1\t2:1\n")
+    assert "2 rows, 3 features" in place.run("data", "inspect", "tabs.txt").stdout
     for word in ("", "?", "NA", "N/A", "nan", "NaN", "NULL", "null", "-"):
         lines = text.splitlines()
         lines[3] = lines[3].rsplit(",", 1)[0] + "," + word
@@ -263,6 +313,12 @@ def advice_can_be_pasted(place):
     text = place.run("train", "--data", "my data.csv", "--pictures", "no", "--out", "my model").stdout
     commands = [line.strip() for line in text.split("\nnext\n")[1].splitlines() if line.strip()]
     assert len(commands) == 3, commands
+    rows = (place.folder / "my data.csv").read_text().splitlines()[1:]
+    place.write("bare.csv", "\n".join([*rows, rows[0].rsplit(",", 1)[0] + ","]).replace(",", ";") + "\n")
+    text = place.run("train", "--data", "bare.csv", "--pictures", "no", "--header", "no", "--label", 2, "--site", 1,
+                     "--separator", "semicolon", "--missing", "drop", "--out", "bare").stdout
+    commands += [line.strip() for line in text.split("\nnext\n")[1].splitlines() if line.strip()]
+    assert len(commands) == 6, commands
     for command in commands:
         done = subprocess.run(command, shell=True, cwd=place.folder, text=True, capture_output=True)
         assert done.returncode == 0, (command, done.stderr)

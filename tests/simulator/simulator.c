@@ -21,6 +21,7 @@
 #include "protocol/lead.h"
 #include "protocol/planted.h"
 #include "protocol/site.h"
+#include "base/bytes.h"
 #include "tiny.h"
 
 int fplt__planted;
@@ -170,6 +171,7 @@ typedef struct world {
     fplt_shape shape;
     uint64_t now;
     int faults; /* packets and processes may fail */
+    int begins; /* not at zero */
     int restores, liar, restored_lead, restored_site[N], restored_any, lied;
     fplt__lead *lead;
     lead_disk disk, old_disk;
@@ -316,9 +318,29 @@ static int happens(enum happens what, unsigned in_a_thousand)
 
 /* --- plans --- */
 
+/* Where the run begins; NULL: at zero. */
+static const double *start(void)
+{
+    static const double at[DIMENSION] = {0.5, -2};
+    return w.begins ? at : NULL;
+}
+
+/* What an agent is told of it. */
+static void check_start(const fplt__site_action *action)
+{
+    double heard[DIMENSION];
+    if (action->start_size != sizeof heard) {
+        violate("a start of another length");
+        return;
+    }
+    fplt__get_reals(action->start, heard, DIMENSION);
+    if (memcmp(heard, start(), sizeof heard) != 0)
+        violate("another start");
+}
+
 static fplt__lead_plan lead_plan(void)
 {
-    return tiny_lead_plan(&w.plan, w.variant->rule, w.variant->private);
+    return tiny_lead_plan(&w.plan, w.variant->rule, w.variant->private, start());
 }
 
 /* Noise that is never the same twice, as the system's is. */
@@ -343,7 +365,9 @@ static fplt_node *make_node(uint32_t i)
                               .cost = i,
                               .identity = i,
                               .training = fplt_training_defaults(),
-                              .curvature = {1 + i, 1 + i}};
+                              .curvature = {1 + i, 1 + i},
+                              .start = start(),
+                              .second = start()};
     own.training.epochs = 2;
     if (w.variant->private) {
         own.training.solver = fplt_solver_find("noisy");
@@ -761,6 +785,11 @@ static void site_perform(unsigned i)
             break;
         case FPLT__SITE_BUILD:
             next = 1;
+            then.kind = FPLT__SITE_LACKS;
+            if (w.begins && !action->start)
+                break;
+            if (w.begins)
+                check_start(action);
             then.kind = FPLT__SITE_BUILT;
             plan.agreement = tiny_agreement(&w.plan, w.variant->private);
             plan.node = make_node(i);
@@ -991,7 +1020,8 @@ static void replay(void)
     fplt_node *node[N];
     double down[8 * DIMENSION], model[DIMENSION], expected[DIMENSION];
     uint64_t words[64];
-    if (fplt_hub_create(&w.plan, NULL, NULL, &hub, &error) || fplt_hub_enrol_all(hub, NULL, &error))
+    if (fplt_hub_create(&w.plan, NULL, start(), &hub, &error) ||
+        fplt_hub_enrol_all(hub, start(), &error))
         exit(2);
     for (uint32_t i = 0; i < N; i++)
         node[i] = make_node(i);
@@ -1114,6 +1144,7 @@ static const char *schedule(uint64_t seed, int restores)
     w.liar = kind == 7;
     w.faults = kind != 0;
     w.people = kind == 1 ? 1 + below(2) : 0;
+    w.begins = seed % 3 == 0;
     const char *violated = play();
     clear_world();
     return violated;
@@ -1138,6 +1169,7 @@ static const char *sweep(unsigned long *runs)
             for (unsigned what = 0; what < HAPPENS && !violated; what++) {
                 seed_state = 1 + v;
                 w.variant = &variants[v];
+                w.begins = v % 2;
                 w.crash_at = at;
                 w.crash = (enum happens)what;
                 violated = play();

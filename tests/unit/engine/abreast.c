@@ -135,7 +135,8 @@ static void curvatures_side_by_side(void **state)
                 fplt_error error;
                 fplt_objective *objective =
                     mixed_cost(features, features % 2 ? 12 : MOST_ROWS, wild, &settings);
-                assert_ok(fplt__objective_curvatures(objective, 0, AGENTS, together, &error),
+                assert_ok(fplt__objective_curvatures(objective, 0, AGENTS, FPLT_CURVATURE_CLOSE,
+                                                     together, &error),
                           error);
                 for (uint32_t i = 0; i < AGENTS; i++)
                     assert_ok(fplt_objective_curvature(objective, i, 0, &alone[i], &error), error);

@@ -30,6 +30,7 @@ static void curvature(void *context, uint32_t agent, double *lowest, double *hig
 
 static struct {
     uint64_t now;
+    int open; /* without privacy: criteria are asked for */
     fplt_plan plan;
     fplt_objective *objective;
     fplt__lead *lead;
@@ -74,10 +75,12 @@ static void perform(uint32_t i)
                                       .training = fplt_training_defaults(),
                                       .curvature = {1 + i, 1 + i}};
             own.training.epochs = 2;
-            own.training.solver = fplt_solver_find("noisy");
-            own.training.noise_tau = 0.1;
-            own.cap = TINY_CAP;
-            plan.agreement = tiny_agreement(&w.plan, 1);
+            if (!w.open) {
+                own.training.solver = fplt_solver_find("noisy");
+                own.training.noise_tau = 0.1;
+                own.cap = TINY_CAP;
+            }
+            plan.agreement = tiny_agreement(&w.plan, !w.open);
             assert_ok(fplt_node_create(&w.plan, &own, &plan.node, &error), error);
             then.kind = FPLT__SITE_BUILT;
             then.plan = &plan;
@@ -130,7 +133,7 @@ static void at_lead(fplt__lead_event event)
     if (commits)
         at_lead((fplt__lead_event){.kind = FPLT__LEAD_COMMITTED});
     if (resolves) {
-        fplt__lead_plan plan = tiny_lead_plan(&w.plan, "all", 1);
+        fplt__lead_plan plan = tiny_lead_plan(&w.plan, "all", !w.open, NULL);
         at_lead((fplt__lead_event){.kind = FPLT__LEAD_PLAN,
                                    .document = tiny_document,
                                    .document_size = sizeof tiny_document,
@@ -189,9 +192,8 @@ static uint64_t patience(void)
     return view.deadline - view.opened;
 }
 
-static int begin(void **state)
+static int begin_as(int open)
 {
-    (void)state;
     fplt_error error;
     fplt_objective_callbacks costs = {.size = sizeof(fplt_objective_callbacks),
                                       .dimension = TINY_DIMENSION,
@@ -205,6 +207,7 @@ static int begin(void **state)
                                 .document_size = sizeof tiny_proposal,
                                 .hash = fplt__document_hash(tiny_proposal, sizeof tiny_proposal)};
     memset(&w, 0, sizeof w);
+    w.open = open;
     w.now = 1000;
     w.plan = tiny_plan("fed-plt");
     assert_ok(fplt_objective_create_callback(&costs, &w.objective, &error), error);
@@ -218,6 +221,18 @@ static int begin(void **state)
     }
     settle();
     return 0;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    return begin_as(0);
+}
+
+static int begin_open(void **state)
+{
+    (void)state;
+    return begin_as(1);
 }
 
 static int end(void **state)
@@ -288,12 +303,50 @@ static void test_silence(void **state)
     assert_int_equal(fplt__lead_see(w.lead).round, 1);
 }
 
+static uint64_t round_open(void)
+{
+    fplt__lead_view view = fplt__lead_see(w.lead);
+    return view.opened ? view.round + 1 : 0;
+}
+
+/* An evaluation needs all: it waits for who may still answer, and not for who was not heard for a
+ * minute. */
+static void test_evaluation(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) { /* mean, then criterion there */
+        assert_int_equal(round_open(), 0);
+        for (uint32_t i = 0; i < N; i++)
+            update(i);
+    }
+    for (int k = 0; k < 2; k++)
+        for (uint32_t i = 0; i < N; i++)
+            update(i);
+    assert_int_equal(fplt__lead_see(w.lead).round, 2);
+    update(0); /* the criterion after round 1 */
+    update(1);
+    pass(9000);
+    assert_false(fplt__lead_member(w.lead, 0).waited_for);
+    pass(2000); /* its patience, and no criterion */
+    update(0);
+    update(1);
+    assert_int_equal(fplt__lead_see(w.lead).round, 2);
+    pass(50000); /* the third was not heard for a minute: rounds and evaluations go on */
+    assert_int_equal(fplt__lead_see(w.lead).round, 3);
+    for (uint64_t round = 4; round < TINY_ROUNDS; round++) {
+        update(0);
+        update(1);
+        assert_int_equal(fplt__lead_see(w.lead).round, round);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_deadline, begin, end),
         cmocka_unit_test_setup_teardown(test_quorum, begin, end),
         cmocka_unit_test_setup_teardown(test_silence, begin, end),
+        cmocka_unit_test_setup_teardown(test_evaluation, begin_open, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
