@@ -1,6 +1,6 @@
 /* How fast a gradient of the logistic cost is, as ratios measured in one run: against two OpenBLAS
  * products with libm's exp between them, against a plain loop, and out of the cache against reading
- * the data once. Arguments: kernels to measure (default: all that the machine has). */
+ * the data once, and with rows kept as floats. Arguments: kernels to measure (default: all that the machine has). */
 #include <cblas.h>
 #include <math.h>
 #include <pthread.h>
@@ -21,6 +21,7 @@ struct bench {
     double *a, *label, *x, *margins, *gradient; /* a row-major */
     fplt_objective *objective[4];
     const char *name[4];
+    double bytes[4]; /* resident that each has taken */
     size_t kernels;
     double *scratch;
 };
@@ -54,8 +55,22 @@ static void must(fplt_status status, const fplt_error *error)
     exit(1);
 }
 
+static double resident(void)
+{
+    char line[256];
+    double kilobytes = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "VmRSS:", 6) == 0)
+            kilobytes = strtod(line + 6, NULL);
+    if (file)
+        fclose(file);
+    return 1024 * kilobytes;
+}
+
+/* `precisions`: one a kernel, or NULL. */
 static void prepare(struct bench *b, size_t rows, size_t columns, uint32_t agents,
-                    const char *const *names, size_t kernels)
+                    const char *const *names, const char *const *precisions, size_t kernels)
 {
     fplt_error error;
     memset(b, 0, sizeof *b);
@@ -82,7 +97,10 @@ static void prepare(struct bench *b, size_t rows, size_t columns, uint32_t agent
     for (size_t k = 0; k < kernels; k++) {
         fplt_objective_settings settings = fplt_objective_defaults();
         settings.kernel = names[k];
+        settings.precision = precisions ? precisions[k] : NULL;
+        double before = resident();
         must(fplt_objective_create(&settings, data, &b->objective[k], &error), &error);
+        b->bytes[k] = resident() - before;
         b->name[k] = names[k];
         if (fplt_objective_scratch(b->objective[k]) > scratch)
             scratch = fplt_objective_scratch(b->objective[k]);
@@ -155,7 +173,7 @@ static double measure(struct bench *b, size_t candidate, size_t calls)
 static void in_cache(size_t rows, size_t columns, const char *const *names, size_t kernels)
 {
     struct bench b;
-    prepare(&b, rows, columns, 1, names, kernels);
+    prepare(&b, rows, columns, 1, names, NULL, kernels);
     size_t calls = 2 + 4000000 / (rows * (columns + 20));
     double times[6][REPEATS], typical[6] = {0};
     for (size_t t = 0; t < REPEATS; t++)
@@ -245,7 +263,7 @@ static void out_of_cache(size_t rows, size_t columns, const char *const *names, 
         const fplt__kernel *kernel;
         double times[3][TURNS], typical[3], blas[3];
         must(fplt__kernel_choose(names[k], &kernel, &error), &error);
-        prepare(&b, rows, columns, THREADS, names + k, 1);
+        prepare(&b, rows, columns, THREADS, names + k, NULL, 1);
         for (size_t t = 0; t < TURNS; t++)
             for (size_t c = 0; c < 3; c++)
                 times[c][t] = together(&b, c, kernel);
@@ -269,6 +287,31 @@ static void out_of_cache(size_t rows, size_t columns, const char *const *names, 
     }
 }
 
+/* Rows kept as floats beside the same as doubles, on one thread, in turn. */
+static void narrow_rows(size_t rows, size_t columns, const char *name)
+{
+    enum { TURNS = 15 };
+    struct bench b;
+    const char *const names[2] = {name, name}, *const precisions[2] = {"double", "float32"};
+    double times[2][TURNS], typical[2];
+    prepare(&b, rows, columns, 1, names, precisions, 2);
+    for (size_t t = 0; t < TURNS; t++)
+        for (size_t k = 0; k < 2; k++)
+            times[k][t] = measure(&b, 2 + k, 1);
+    for (size_t k = 0; k < 2; k++) {
+        typical[k] = median(times[k], TURNS);
+        printf("%9zu %5zu  %-10s %10.0f us  as %s, %.0f MB\n", rows, columns, name,
+               1e6 * typical[k], precisions[k], 1e-6 * b.bytes[k]);
+    }
+    char what[100];
+    snprintf(what, sizeof what, "logistic gradient out of the cache, n = %zu, %s, float32", columns,
+             name);
+    figure(what, typical[0] / typical[1], "times double's speed", AT_LEAST, 1.5);
+    figure("memory of float32 rows with their labels", b.bytes[1] / b.bytes[0], "of double's",
+           AT_MOST, 0.51);
+    discard(&b);
+}
+
 int main(int count, char **arguments)
 {
     const char *names[4];
@@ -286,5 +329,7 @@ int main(int count, char **arguments)
     in_cache(250, 100, names, kernels);
     in_cache(1000, 1000, names, kernels);
     out_of_cache(1000000, 100, names, kernels);
+    if (kernels)
+        narrow_rows(1000000, 100, names[0]); /* the kernel that is chosen here */
     return 0;
 }

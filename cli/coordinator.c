@@ -34,7 +34,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     watch.again = read_again;
     fplt_federation_outcome outcome;
     fplt_status status = fplt_federation_lead(cli->settings, &watch, &outcome, error);
-    if (!status)
+    if (!status && !fplt_settings_switch(cli->settings, "dry-run"))
         cli_federation_outcome(&outcome);
     cli_clear(&latest);
     return status;

@@ -76,7 +76,7 @@ static fplt_status make_coordinator(cli_call *cli, const struct demo *demo, fplt
     snprintf(text, sizeof text,
              "federation: hospitals\nlisten: %s\nfolder: \"%s\"\nonce: yes\n"
              "roster: [north, east, south, west]\n"
-             "train: {algorithm: %s, eps: 0.01, rounds: %lld}\n",
+             "train: {algorithm: %s, rounds: %lld}\n",
              address, folder, fplt_settings_text(cli->settings, "algorithm"),
              fplt_settings_integer(cli->settings, "rounds"));
     return save(path, text, error);
@@ -109,8 +109,11 @@ static fplt_status make_folders(const struct demo *demo, fplt_error *error)
 {
     char path[4096];
     if (mkdir(demo->out, 0777))
-        return fplt_error_set(error, FPLT_IO, "%s: cannot make this folder: %s", demo->out,
-                              strerror(errno));
+        return errno == EEXIST
+                   ? fplt_error_set(error, FPLT_BAD_VALUE,
+                                    "%s is there already; name a new folder with --out", demo->out)
+                   : fplt_error_set(error, FPLT_IO, "%s: cannot make this folder: %s", demo->out,
+                                    strerror(errno));
     for (int i = 0; i < SITES; i++) {
         snprintf(path, sizeof path, "%s/%s", demo->out, names[i]);
         mkdir(path, 0777);
@@ -186,8 +189,9 @@ static void show(struct demo *demo, const json_t *event)
         return;
     int often =
         strcmp(word, "closed") == 0 || strcmp(word, "joined") == 0 || strcmp(word, "measured") == 0;
-    if (often && !demo->terminal)
+    if ((often && !demo->terminal) || (!who && strcmp(sentence, demo->last) == 0))
         return;
+    snprintf(demo->last, sizeof demo->last, "%s", sentence);
     if (demo->drawn)
         fputs("\r\x1b[K", stdout);
     printf("%s%s%s", who ? who : "", who ? ": " : "", sentence);
@@ -243,16 +247,16 @@ fplt_status cli_federation_demo(cli_call *cli, fplt_error *error)
 {
     struct demo demo = {.out = fplt_settings_text(cli->settings, "out"),
                         .terminal = isatty(STDOUT_FILENO)};
+    cli_catch_signals();
     fplt_status status = prepare(cli, &demo, error);
     cli->running = 1;
-    cli_catch_signals();
-    if (!status && !(status = start_all(&demo, error)))
+    if (!status && !cli_interrupted() && !(status = start_all(&demo, error)))
         listen_to(&demo);
     int good = finish(&demo, status != FPLT_OK || cli_interrupted());
     if (demo.told)
         fclose(demo.told);
     if (cli_interrupted()) {
-        cli_warn("interrupted; everybody has stopped");
+        cli_warn("interrupted; everybody has stopped, and their files are in %s", demo.out);
         cli->exit_status = 130;
     } else if (!status && !good) {
         status = fplt_error_set(error, FPLT_FAILED,

@@ -142,6 +142,8 @@ static void write_choices(const struct training *training, const fplt_record *re
     double least = record->step.value, most = record->largest_step;
     char value[64];
     int trains = !(view->run.algorithm->allows & FPLT_TRAINS_NOTHING);
+    const char *precision = fplt_objective_precision(view->objective);
+    int narrow = strcmp(precision, "float32") == 0;
     cli_text_add(out, "\nparameters\n");
     if (view->automatic && *view->automatic->about_algorithm)
         line(out, "algorithm", "%s", view->automatic->about_algorithm);
@@ -163,8 +165,9 @@ static void write_choices(const struct training *training, const fplt_record *re
     snprintf(value, sizeof value, "%.0f", record->epochs.value);
     if (trains)
         line(out, "epochs", "%-22s %s", value, fplt_choice_because(record->epochs.why));
-    line(out, "local training", "%s, kernel %s", trains ? view->run.training.solver->name : "none",
-         fplt_objective_kernel(view->objective));
+    line(out, "local training", "%s, kernel %s%s%s",
+         trains ? view->run.training.solver->name : "none", fplt_objective_kernel(view->objective),
+         narrow ? ", rows kept as " : "", narrow ? precision : "");
     if (*record->advice)
         cli_text_format(out, "\n%s\n", record->advice);
 }

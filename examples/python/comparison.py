@@ -52,7 +52,9 @@ def main():
     (folder / "comparison.tex").write_text(words)
     print(words)
     try:
-        theirs.plot("vectors").figure.savefig(folder / "comparison.png", dpi=120)
+        picture = theirs.plot("vectors")
+        picture.set_xscale("log")  # from hundreds to tens of thousands
+        picture.figure.savefig(folder / "comparison.png", dpi=120)
     except ImportError as absent:
         print("no picture:", absent)
 

@@ -39,6 +39,8 @@ typedef struct fplt_certificate_run {
     const uint64_t *rounds; /* charged, one an agent: those in which it sent an update */
     unsigned char model[FPLT_CERTIFICATE_DIGEST];
     const fplt_certificate_account *accounts; /* one an agent; NULL: no ledger was kept */
+    int released_start; /* it began at a model that was released before, whose run was charged by itself;
+                           0: at a point that has nothing to do with the records */
 } fplt_certificate_run;
 
 /* A random id, and the time of day. */

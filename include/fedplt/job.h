@@ -135,6 +135,8 @@ typedef struct fplt_job_source {
     /* The rows are not needed once the costs are made: they are given back while they are packed, and
      * view.training keeps counts and names. */
     int rows_once;
+    size_t
+        start_count; /* numbers in `start`, compared with the coordinates; 0: as many, unchecked */
 } fplt_job_source;
 
 /* Everything; the settings must have all parts and outlive the job. With `start: model` the point is

@@ -33,6 +33,11 @@ typedef struct fplt_objective_settings {
      * and the sum of all their rows' weights (1 each where rows have none); 0: it has all */
     uint32_t all_agents;
     double all_weight;
+    /* how rows are kept: NULL or double, as they are; float32, in half the memory, each number rounded to
+     * the nearest float (with `inward` towards 0, so that no row becomes longer). Labels, weights, offsets
+     * and all arithmetic are of doubles either way. */
+    const char *precision;
+    int inward;
 } fplt_objective_settings;
 
 /* logistic, ridge of weight 0.5, nothing else. */
@@ -44,7 +49,7 @@ FPLT_API fplt_objective_settings fplt_objective_defaults(void);
  * agent counts by its weights; an offset is added to a row's margin. Refused with a sentence:
  * unknown names, numbers out of range, a loss that does not fit the data set's task, an intercept
  * where the loss does not see it (cox), offsets with several outputs, a kernel that this machine
- * lacks, an agent without rows. */
+ * lacks, a number that float32 does not hold, an agent without rows. */
 FPLT_API fplt_status fplt_objective_create(const fplt_objective_settings *settings,
                                            const fplt_dataset *dataset, fplt_objective **objective,
                                            fplt_error *error);
@@ -91,6 +96,8 @@ FPLT_API size_t fplt_objective_intercepts(const fplt_objective *objective);
 FPLT_API int fplt_objective_is_quadratic(const fplt_objective *objective);
 /* Name of the kernel in use: part of what makes bits reproducible. */
 FPLT_API const char *fplt_objective_kernel(const fplt_objective *objective);
+/* How its rows are kept: double or float32. */
+FPLT_API const char *fplt_objective_precision(const fplt_objective *objective);
 /* What exists: kernel number `index`, one line of help and whether this machine can run it; NULL past
  * the last. The fastest comes first. */
 FPLT_API const char *fplt_kernel_list(size_t index, const char **help, int *available);

@@ -39,4 +39,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER, *_MODULES})
+    dropped = {"annotations", "importlib", "Any"}
+    return sorted({*globals(), *_LATER, *_MODULES} - dropped)

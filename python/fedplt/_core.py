@@ -4,6 +4,7 @@ from __future__ import annotations
 import _thread
 import logging
 import os
+import sys
 import threading
 import warnings
 from typing import Any, Callable, Iterator, Mapping, Sequence
@@ -19,6 +20,8 @@ WATCH = ffi.addressof(lib, "fpltpy_watch")
 STOP = ffi.addressof(lib, "fpltpy_stop")
 
 logger = logging.getLogger("fedplt")
+
+Vector = np.ndarray[Any, np.dtype[np.float64]]
 
 
 # ---- errors ----
@@ -123,6 +126,14 @@ def fpltpy_log(level: int, sentence: Any, context: Any) -> None:
 
 
 lib.fplt_log_set(lib.fpltpy_log, ffi.NULL)
+
+
+def warn(sentence: str, kind: type[Warning] = UserWarning) -> None:
+    """A warning at the person's own line, however deep in the package it is found."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "fedplt":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(sentence, kind, stacklevel=level)
 
 
 # ---- runs that can be watched ----
@@ -252,7 +263,7 @@ def as_text(value: Any) -> str:
         return str(int(value))
     if isinstance(value, Mapping):
         return ",".join(f"{_escaped(key)}={_escaped(item)}" for key, item in value.items())
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, range)) or getattr(value, "ndim", 0) == 1:
         return ",".join(_escaped(item) for item in value)
     return str(os.fspath(value)) if isinstance(value, os.PathLike) else str(value)
 
@@ -296,17 +307,20 @@ class Settings:
         return self.kept[-1]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Every setting: name, group, kind, default, what is legal, help."""
+        """Every setting: name, group, kind, default, what is legal, help, the words of a choice, and what it
+        needs to have an effect."""
         kinds = {lib.FPLT_REAL: "number", lib.FPLT_INTEGER: "integer", lib.FPLT_SWITCH: "switch",
                  lib.FPLT_CHOICE: "choice", lib.FPLT_TEXT: "text"}
         index, group, room = 0, ffi.new("char **"), ffi.new("char[1024]")
         while row := lib.fplt_settings_row(self.pointer, index, group):
             lib.fplt_setting_legal(row, room, len(room))
             legal = text(room)
+            choices = text(row.choices).split("|") if row.choices else []
             lib.fplt_setting_help(row, room, len(room))
             yield {"name": text(row.name), "group": text(group[0]), "kind": kinds[row.kind],
                    "default": text(row.standard) if row.standard else None, "legal": legal,
-                   "help": text(room)}
+                   "help": text(room), "needs": text(row.needs),
+                   "choices": choices + ["auto"] * bool(choices and row.flags & lib.FPLT_AUTO)}
             index += 1
 
 
@@ -323,7 +337,10 @@ def settings(algorithm: str | None = None) -> Any:
     from fedplt._frames import frame
 
     values = given({"algorithm": algorithm})
-    return frame(list(trainer_settings(values, False).rows()))
+    rows = list(trainer_settings(values, False).rows())
+    for row in rows:
+        del row["choices"], row["needs"]  # `legal` has the first
+    return frame(rows)
 
 
 # ---- what was measured ----
@@ -370,13 +387,12 @@ class Trainer:
         source = ffi.new("fplt_job_source *")
         if start is not None:
             self.start = np.ascontiguousarray(start, dtype=np.float64)
-            source.start = ffi.from_buffer("double[]", self.start)
+            if self.start.ndim != 1 or not self.start.size:
+                raise BadValue(f"start has shape {self.start.shape}, but must have one number a coordinate")
+            source.start, source.start_count = ffi.from_buffer("double[]", self.start), self.start.size
         if costs is not None:
             costs.watcher = self.watcher
             source.objective = costs.pointer
-            if start is not None and self.start.shape != (costs.dimension,):
-                raise BadValue(f"start has shape {self.start.shape}, but must have "
-                               f"({costs.dimension},)")
         if solver is not None:
             solver.watcher = self.watcher
             source.solver = solver.pointer
@@ -417,7 +433,7 @@ class Trainer:
     def sentence(self) -> str:
         return text(self.result.sentence)
 
-    def weights(self) -> np.ndarray[Any, Any]:
+    def weights(self) -> Vector:
         x = np.empty(lib.fplt_objective_dimension(self.view.objective))
         call(lib.fplt_trainer_weights, self.pointer, ffi.from_buffer("double[]", x),
              watcher=self.watcher)
@@ -457,7 +473,7 @@ class Trainer:
     def warn(self) -> None:
         """What a person should know of how it ended."""
         if self.result.outcome == lib.FPLT_ROUNDS_DONE and self.result.target > 0:
-            warnings.warn(self.sentence, convergence_warning(), stacklevel=4)
+            warn(self.sentence, convergence_warning())
 
 
 def convergence_warning() -> type[Warning]:

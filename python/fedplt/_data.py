@@ -81,18 +81,31 @@ def column(values: Any, count: int, what: str) -> np.ndarray[Any, Any] | None:
 
 
 def missing(labels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Places of None and NaN."""
+    """Places of None, NaN, NaT and pandas' NA."""
     if labels.dtype.kind == "f":
         return np.flatnonzero(np.isnan(labels))
+    if labels.dtype.kind in "mM":
+        return np.flatnonzero(np.isnat(labels))
     if labels.dtype.kind != "O":
         return np.array([], dtype=np.intp)
-    return np.flatnonzero([label is None or label != label for label in labels])
+    return np.flatnonzero([_is_missing(label) for label in labels])
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas' NA is neither equal nor unequal to anything
+        return True
 
 
 def grouped(sites: Any, count: int) -> tuple[np.ndarray[Any, Any] | None, list[int], list[str]]:
     """How rows must be ordered to lie together by site (None: they do), rows of each site, their names;
     sites in order of first appearance."""
     labels = np.asarray(sites)
+    if labels.ndim == 0:
+        raise BadValue(f"sites is {sites!r}, but must be one label a row, or a number of sites")
+    if labels.shape == (count, 1):  # a frame's column as a frame
+        labels = labels[:, 0]
     if labels.shape != (count,):
         raise BadValue(f"sites has shape {labels.shape}, but there are {count} rows")
     absent = missing(labels)
@@ -158,22 +171,31 @@ class Dataset:
         if len(absent):
             raise BadData(f"row {absent[0]} has no label: y is {labels[absent[0]]!r} there")
         try:
-            self.classes = np.unique(labels) if classes is None else np.asarray(classes)
+            found = np.unique(labels)
         except TypeError:
             kinds = sorted({type(label).__name__ for label in labels.tolist()})
             raise BadData(f"y has labels of several types, which have no order: {', '.join(kinds)}") from None
-        place = {value: i for i, value in enumerate(self.classes.tolist())}
-        try:
-            codes = np.array([place[value] for value in labels.tolist()], dtype=np.float64)
-        except KeyError as absent:
-            raise BadData(f"the label {absent.args[0]!r} is none of the classes "
-                          f"{', '.join(map(str, self.classes))}") from None
+        self.classes = found if classes is None else np.asarray(classes)
+        place = np.arange(len(found)) if classes is None else self._declared(found)
         if not len(self.classes):
             raise BadData("there are no rows")
         if len(self.classes) < 2:
             raise BadData(f"there is one class only: {self.classes[0]!r}")
         self.task = "binary" if len(self.classes) == 2 else "classes"
-        return 2 * codes - 1 if self.task == "binary" else codes
+        numbers = 2.0 * place - 1 if self.task == "binary" else place.astype(np.float64)
+        return numbers[np.searchsorted(found, labels)]
+
+    def _declared(self, found: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Where the labels that occur are among the declared classes."""
+        assert self.classes is not None
+        words = self.classes.tolist()
+        place = {value: i for i, value in enumerate(words)}
+        if len(place) < len(words):
+            raise BadValue(f"the classes {', '.join(map(str, words))} are declared, and one of them twice")
+        for label in found.tolist():
+            if label not in place:
+                raise BadData(f"the label {label!r} is none of the classes {', '.join(map(str, words))}")
+        return np.array([place[label] for label in found.tolist()], dtype=np.intp)
 
     def _order(self, order: np.ndarray[Any, Any]) -> None:
         self.rows = self.rows.take(order)

@@ -3,12 +3,11 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from typing import Any, Sequence
 
 import numpy as np
 
-from fedplt._core import BadValue, call, encoded, strings, take_text, text
+from fedplt._core import BadValue, Vector, call, encoded, strings, take_text, text, warn
 from fedplt._fedplt import ffi, lib
 from fedplt._data import Rows, TASKS, buffer
 from fedplt._frames import frame, table_rows
@@ -93,7 +92,7 @@ class Model:
         return text(self._info.loss)
 
     @property
-    def weights(self) -> np.ndarray[Any, Any]:
+    def weights(self) -> Vector:
         """As the library has them: output after output, then the intercepts, of transformed columns."""
         info = self._info
         return np.array(ffi.unpack(info.weights, info.dimension))
@@ -118,7 +117,7 @@ class Model:
         return {"mean": vector(transform.mean), "scale": vector(transform.scale),
                 "radius": float(transform.radius)}
 
-    def linear(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    def linear(self) -> tuple[Vector, Vector]:
         """Coefficients (outputs x features) and intercepts in the units of the columns as they came."""
         info, outputs = self._info, self.outputs
         weights = self.weights
@@ -133,7 +132,7 @@ class Model:
 
     # what it says
 
-    def _predict(self, X: Any, kind: str) -> np.ndarray[Any, Any]:
+    def _predict(self, X: Any, kind: str) -> Vector:
         rows = Rows(X)
         count, features = rows.shape
         info = self._info
@@ -159,15 +158,15 @@ class Model:
             lib.fplt_dataset_destroy(made[0])
         return out[:, 0] if width == 1 else out
 
-    def scores(self, X: Any) -> np.ndarray[Any, Any]:
+    def scores(self, X: Any) -> Vector:
         """The linear predictors."""
         return self._predict(X, "scores")
 
-    def probabilities(self, X: Any) -> np.ndarray[Any, Any]:
+    def probabilities(self, X: Any) -> Vector:
         """One column a class."""
         return self._predict(X, "probabilities")
 
-    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+    def predict(self, X: Any) -> Vector:
         """Numbers of classes, or expected values (a count with poisson, a relative hazard with cox)."""
         return self._predict(X, "predicted")
 
@@ -190,7 +189,7 @@ class Model:
         call(lib.fplt_model_summary, self._pointer, chosen, table, notes)
         rows = table_rows(table[0])
         for note in take_text(notes[0]).splitlines():
-            warnings.warn(note, UserWarning, stacklevel=2)
+            warn(note)
         return frame(rows)
 
     @property

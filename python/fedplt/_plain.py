@@ -46,7 +46,8 @@ class RegressorMixin:
         return float(1 - rest / np.average((y - mean) ** 2, weights=sample_weight))
 
 
-def check_array(X: Any, accept_sparse: Any = None, dtype: Any = np.float64, order: str = "C") -> Any:
+def check_array(X: Any, accept_sparse: Any = None, dtype: Any = np.float64, order: str = "C",
+                input_name: str = "X") -> Any:
     if hasattr(X, "tocsr"):
         return X.tocsr().astype(dtype, copy=False)
     rows = np.asarray(X, dtype=dtype, order=order)  # type: ignore[call-overload]

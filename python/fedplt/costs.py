@@ -13,10 +13,8 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
-from fedplt._core import (BadValue, Trainer, Watcher, call, failed, given, text)
+from fedplt._core import BadValue, Trainer, Vector, Watcher, call, failed, given, text
 from fedplt._fedplt import ffi, lib
-
-Vector = np.ndarray[Any, Any]
 
 
 def fresh(pointer: Any, count: int) -> Vector:

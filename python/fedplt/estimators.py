@@ -2,13 +2,13 @@
 `sites` there is one."""
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any, Mapping, TypeVar
 
 import numpy as np
 
 from fedplt import _core
 from fedplt._core import BadData, BadValue, Trainer
-from fedplt._data import Dataset, is_sparse, number_of
+from fedplt._data import Dataset, is_sparse, missing, number_of
 from fedplt._fedplt import lib
 from fedplt._model import Model
 from fedplt.privacy import Privacy
@@ -20,6 +20,8 @@ try:
 except ImportError:
     from fedplt._plain import (BaseEstimator, ClassifierMixin, NotFittedError,  # type: ignore[assignment]
                                RegressorMixin, check_array, check_is_fitted)
+
+Self = TypeVar("Self", bound="_Federated")
 
 _PARAMETERS = """
     Parameters
@@ -98,11 +100,20 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
             "regulariser": ("none" if self.alpha == 0 else None, "alpha"),
             "intercept": (bool(self.fit_intercept and self._takes_intercept), "fit_intercept"),
             "weights": (self.weights, "weights"),
-            "h": (None if self.penalty == "none" else self.penalty, "penalty"),
-            "h-weight": (None if self.penalty == "none" else self.penalty_weight, "penalty_weight"),
+            "h": (None if self.penalty in (None, "none") else self.penalty, "penalty"),
+            "h-weight": (self._penalty_weight(), "penalty_weight"),
             "loss": (loss, "loss"),
             "standardise": (None if self.privacy else "no", "standardise"),
         }
+
+    def _penalty_weight(self) -> Any:
+        """None where there is nothing to weigh; what cannot be weighed and is all the same, the library refuses."""
+        if self.penalty_weight != 0:
+            return self.penalty_weight
+        if self.penalty in (None, "none") or not _has_weight(self.penalty):
+            return None
+        _core.warn(f"penalty is {self.penalty!r}, but has no effect: penalty_weight is 0")
+        return 0.0
 
     def _method(self) -> dict[str, tuple[Any, str]]:
         return {
@@ -123,8 +134,8 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
         if draw is not None:  # a RandomState or Generator
             seed = int(draw(np.iinfo(np.int32).max))
         every = self.n_jobs is None or (isinstance(self.n_jobs, (int, np.integer)) and self.n_jobs < 0)
-        if not self.tol >= 0:
-            raise BadValue(f"tol is {self.tol}, but must be at least 0")
+        if not _is_number(self.tol) or not self.tol >= 0:
+            raise BadValue(f"tol is {self.tol!r}, but must be a number of at least 0")
         found: dict[str, tuple[Any, str]] = {
             "threads": (0 if every else self.n_jobs, "n_jobs"),
             "seed": (0 if seed is None else seed, "random_state"),
@@ -157,7 +168,11 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
         if not reset:
             check_is_fitted(self)
             self._check_names(names)
-        rows = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
+        try:
+            rows = check_array(X, accept_sparse="csr", dtype=np.float64, order="C", input_name="X")
+        except ValueError:
+            _blame(X)
+            raise
         if reset:
             self.n_features_in_ = rows.shape[1]
             if names is not None:
@@ -182,7 +197,10 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
         if len(labels) != count:
             raise BadValue("Found input variables with inconsistent numbers of samples: "
                            f"{[count, len(labels)]}")
-        if labels.dtype.kind == "O":
+        absent = missing(labels)
+        if len(absent) and labels.dtype.kind == "O":
+            raise BadData(f"row {absent[0]} has no label: y is {labels[absent[0]]!r} there")
+        if labels.dtype.kind in "OUS":
             labels = labels.astype(np.float64)
         if labels.dtype.kind in "fc" and not np.all(np.isfinite(labels)):
             raise BadData("Input y contains NaN or infinity.")
@@ -219,10 +237,14 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
 
     # training
 
-    def fit(self, X: Any, y: Any, sites: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self: Self, X: Any, y: Any, sites: Any = None, sample_weight: Any = None) -> Self:
         """Trains. sites: one label a row, a number of sites to deal the rows out to, or None."""
-        if not isinstance(self.alpha, (int, float, np.integer, np.floating)) or not self.alpha >= 0:
+        if not _is_number(self.alpha) or not self.alpha >= 0:
             raise BadValue(f"alpha is {self.alpha!r}, but must be a number of at least 0")
+        if self.privacy is not None and not isinstance(self.privacy, Privacy):
+            raise BadValue(f"privacy is {self.privacy!r}, but must be fedplt.Privacy(...) or None")
+        if self.settings is not None and not isinstance(self.settings, Mapping):
+            raise BadValue(f"settings is {self.settings!r}, but must be a dict or None")
         dataset = self._dataset(X, y, sites, sample_weight)
         with Trainer(self._values(sites), dataset=dataset, callback=self.callback) as trainer:
             trainer.run()
@@ -257,11 +279,36 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
         return {"requires_y": True}
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating))
+
+
+def _has_weight(penalty: str) -> bool:
+    """Whether h is one that is weighed, by the library's own table."""
+    row = next(row for row in _core.trainer_settings({}, True).rows() if row["name"] == "h-weight")
+    return penalty in row["needs"].partition("=")[2].split("|")
+
+
 def _names_of(X: Any) -> Any:
     columns = getattr(X, "columns", None)
     if columns is None or not len(columns) or not all(isinstance(name, str) for name in columns):
         return None
     return np.asarray(columns, dtype=object)
+
+
+def _blame(X: Any) -> None:
+    """Raises a sentence with the column of a frame that has no numbers; nothing where that is not the matter."""
+    columns = getattr(X, "columns", ())
+    for place, name in enumerate(columns):
+        values = np.asarray(X.iloc[:, place])
+        absent = missing(values)
+        if len(absent):
+            raise BadData(f"Input X contains NaN: column {name!r}, row {absent[0]} has no value") from None
+        try:
+            values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise BadData(f"X: column {name!r} has {values[0]!r}, which could not be converted to a number; "
+                          "pandas.get_dummies makes columns of categories") from None
 
 
 def _column(y: Any) -> np.ndarray[Any, Any]:
@@ -271,10 +318,8 @@ def _column(y: Any) -> np.ndarray[Any, Any]:
     if labels.dtype.kind == "c":
         raise BadData("Complex data not supported")
     if labels.ndim == 2 and labels.shape[1] == 1:
-        import warnings
-
-        warnings.warn("A column-vector y was passed when a 1d array was expected. Please change the "
-                      "shape of y to (n_samples,)", _conversion_warning(), stacklevel=4)
+        _core.warn("A column-vector y was passed when a 1d array was expected. Please change the "
+                   "shape of y to (n_samples,)", _conversion_warning())
         labels = labels.ravel()
     if labels.ndim != 1:
         raise BadValue(f"y should be a 1d array, got an array of shape {labels.shape} instead.")
@@ -402,17 +447,35 @@ class FedPLTCox(_Federated):
 def survival_times(y: Any) -> np.ndarray[Any, Any]:
     """Times that are negative where censored, from those, from two columns (time, event), or from a
     structured array or frame with a field of truth values and one of times."""
-    if hasattr(y, "columns"):
-        y = np.column_stack([np.asarray(y[name], dtype=np.float64) for name in y.columns])
-    labels = np.asarray(y)
-    if labels.dtype.names is not None:
-        fields = {labels[name].dtype.kind == "b": labels[name] for name in labels.dtype.names}
-        if len(fields) != 2:
-            raise BadData("y needs a field of truth values, the event, and one of times")
-        return np.where(fields[True], fields[False], -fields[False]).astype(np.float64)
+    labels = y if hasattr(y, "columns") else np.asarray(y)
+    names = labels.columns if hasattr(labels, "columns") else labels.dtype.names
+    if names is not None:
+        return _two_fields([np.asarray(labels[name]) for name in names])
     if labels.ndim == 2 and labels.shape[1] == 2:
-        return np.where(labels[:, 1] != 0, labels[:, 0], -labels[:, 0])
-    return labels
+        return _times(labels[:, 0], labels[:, 1])
+    found: np.ndarray[Any, Any] = labels
+    return found
+
+
+def _two_fields(fields: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """Whichever has truth values is the event; where none has, the second one."""
+    if len(fields) != 2:
+        raise BadData(f"y has {len(fields)} fields, but must have two: times, and truth values for the event")
+    truth = [field.dtype.kind == "b" for field in fields]
+    if truth == [True, True]:
+        raise BadData("y has two fields of truth values, but one must have times")
+    return _times(fields[1], fields[0]) if truth[0] else _times(fields[0], fields[1])
+
+
+def _times(times: Any, event: Any) -> np.ndarray[Any, Any]:
+    times, event = np.asarray(times, dtype=np.float64), np.asarray(event, dtype=np.float64)
+    odd = np.flatnonzero((event != 0) & (event != 1))
+    if len(odd):
+        raise BadData(f"row {odd[0]}: the event is {event[odd[0]]:g}, but must be 0 (censored) or 1")
+    odd = np.flatnonzero(~(times > 0))
+    if len(odd):
+        raise BadData(f"row {odd[0]}: the time is {times[odd[0]]:g}, but must be above 0")
+    return np.where(event == 1, times, -times)
 
 
 __all__ = ["FedPLTClassifier", "FedPLTRegressor", "FedPLTPoisson", "FedPLTCox", "NotFittedError"]

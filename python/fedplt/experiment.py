@@ -7,7 +7,8 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from fedplt import _core
-from fedplt._core import (BadValue, Diverged, STOP, Settings, Trainer, WATCH, Watcher, beside, call, given, text)
+from fedplt._core import (BadValue, Diverged, STOP, Settings, Trainer, Vector, WATCH, Watcher, beside, call, given,
+                          text)
 from fedplt._data import Dataset, number_of
 from fedplt._fedplt import ffi, lib
 from fedplt._frames import axes, frame, latex, pandas_or_refuse
@@ -17,19 +18,23 @@ from fedplt.privacy import Privacy
 
 def _dataset(X: Any, y: Any, sites: Any, loss: Any, settings: dict[str, Any]) -> Dataset | None:
     """Rows in memory; what a number of sites means is a setting."""
-    if X is None:
-        return None
-    if isinstance(X, Dataset):
+    if X is None or isinstance(X, Dataset):
+        for what, values in (("y", y), ("sites", sites)):
+            if values is not None:
+                raise BadValue(f"{what} is given, but " + ("X is not" if X is None else
+                                                           "X is a Dataset, which has its own"))
         return X
+    if y is None:
+        raise BadValue("X is given, but y is not")
     if number_of(sites) is not None:
         settings.setdefault("agents", number_of(sites))
         settings.setdefault("partition", "shuffled")
         sites = None
-    labels = np.asarray(y)
+    labels, given_task = np.asarray(y), settings.pop("task", None)
     counted = loss in ("least-squares", "huber", "poisson")
     task = ("survival" if loss == "cox" else "regression" if counted or
             (loss is None and labels.dtype.kind == "f" and len(np.unique(labels)) > 2) else "binary")
-    return Dataset(X, labels, sites, task=task)
+    return Dataset(X, labels, sites, task=task if given_task in (None, "auto") else given_task)
 
 
 def _costs(costs: Any) -> Costs | None:
@@ -69,7 +74,8 @@ def train(X: Any = None, y: Any = None, sites: Any = None, *, costs: Any = None,
           start: Any = None, privacy: Privacy | None = None,
           callback: Callable[[Any], Any] | None = None, **settings: Any) -> Run:
     """What `fedplt train` does, on rows in memory, own costs, files (data=...) or generated data. Keywords
-    are its settings with _ for -."""
+    are its settings with _ for -. Without `loss` or `task`, labels that are decimal numbers make a regression, and
+    all others are classes."""
     own = as_solver(solver)
     if own is None:
         settings["solver"] = solver
@@ -86,9 +92,10 @@ def train(X: Any = None, y: Any = None, sites: Any = None, *, costs: Any = None,
     return run
 
 
-def simulate(**settings: Any) -> Run:
+def simulate(*, solver: Any = None, start: Any = None, privacy: Privacy | None = None,
+             callback: Callable[[Any], Any] | None = None, **settings: Any) -> Run:
     """Trains on data that are generated: `agents`, `features`, `rows`, `generator` ..."""
-    return train(**settings)
+    return train(solver=solver, start=start, privacy=privacy, callback=callback, **settings)
 
 
 # ---- comparison ----
@@ -155,9 +162,9 @@ def _compared(one: Any) -> dict[str, Any]:
     return row
 
 
-def _algorithms(names: Iterable[str] | None) -> list[Any]:
+def _algorithms(names: str | Iterable[str] | None) -> list[Any]:
     found = []
-    for name in names or ():
+    for name in [names] if isinstance(names, str) else names or ():
         algorithm = lib.fplt_algorithm_find(name.encode())
         if not algorithm:
             raise BadValue(f"there is no algorithm {name!r}; there are {', '.join(algorithms())}")
@@ -177,7 +184,7 @@ def _compare_settings(values: Mapping[str, tuple[str, str]]) -> Settings:
     return Settings(values, lambda settings, _: call(lib.fplt_compare_declare, settings.pointer))
 
 
-def compare(algorithms: Sequence[str] | None = None, *, runs: int = 20, tune: bool = False,
+def compare(algorithms: str | Sequence[str] | None = None, *, runs: int = 20, tune: bool = False,
             points: int | None = None, X: Any = None, y: Any = None, sites: Any = None, costs: Any = None,
             solver: Any = None, threads: int | None = None,
             callback: Callable[[tuple[int, int]], Any] | None = None, **settings: Any) -> Comparison:
@@ -321,6 +328,7 @@ class Theory:
         verdict = ffi.new("fplt_theory_verdict *")
         call(lib.fplt_theory_judge, problem, parameters, verdict)
         self._verdict = verdict
+        self._asked: tuple[Any, Any] = ((), {})
         self.guaranteed = bool(verdict.guaranteed)
         findings = [verdict.finding[i] for i in range(verdict.count)]
         self.table = frame([{"name": text(one.name), "meaning": text(one.meaning),
@@ -331,7 +339,10 @@ class Theory:
         self.rate = float(verdict.weighted.rate)
         self.model_rate = float(lib.fplt_theory_quadratic_rate(problem, parameters).rate)
 
-    def bound(self, rounds: int, first_error: float = 1.0) -> np.ndarray[Any, Any]:
+    def __reduce__(self) -> Any:
+        return _theory_again, self._asked
+
+    def bound(self, rounds: int, first_error: float = 1.0) -> Vector:
         """The proved bound of the error after 0 .. rounds rounds; infinite where nothing is proved."""
         weighted = ffi.addressof(self._verdict, "weighted")
         return np.array([lib.fplt_theory_bound_at(weighted, first_error, k) for k in range(rounds + 1)])
@@ -355,6 +366,10 @@ class Theory:
         return f"<fedplt.Theory: convergence {words}, rate {self.rate:.4g}>"
 
 
+def _theory_again(bounds: Any, more: Any) -> Theory:
+    return theory(*bounds, **more)
+
+
 def theory(lmin: float, lmax: float, *, rho: float | None = None, gamma: float | None = None,
            epochs: int = 5, accelerated: bool = False, participation: float = 1.0, tau: float = 0.0,
            agents: int = 100, dimension: int = 5) -> Theory:
@@ -369,7 +384,10 @@ def theory(lmin: float, lmax: float, *, rho: float | None = None, gamma: float |
     if gamma is not None:
         parameters.step = gamma
     call(lib.fplt_theory_check, problem, parameters)
-    return Theory(problem, parameters)
+    found = Theory(problem, parameters)
+    found._asked = (lmin, lmax), dict(rho=rho, gamma=gamma, epochs=epochs, accelerated=accelerated,
+                                      participation=participation, tau=tau, agents=agents, dimension=dimension)
+    return found
 
 
 # ---- the paper's tables ----
@@ -409,7 +427,7 @@ class Paper:
         return latex(self.table[["table", "row", "column", "paper", "ours", "median"]], **options)
 
 
-def paper(tables: Sequence[str] | None = None, *, seed: int = 0, seeds: int = 20, runs: int = 100,
+def paper(tables: str | Sequence[str] | None = None, *, seed: int = 0, seeds: int = 20, runs: int = 100,
           points: int | None = None, threads: int = 0,
           callback: Callable[[tuple[int, int]], Any] | None = None) -> Paper:
     """Computes tables of the paper (None: all; by their numbers, "II") on so many data sets and runs."""
@@ -420,6 +438,7 @@ def paper(tables: Sequence[str] | None = None, *, seed: int = 0, seeds: int = 20
     wanted.seed, wanted.seeds, wanted.runs, wanted.threads = seed, seeds, runs, threads
     wanted.points = points if points is not None else wanted.points
     if tables is not None:
+        tables = [tables] if isinstance(tables, str) else tables
         unknown = [name for name in tables if name not in known]
         if unknown:
             raise BadValue(f"there is no table {unknown[0]!r}; there are {', '.join(known)}")

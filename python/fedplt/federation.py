@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from typing import Any, Callable
 
-from fedplt._core import Beside, STOP, Settings, Watcher, beside, call, interrupted, given, take_text, text
+from fedplt._core import BadValue, Beside, STOP, Settings, Watcher, beside, call, interrupted, given, take_text, text
 from fedplt._fedplt import ffi, lib
 
 def _path(path: Any) -> bytes:
@@ -106,9 +106,15 @@ class _Member(Watcher):
 
     def run(self) -> dict[str, Any]:
         """Until it is over, or Ctrl-C ends it in order: a run goes on another time."""
+        self._begin()
         beside(self._serve, self)
         assert self.outcome is not None
         return self.outcome
+
+    def _begin(self) -> None:
+        if self._worker is not None and not self._worker.done.is_set():
+            raise BadValue(f"this {self._name} runs already: stop() and join() it first")
+        self.struct.stop, self.failure, self.outcome = 0, None, None
 
     def _serve(self) -> None:
         outcome = ffi.new("fplt_federation_outcome *")
@@ -119,6 +125,7 @@ class _Member(Watcher):
 
     def start(self) -> Any:
         """In a thread of its own."""
+        self._begin()
         self._worker = Beside(self._serve, "fedplt " + self._name)
         self._worker.start()
         return self

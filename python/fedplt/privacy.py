@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from typing import Any, Sequence
 
 import numpy as np
@@ -31,6 +32,11 @@ class Privacy:
     noise: str = "secure"
     diagnose: bool = False
     classes: Sequence[Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.classes is not None:  # so that two promises may be compared
+            words = tuple(one.item() if isinstance(one, np.generic) else one for one in self.classes)
+            object.__setattr__(self, "classes", words)
 
     def settings(self) -> dict[str, tuple[str, str]]:
         found = {}
@@ -62,17 +68,29 @@ def fpltpy_finding(handle: Any, holds: int, sentence: Any) -> None:
     ffi.from_handle(handle).append((bool(holds), text(sentence)))
 
 
+def _trained(found: Any) -> Any:
+    """The model of an estimator or of a run; a file's text; anything else as it is."""
+    if isinstance(found, os.PathLike):
+        with open(found, encoding="utf-8") as file:
+            return file.read()
+    return getattr(found, "model_", getattr(found, "model", found))
+
+
 def verify(certificate: Any, model: Any = None) -> Verification:
-    """Computes the promise of a certificate again (a dict, its text, or a fedplt.Model or estimator that
-    carries one) and compares every field; with a model, that it is the one the certificate speaks of."""
+    """Computes the promise of a certificate again (a dict, its text, a path, or a fedplt.Model, an
+    estimator or a run that carries one) and compares every field; with a model, that it is the one the certificate speaks of."""
     from fedplt._model import Model
 
-    certificate = getattr(certificate, "model_", certificate)
-    model = getattr(model, "model_", model)
+    certificate, model = _trained(certificate), _trained(model)
+    if certificate is None:
+        raise BadValue("there is no certificate: what was trained without privacy has none")
     if isinstance(certificate, Model):
         words = certificate.to_json()
-    else:
+    elif isinstance(certificate, (str, dict)):
         words = certificate if isinstance(certificate, str) else json.dumps(certificate)
+    else:
+        raise BadValue(f"certificate is {certificate!r}, but must be a dict, its text, a fedplt.Model, or what was "
+                       "trained")
     encoded = words.encode()
     look, summary = ffi.new("fplt_certificate_look *"), ffi.new("fplt_certificate_summary *")
     if model is not None:

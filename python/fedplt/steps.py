@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from fedplt._core import BadValue, Watcher, call, error_of, text
+from fedplt._core import BadValue, Vector, Watcher, call, error_of, text
 from fedplt._data import Dataset
 from fedplt._fedplt import ffi, lib
 from fedplt.costs import Costs
@@ -118,6 +118,12 @@ class Plan:
         plan = self._plan
         return int(lib.fplt_algorithm_shape(plan.algorithm, plan.parameter, plan.dimension).exchanges)
 
+    def _point(self, start: Any) -> Vector:
+        point = np.ascontiguousarray(start, dtype=np.float64)
+        if point.shape != (self.dimension,):
+            raise BadValue(f"start has shape {point.shape}, but must have ({self.dimension},)")
+        return point
+
     def _down(self, exchange: int) -> int:
         return int(lib.fplt_plan_down(self._plan, exchange))
 
@@ -126,13 +132,17 @@ class Plan:
 
     def _read(self, message: bytes) -> tuple[Any, int, Any]:
         """A question: the round, the number of the exchange, and what is broadcast."""
-        size, exchange = struct.unpack_from("<II", message)
+        size, exchange = struct.unpack_from("<II", message) if len(message) >= 8 else (len(message), 0)
+        if len(message) < 8 + size:
+            raise BadValue(f"the question has {len(message)} bytes, but must have {8 + size} and more")
+        if exchange > self.exchanges:
+            raise BadValue(f"the question is of exchange {exchange}, but a round has {self.exchanges}")
         made = ffi.new("fplt_round *")
         call(lib.fplt_round_decode, self._plan, message[8:8 + size], size, made)
         count = self._down(exchange)
+        if len(message) != 8 + size + 8 * count:
+            raise BadValue(f"the broadcast has {len(message) - 8 - size} bytes, but must have {8 * count}")
         values = np.frombuffer(message[8 + size:], dtype="<f8")
-        if values.shape != (count,):
-            raise BadValue(f"the broadcast has {values.size} numbers, but must have {count}")
         down = ffi.new("double[]", max(count, 1))
         ffi.buffer(down, 8 * count)[:] = values.astype(np.float64).tobytes()
         return made, exchange, down
@@ -149,7 +159,7 @@ class Hub:
 
     def __init__(self, plan: Plan, start: Any = None) -> None:
         self.plan = plan
-        self._start = None if start is None else np.ascontiguousarray(start, dtype=np.float64)
+        self._start = None if start is None else plan._point(start)
         point = ffi.NULL if self._start is None else ffi.from_buffer("double[]", self._start)
         made = ffi.new("fplt_hub **")
         call(lib.fplt_hub_create, plan._plan, ffi.NULL, point, made)
@@ -184,6 +194,8 @@ class Hub:
     def absorb(self) -> bytes:
         """All have answered: the next question of the round (`asks` is true), or what ends it, for
         `Node.accept`."""
+        if self._round is None:
+            raise BadValue("answers are absorbed, but nothing was asked")
         _check(lib.fplt_hub_absorb(self._hub, self._round, self._exchange))
         self._exchange += 1
         if self.asks:
@@ -197,7 +209,7 @@ class Hub:
         """Whether the round under way has a question left."""
         return self._round is not None and self._exchange < self.plan.exchanges
 
-    def model(self) -> np.ndarray[Any, Any]:
+    def model(self) -> Vector:
         x = np.empty(self.plan.dimension)
         _check(lib.fplt_hub_model(self._hub, ffi.from_buffer("double[]", x)))
         return x
@@ -225,6 +237,9 @@ class Node:
         self._watcher = Watcher()
         settings = ffi.new("fplt_node_settings *")
         settings.objective = self._objective(cost, loss, alpha, intercept)
+        if not 0 <= which < lib.fplt_objective_agents(settings.objective):
+            raise BadValue(f"which is {which}, but the cost has {lib.fplt_objective_agents(settings.objective)} "
+                           "agent(s); numbers begin at 0")
         settings.cost, settings.identity = which, identity
         settings.training = lib.fplt_training_defaults()
         settings.training.solver = lib.fplt_solver_find(solver.encode())
@@ -239,7 +254,7 @@ class Node:
         else:
             self._keep_to(promise, settings)
         if start is not None:
-            point = np.ascontiguousarray(start, dtype=np.float64)
+            point = plan._point(start)
             self._kept.append(point)
             settings.start = settings.second = ffi.from_buffer("double[]", point)
         made = ffi.new("fplt_node **")
@@ -303,13 +318,17 @@ class Node:
         made, exchange, down = self.plan._read(question)
         count = self.plan._up(exchange)
         words = _words(count)
+        if isinstance(self._kept[0], Costs):  # which several nodes may share
+            self._kept[0].watcher = self._watcher
         call(lib.fplt_node_train, self._node, made, exchange, down, words, watcher=self._watcher)
         return _bytes_of(words, count)
 
     def accept(self, finish: bytes = b"") -> None:
         """Its update counts: the new state takes effect."""
         if finish:
-            made, _, down = self.plan._read(finish)
+            made, exchange, down = self.plan._read(finish)
+            if exchange != self.plan.exchanges:
+                raise BadValue(f"the message is of exchange {exchange} of {self.plan.exchanges}, but ends no round")
             lib.fplt_node_finish(self._node, made, down)
         lib.fplt_node_accept(self._node)
 

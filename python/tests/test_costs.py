@@ -155,7 +155,7 @@ def test_exceptions_come_out_whole():
         fedplt.minimise([object()], 2)
     with pytest.raises(fedplt.Error, match="own"):
         fedplt.minimise(costs, 4, standardise="yes")
-    with pytest.raises(fedplt.BadValue, match="start has shape"):
+    with pytest.raises(fedplt.BadValue, match="starting point has 3 coordinates, but the job needs 4"):
         fedplt.minimise(fedplt.Costs(costs, 4), start=np.zeros(3))
 
 

@@ -185,6 +185,47 @@ def test_training_by_settings(program, tmp_path):
     assert fedplt.privacy.verify(private.certificate)
 
 
+def test_half_of_the_rows_is_refused():
+    X, y = np.eye(4), np.arange(4.0)
+    dataset = fedplt.Dataset(X, y)
+    for function in (fedplt.train, fedplt.tune, lambda *a, **k: fedplt.compare(**dict(zip("Xy", a), **k))):
+        for says, rows, more in (("y is given, but X is not", (None, y), {}), ("X is given, but y is not", (X,), {}),
+                                 ("sites is given, but X is not", (), {"sites": 3}),
+                                 ("which has its own", (dataset, y), {}), ("which has its own", (dataset,), {"sites": 2})):
+            with pytest.raises(fedplt.BadValue, match=says):
+                function(*rows, **more)
+
+
+def test_starts_are_as_long_as_the_model():
+    """Never a number read behind the last one given."""
+    X, y = np.eye(4), np.arange(4)
+    for count in (1, 3, 4, 6, 400):
+        with pytest.raises(fedplt.BadValue, match=f"starting point has {count} coordinates, but the job needs 5"):
+            fedplt.train(X, y, start=np.zeros(count), loss="least-squares")
+        with pytest.raises(fedplt.BadValue, match=f"starting point has {count} coordinates"):
+            fedplt.simulate(start=np.zeros(count), features=5, agents=3, rows=10)
+    assert fedplt.train(X, y, start=np.ones(5), loss="least-squares", rounds=0).x.tolist() == [1] * 5
+    for start in (np.zeros((5, 1)), []):
+        with pytest.raises(fedplt.BadValue, match="start has shape"):
+            fedplt.train(X, y, start=start)
+
+
+def test_tasks_may_be_told():
+    X, y = np.eye(4), np.arange(4)
+    assert fedplt.train(X, y).model.task == "classes"
+    assert fedplt.train(X, y, task="regression").model.task == "regression"
+    assert fedplt.train(X, [1, 2, 1, 2], task="auto").model.task == "binary"
+
+
+def test_lists_are_settings():
+    """As a list, a tuple, an array or a range: commas."""
+    from fedplt._core import as_text
+
+    assert {as_text(value) for value in ([1, 2], (1, 2), np.array([1, 2]), range(1, 3))} == {"1,2"}
+    assert as_text(np.float64(0.1)) == "0.1" and as_text(np.bool_(True)) == as_text(True) == "yes"
+    assert as_text({"a": 0.5, "b,c": None}) == r"a=0.5,b\,c=None"
+
+
 def test_docstrings_have_the_settings():
     for row in fedplt.settings().itertuples():
         assert f"    {row.name.replace('-', '_')} : {row.legal}" in fedplt.train.__doc__

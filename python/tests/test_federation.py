@@ -1,6 +1,8 @@
 """A federation over loopback with both sides in Python."""
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -70,6 +72,44 @@ def test_ctrl_c_ends_an_agent_that_waits(tmp_path):
         agent.run()
     timer.join()
     assert time.monotonic() - before < 20  # half a second, and some for busy machines
+
+
+def test_a_coordinator_goes_on_after_an_interrupt(tmp_path):
+    """The same object, as one would run a cell of a notebook again; and never twice at once."""
+    address = f"127.0.0.1:{federation.free_port()}"
+    federation.found(tmp_path / "home", "hospitals", address)
+    leader = fedplt.Coordinator(federation="hospitals", listen=address, folder=tmp_path / "home", out=tmp_path / "out",
+                                roster=["north"], train={"algorithm": "fed-plt", "rounds": 2})
+    for _ in range(2):
+        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            leader.run()
+        timer.join()
+    leader.start()
+    assert leader.join(0.5) is None  # it waits for its agent
+    for again in (leader.start, leader.run):
+        with pytest.raises(fedplt.BadValue, match="runs already"):
+            again()
+    leader.stop()
+    outcome = leader.join(30)
+    assert outcome is not None and not outcome["finished"]
+
+
+def test_a_script_may_end_without_stopping(tmp_path):
+    """Threads that still serve do not keep it, nor make it fail."""
+    words = f"""
+import fedplt
+from fedplt import federation
+address = f"127.0.0.1:{{federation.free_port()}}"
+federation.found({str(tmp_path / "home")!r}, "hospitals", address)
+leader = fedplt.Coordinator(federation="hospitals", listen=address, folder={str(tmp_path / "home")!r},
+                            out={str(tmp_path / "out")!r}, roster=["north"], on_event=print,
+                            train={{"algorithm": "fed-plt", "rounds": 2}}).start()
+leader.join(0.3)
+"""
+    done = subprocess.run([sys.executable, "-c", words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+    assert done.returncode == 0 and not done.stderr, done.stderr
 
 
 def test_what_an_observer_raises_comes_out(tmp_path):

@@ -12,6 +12,7 @@ import fedplt
 from conftest import ROOT
 
 sparse = pytest.importorskip("scipy.sparse")
+pandas = pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
 import joblib  # noqa: E402
 from sklearn.base import clone  # noqa: E402
@@ -23,7 +24,7 @@ Classifier = fedplt.FedPLTClassifier
 
 
 def holed(array, value):
-    found = np.array(array, dtype=object if value is None else float)
+    found = np.array(array, dtype=object if value is None or value is pandas.NA else float)
     found[7] = value
     return found
 
@@ -45,9 +46,17 @@ def other_column(X):
     "labels of several types": lambda X, y, s: (X, np.array(["a"] + y[1:].tolist(), dtype=object), s),
     "row 7 has no site: sites is nan": lambda X, y, s: (X, y, holed(s, np.nan)),
     "row 7 has no site: sites is None": lambda X, y, s: (X, y, holed(s, None)),
+    "row 7 has no label: y is <NA>": lambda X, y, s: (X, holed(y, pandas.NA), s),
+    "row 7 has no site: sites is <NA>": lambda X, y, s: (X, y, holed(s, pandas.NA)),
     "sites is True": lambda X, y, s: (X, y, True),
     "sites is 0": lambda X, y, s: (X, y, 0),
-    "sites has shape": lambda X, y, s: (X, y, 2.5),
+    "sites is 2.5": lambda X, y, s: (X, y, 2.5),
+    "sites is 'a'": lambda X, y, s: (X, y, "a"),
+    "column 'site' has 'a', which could not": lambda X, y, s: (pandas.DataFrame(X).assign(site="a"), y, s),
+    "column 'd' has 'u', which could not": lambda X, y, s: (
+        pandas.DataFrame(X).assign(d=pandas.Categorical(["u", "v"] * (len(X) // 2))), y, s),
+    "column 'd', row 1 has no value": lambda X, y, s: (
+        pandas.DataFrame(X).assign(d=pandas.array([1, None] * (len(X) // 2), dtype="Int64")), y, s),
     "each agent needs one": lambda X, y, s: (X, y, 1000),
 }.items(), ids=str)
 def test_odd_data(binary, says, change):
@@ -57,7 +66,8 @@ def test_odd_data(binary, says, change):
 
 @pytest.mark.parametrize("says, parameters", [
     ("alpha is None", {"alpha": None}), ("alpha is nan", {"alpha": np.nan}), ("alpha is 'a'", {"alpha": "a"}),
-    ("tol is -1", {"tol": -1}), ("n_jobs: threads is 'a'", {"n_jobs": "a"}), ("random_state", {"random_state": -1}),
+    ("tol is -1", {"tol": -1}), ("tol is 'x'", {"tol": "x"}), ("privacy is 1.0", {"privacy": 1.0}),
+    ("settings is \\['a'\\]", {"settings": ["a"]}), ("h-weight has no effect", {"penalty_weight": 1}), ("n_jobs: threads is 'a'", {"n_jobs": "a"}), ("random_state", {"random_state": -1}),
     ("penalty: h is 'l7'", {"penalty": "l7"}), ("weights is 'x'", {"weights": "x"}),
     ("NUL", {"settings": {"kernel": "a\0"}}), ("in memory", {"settings": {"data": "x.csv"}}),
     ("no setting 'bla'", {"settings": {"bla": 1}}), ("max_iter", {"max_iter": -1})], ids=str)
@@ -70,6 +80,102 @@ def test_odd_parameters(binary, says, parameters):
 def test_odd_weights(binary, says, weight):
     with pytest.raises(ValueError, match=says):
         Classifier().fit(*binary, sample_weight=np.full(len(binary[0]), weight, dtype=float))
+
+
+def test_declared_classes(binary):
+    """In any order, also those that do not occur; names of each other's type are no labels."""
+    X, y, sites = binary
+    found = Classifier(privacy=fedplt.Privacy(5, rows=3, classes=[1, 0])).fit(X, y, sites)
+    assert found.classes_.tolist() == [1, 0] and set(found.predict(X)) <= {0, 1}
+    three = Classifier(privacy=fedplt.Privacy(5, rows=3, classes=np.array(["b", "c", "a"]))).fit(
+        X, np.where(y == 0, "b", "a"), sites)
+    assert three.predict_proba(X).shape == (len(X), 3) and three.classes_.tolist() == ["b", "c", "a"]
+    assert fedplt.Privacy(1, classes=np.array([0, 1])) == fedplt.Privacy(1, classes=[0, 1])
+    hash(fedplt.Privacy(1, classes=[0, 1]))
+    for says, classes in (("one of them twice", [0, 1, 1]), ("the label 1 is none", [0, 2]), ("label 0 is none", ["0", "1"])):
+        with pytest.raises(ValueError, match=says):
+            Classifier(privacy=fedplt.Privacy(1, classes=classes)).fit(X, y, sites)
+
+
+def test_survival_in_every_form(binary):
+    """Which of two fields is the event follows from its type, and what cannot be is refused."""
+    X, event, sites = binary
+    times = np.random.default_rng(3).permutation(len(X)) + 1.0
+    fit = fedplt.FedPLTCox(0.1).fit
+    exact = fit(X, np.where(event == 1, times, -times), sites).coef_
+    happened = event == 1
+    for y in (pandas.DataFrame({"event": happened, "time": times}), pandas.DataFrame({"time": times, "event": happened}),
+              pandas.DataFrame({"time": times, "event": event}), np.column_stack([times, event]),
+              np.array(list(zip(times, happened)), dtype=[("time", float), ("event", bool)])):
+        assert fit(X, y, sites).coef_.tobytes() == exact.tobytes()
+    for says, y in (("the event is", np.column_stack([event, times])), ("must be above 0", np.column_stack([-times, event])),
+                    ("must be above 0", np.column_stack([times - 1, event])), ("must be above 0", np.column_stack([times * np.nan, event])),
+                    ("two fields of truth", pandas.DataFrame({"a": happened, "b": happened})),
+                    ("3 fields", pandas.DataFrame({"a": times, "b": event, "c": event})),
+                    ("1d array", np.column_stack([times, event, event]))):
+        with pytest.raises(ValueError, match=says):
+            fit(X, y, sites)
+
+
+def test_every_penalty(binary):
+    """Weighed or not; what a constraint asks for holds, and None is none."""
+    X, y, sites = binary
+    free = Classifier().fit(X, y, sites).coef_
+    assert free.min() < -0.1 and np.abs(free).max() > 0.3
+    assert Classifier(penalty=None).fit(X, y, sites).coef_.tobytes() == free.tobytes()
+    assert Classifier(penalty="nonnegative").fit(X, y, sites).coef_.min() >= 0
+    box = Classifier(penalty="box", settings={"h_low": -0.1, "h_high": 0.1}).fit(X, y, sites)
+    assert np.abs(box.coef_).max() <= 0.1
+    assert Classifier(0, penalty="l1", penalty_weight=10).fit(X, y, sites).coef_.tolist() == [[0] * 4]
+    with pytest.warns(UserWarning, match="penalty_weight is 0"):
+        Classifier(penalty="l1").fit(X, y, sites)
+
+
+def test_what_frames_and_columns_may_be(binary):
+    X, y, sites = binary
+    exact = Classifier().fit(X, y, sites).coef_.tobytes()
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    for other in (frame, frame.astype(object), frame.convert_dtypes(), frame.set_index(np.arange(7, 7 + len(X)))):
+        assert Classifier().fit(other, y, sites).coef_.tobytes() == exact
+    for labels in (pandas.Series(y), pandas.array(y, dtype="Int64"), pandas.array(y == 1, dtype="boolean"),
+                   pandas.Series(np.where(y, "yes", "no")).astype("category"), pandas.array(np.where(y, "b", "a"))):
+        assert Classifier().fit(frame, labels, sites).coef_.tobytes() == exact
+    for where in (pandas.Series(sites, index=np.arange(7, 7 + len(X))), pandas.DataFrame({"site": sites}),
+                  pandas.Series(sites).astype("category"), pandas.array(sites, dtype="Int64"), sites.tolist()):
+        assert Classifier().fit(frame, y, where).coef_.tobytes() == exact
+    with pytest.raises(fedplt.BadData, match="row 1 has no label"):
+        fedplt.FedPLTRegressor().fit(X[:4], pandas.array([1, None, 2, 3], dtype="Int64"))
+
+
+def test_what_verify_takes(binary, tmp_path):
+    X, y, sites = binary
+    run = fedplt.train(X, y, sites, privacy=fedplt.Privacy(3, rows=2))
+    run.model.save(tmp_path / "model.json")
+    for one in (run, run.model, run.certificate, run.model.certificate, tmp_path / "model.json"):
+        assert fedplt.privacy.verify(one) and fedplt.privacy.verify(one, run.model)
+    for says, one in (("no certificate", None), ("no privacy certificate", Classifier().fit(X, y)), ("must be a dict", Classifier())):
+        with pytest.raises(ValueError, match=says):
+            fedplt.privacy.verify(one)
+
+
+def test_results_survive_pickle(binary):
+    X, y, sites = binary
+    for one in (fedplt.train(X, y, sites), fedplt.compare("fed-plt", runs=1, X=X, y=y, sites=sites), fedplt.theory(0.5, 5, epochs=3),
+                fedplt.tune(lmin=0.5, lmax=5), fedplt.privacy.Privacy(1, classes=[0, 1])):
+        assert repr(pickle.loads(pickle.dumps(one))) == repr(one) == repr(copy.deepcopy(one))
+    again = pickle.loads(pickle.dumps(fedplt.theory(0.5, 5, epochs=3)))
+    assert again.bound(5).tobytes() == fedplt.theory(0.5, 5, epochs=3).bound(5).tobytes()
+
+
+def test_warnings_point_at_the_persons_line(binary):
+    X, y, sites = binary
+    few = {"algorithm": "fed-plt", "rounds": 2}
+    fitted = Classifier(algorithm="fed-plt", max_iter=2)
+    for act in (lambda: fitted.fit(X, y, sites), lambda: Classifier().fit(X, y[:, None]), fitted.summary,
+                lambda: fitted.model_.summary(), lambda: fedplt.train(X, y, sites, **few), lambda: fedplt.simulate(**few)):
+        with pytest.warns(UserWarning) as told:
+            act()
+        assert {one.filename for one in told} == {__file__}
 
 
 def test_odd_files(tmp_path):

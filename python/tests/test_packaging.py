@@ -25,7 +25,7 @@ def test_a_wheel_has_the_package_and_the_program(tmp_path):
     places = {entry["destination"] for part in plan.values() for entry in part.values()}
     sources = {path.name for path in (ROOT / "python" / "fedplt").iterdir() if path.suffix in (".py", ".pyi", ".typed")}
     package = {place.rsplit("/", 1)[1] for place in places if "/fedplt/" in place}
-    assert package == sources | {"py.typed", "_fedplt.abi3.so"}
+    assert package == sources | {"py.typed", "_fedplt.abi3.so", "__init__.pyi"}
     assert [place for place in places if "/fedplt/" not in place] == ["{bindir}/fedplt"]
 
 

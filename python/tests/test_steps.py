@@ -175,3 +175,60 @@ def test_wrong_messages_are_refused():
     with pytest.raises(fedplt.BadValue, match="no parameter"):
         Plan("fed-plt", 2, 3, roh=1)
     assert Plan.decode(bytes(plan)).algorithm == "fed-plt"
+
+
+@pytest.mark.parametrize("algorithm", ["fed-plt", "fedlin"])
+def test_questions_cut_or_changed_are_refused(algorithm):
+    """Whatever arrives instead of a question: a sentence, and the node answers the true one as before."""
+    plan = plan_of(algorithm)
+    hub, one, other = Hub(plan), node(plan, 0), node(plan, 0)
+    for agent in range(AGENTS):
+        hub.enrol(node(plan, agent).enrol())
+    question = hub.ask(0)
+    for length in range(len(question)):
+        with pytest.raises(fedplt.Error):
+            one.train(question[:length])
+    with pytest.raises(fedplt.BadValue, match="bytes"):
+        one.train(question + bytes(8))
+    for place, value in ((0, 255), (3, 255), (4, 7), (7, 200)):  # length and number of the exchange
+        with pytest.raises(fedplt.Error):
+            one.train(question[:place] + bytes([value]) + question[place + 1:])
+    with pytest.raises(fedplt.BadValue, match="ends no round"):
+        one.accept(question)
+    assert one.train(question) == other.train(question)
+
+
+def test_points_and_numbers_are_checked():
+    plan = plan_of("fed-plt")
+    for start in (np.zeros(N - 1), np.zeros((N, 1)), 0.0):
+        with pytest.raises(fedplt.BadValue, match="start has shape"):
+            Hub(plan, start)
+        with pytest.raises(fedplt.BadValue, match="start has shape"):
+            Node(plan, shard(0), 0, start=start)
+    for which in (-1, 1):
+        with pytest.raises(fedplt.BadValue, match="which is"):
+            Node(plan, shard(0), 0, which=which)
+    with pytest.raises(fedplt.BadValue, match="dimension"):
+        Node(Plan("fed-plt", 2, N + 1), shard(0), 0)
+    with pytest.raises(fedplt.BadValue, match="nothing was asked"):
+        Hub(plan).absorb()
+
+
+class Broken:
+    curvature = (1.0, 1.0)
+
+    def __init__(self, word):
+        self.word = word
+
+    def value_and_gradient(self, x):
+        raise LookupError(self.word)
+
+
+def test_nodes_that_share_costs_raise_their_own():
+    plan = Plan("fed-plt", 2, 3, rho=1.0)
+    costs = fedplt.Costs([Broken("first"), Broken("second")], 3)
+    nodes = [Node(plan, costs, number, which=number) for number in range(2)]
+    question = Hub(plan).ask(0)
+    for one, says in zip(nodes, ("first", "second")):
+        with pytest.raises(LookupError, match=says):
+            one.train(question)

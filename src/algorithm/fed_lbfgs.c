@@ -149,8 +149,8 @@ const fplt_algorithm fplt__fed_lbfgs = {
               .exchanges = 1,
               .exchange = {{.down = 1, .up = 1, .up_scalars = 1}},
               .local_model = -1},
-    .allows = FPLT_TRAINS_NOTHING | FPLT_NEEDS_CERTAINTY | FPLT_ALLOWS_ANY_START |
-              FPLT_SENDS_MEASURES,
+    .allows =
+        FPLT_TRAINS_NOTHING | FPLT_NEEDS_CERTAINTY | FPLT_ALLOWS_ANY_START | FPLT_SENDS_MEASURES,
     .no_minimiser = FPLT__NO_TRAINING,
     .no_random = FPLT__NO_TRAINING,
     .no_partial = "it compares the sum of all gradients between rounds; use fed-plt",

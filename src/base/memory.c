@@ -18,7 +18,7 @@ struct header {
 enum { BEFORE = FPLT_ALIGNMENT };
 _Static_assert(sizeof(struct header) <= BEFORE, "the header has no room");
 
-enum { PAGE = 4096, LARGE_PAGE = 1 << 21, LARGE = 4 * LARGE_PAGE };
+enum { PAGE = 4096, LARGE = 1 << 20, IN_LARGE_PAGES = 1 << 23 };
 
 static void *default_allocate(size_t bytes, void *context)
 {
@@ -41,14 +41,13 @@ void fplt_allocator_set(const fplt_allocator *allocator)
 }
 
 /* Large blocks in large pages, where the system has them for the asking: fewer page faults while they are
- * filled, and fewer look-ups where a million agents are visited in turn. */
+ * filled, and fewer look-ups where a million agents are visited in turn. All of the block, which the system
+ * moves only where it is of one kind. */
 static void ask_for_large_pages(char *block, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
-    uintptr_t first = ((uintptr_t)block + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-    uintptr_t last = ((uintptr_t)block + bytes) / LARGE_PAGE * LARGE_PAGE;
-    if (last > first)
-        madvise(block + (first - (uintptr_t)block), last - first, MADV_HUGEPAGE);
+    if (bytes >= IN_LARGE_PAGES)
+        madvise(block, bytes, MADV_HUGEPAGE);
 #else
     (void)block;
     (void)bytes;
@@ -117,7 +116,8 @@ static void *resize_pages(struct header header, size_t bytes)
     if (block == MAP_FAILED)
         return NULL;
     if (whole > header.mapped) {
-        memset(block + header.mapped, 0, rest < whole - header.mapped ? rest : whole - header.mapped);
+        size_t more = whole - header.mapped;
+        memset(block + header.mapped, 0, rest < more ? rest : more);
         ask_for_large_pages(block, whole);
     }
     return with_header(block + BEFORE, (struct header){block, bytes, whole});
@@ -129,9 +129,10 @@ fplt_status fplt__resize(void *pointer_to_pointer, size_t count, size_t size, co
     void *old, *made;
     memcpy(&old, pointer_to_pointer, sizeof old);
     struct header header = old ? header_of(old) : (struct header){NULL, 0, 0};
-    if (header.mapped && size && count <= (SIZE_MAX - 2 * BEFORE) / size && count * size >= LARGE) {
-        made = resize_pages(header, count * size);
-    } else if ((made = fplt__alloc(count, size)) && old) {
+    int large =
+        header.mapped && size && count <= (SIZE_MAX - 2 * BEFORE) / size && count * size >= LARGE;
+    made = large ? resize_pages(header, count * size) : NULL;
+    if (!made && (made = fplt__alloc(count, size)) && old) {
         memcpy(made, old, header.bytes < count * size ? header.bytes : count * size);
         fplt__free(old);
     }

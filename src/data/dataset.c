@@ -271,6 +271,9 @@ fplt_status fplt__dataset_take_dense(fplt_dataset *dataset, size_t numbers, doub
         return status;
     *dense = dataset->dense;
     dataset->dense = NULL;
+    if (!dataset->lent_beside)
+        fplt__free(dataset->number);
+    dataset->number = NULL;
     return FPLT_OK;
 }
 

@@ -105,7 +105,7 @@ fplt_status fplt__dataset_unchanged(const fplt_dataset *dataset, fplt_error *err
 /* Of a data set that passes: the numbers of rows first .. end - 1 were read for the last time. */
 void fplt__dataset_passed(const fplt_dataset *dataset, size_t first, size_t end);
 /* The dense rows, which are the data set's own, with room for `numbers`, at least as many as they have: the
- * caller's from here on, and the data set has none. On failure it has them still. */
+ * caller's from here on, and the data set has none, nor their numbers. On failure it has all still. */
 fplt_status fplt__dataset_take_dense(fplt_dataset *dataset, size_t numbers, double **dense,
                                      fplt_error *error);
 /* Counts and names stay, rows and all that belongs to single rows but their weights go. */

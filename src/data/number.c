@@ -186,13 +186,13 @@ static const char *scan_slowly(const char *at, const char *end, double *value)
  * together in pairs, fours and eights [Lemire 2021]. */
 static unsigned take_eight(const char *c, uint64_t *mantissa)
 {
-    static const uint64_t tens[] = {1,      10,      100,      1000,     10000,
-                                    100000, 1000000, 10000000, 100000000};
+    static const uint64_t tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     uint64_t text;
     memcpy(&text, c, sizeof text);
     text = le64toh(text);
-    uint64_t others = ((text + UINT64_C(0x4646464646464646)) | (text - UINT64_C(0x3030303030303030))) &
-                      UINT64_C(0x8080808080808080);
+    uint64_t others =
+        ((text + UINT64_C(0x4646464646464646)) | (text - UINT64_C(0x3030303030303030))) &
+        UINT64_C(0x8080808080808080);
     unsigned count = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
     if (!count)
         return 0;

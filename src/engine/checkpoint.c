@@ -3,7 +3,7 @@
  *     magic, head (fixed size), updates, coordinator vectors, numbers, running sums, agents' state,
  *     hash of everything before it (BLAKE2b, 32 bytes)
  *
- * The head carries a hash of what the run is: settings, parameters, kernel, h by way of its proximal
+ * The head carries a hash of what the run is: settings, parameters, kernel, precision, h by way of its proximal
  * operator at some points, participation by way of the first cohorts, and the data by way of the
  * exact gradient at zero. A file with another one is refused. */
 #include "engine/engine.h"
@@ -18,14 +18,14 @@
 
 enum { HASH = 32, COHORTS = 32 };
 
-static const char magic[16] = "fedplt-state-2\n";
+static const char magic[16] = "fedplt-state-3\n";
 static const uint64_t byte_order = UINT64_C(0x0102030405060708);
 
 /* Without padding, which would carry stray bytes of memory into the file. */
 struct head {
     char magic[16];
     uint64_t byte_order;
-    char algorithm[32], kernel[32];
+    char algorithm[32], kernel[32], precision[16];
     uint64_t dimension, agents, seed, run;
     uint64_t round, last_active, started, seen;
     double moved;
@@ -145,6 +145,7 @@ static void identify(fplt_engine *engine)
     crypto_generichash_init(&hash, NULL, 0, HASH);
     hash_text(&hash, engine->plan.algorithm->name);
     hash_text(&hash, fplt_objective_kernel(engine->objective));
+    hash_text(&hash, fplt_objective_precision(engine->objective));
     for (size_t i = 0; i < fplt_algorithm_parameters(engine->plan.algorithm); i++)
         hash_number(&hash, engine->plan.parameter[i]);
     hash_agents(engine, &hash);
@@ -162,6 +163,8 @@ static void fill_head(const fplt_engine *engine, struct head *head)
     head->byte_order = byte_order;
     strncpy(head->algorithm, engine->plan.algorithm->name, sizeof head->algorithm - 1);
     strncpy(head->kernel, fplt_objective_kernel(engine->objective), sizeof head->kernel - 1);
+    strncpy(head->precision, fplt_objective_precision(engine->objective),
+            sizeof head->precision - 1);
     head->dimension = engine->plan.dimension;
     head->agents = engine->plan.agents;
     head->seed = engine->plan.seed;
@@ -285,6 +288,13 @@ static fplt_status check(const fplt_engine *engine, const char *path, const char
                               "%s: the checkpoint is of %s with the %s kernel, but this run is %s "
                               "with the %s kernel",
                               path, head.algorithm, head.kernel, own.algorithm, own.kernel);
+    head.precision[sizeof head.precision - 1] = 0;
+    if (strcmp(head.precision, own.precision) != 0)
+        return fplt_error_set(
+            error, FPLT_BAD_DATA,
+            "%s: the checkpoint is of rows kept as %s, but this run keeps them as "
+            "%s (precision)",
+            path, head.precision, own.precision);
     if (head.dimension != own.dimension || head.agents != own.agents)
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "%s: the checkpoint is of %llu agents and %llu coordinates, but this "

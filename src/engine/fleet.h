@@ -85,7 +85,7 @@ struct fplt__fleet_plan {
     const fplt_plan *plan;
     const fplt_objective *objective; /* borrowed for the fleet's life */
     const fplt_run_settings *settings;
-    const fplt_curvature *curvatures; /* one an agent */
+    const fplt_curvature *curvatures; /* one an agent; borrowed for the fleet's life */
     uint32_t cohort;
     const fplt_participation *participation; /* borrowed for the fleet's life */
 };

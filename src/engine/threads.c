@@ -39,9 +39,9 @@ struct threads {
     const fplt_noise_source *noise;  /* borrowed; one a worker, or NULL */
     uint32_t first, own;             /* the agents that are here */
     fplt_training training;
-    fplt_training *each;        /* owned; NULL: `training` for all. One an agent that is here, */
-    fplt_curvature *curvatures; /* owned; as here */
-    double *step;               /* owned; and here */
+    fplt_training *each; /* owned; NULL: `training` for all. One an agent that is here, */
+    const fplt_curvature *curvatures; /* borrowed; as here */
+    double *step;                     /* owned; and here */
     fplt_start start;
     double start_scale, lowest;  /* lowest: the least curvature of all */
     double *given;               /* owned */
@@ -463,7 +463,6 @@ static void destroy(fplt__fleet *fleet)
     fplt__pool_destroy(threads->pool);
     pthread_mutex_destroy(&threads->mutex);
     fplt__free(threads->each);
-    fplt__free(threads->curvatures);
     fplt__free(threads->step);
     fplt__free(threads->given);
     fplt__free(threads->kept);
@@ -547,8 +546,6 @@ static fplt_status create_agents(struct threads *threads, const struct fplt__fle
                                              sizeof *threads->each, error))) ||
         (settings->given &&
          (status = copy_of(&threads->given, settings->given, n, sizeof(double), error))) ||
-        (status = copy_of(&threads->curvatures, plan->curvatures + first, agents,
-                          sizeof *threads->curvatures, error)) ||
         (status = copy_of(&threads->step, NULL, agents, sizeof(double), error)) ||
         (status = copy_of(&threads->kept, NULL, agents * threads->shape.kept * n, sizeof(double),
                           error)) ||
@@ -600,6 +597,7 @@ fplt_status fplt__threads_create(const struct fplt__fleet_plan *plan, fplt__flee
                       settings->ranks ? settings->ranks->number : 0, &threads->first, &end);
     threads->own = end - threads->first;
     threads->objective = plan->objective;
+    threads->curvatures = plan->curvatures + threads->first;
     threads->noise = settings->noise;
     threads->training = settings->training;
     threads->start = settings->start;

@@ -556,6 +556,7 @@ fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task t
     cost.kernel = fplt_settings_text(settings, "kernel");
     if (strcmp(cost.kernel, "auto") == 0)
         cost.kernel = NULL;
+    cost.precision = fplt_settings_text(settings, "precision");
     return cost;
 }
 
@@ -569,6 +570,7 @@ fplt_objective_settings fplt__job_cost(const fplt_settings *settings, const fplt
         cost.weight = source->weight;
     if (source->clip > 0)
         cost.clip = source->clip;
+    cost.inward = source->public_only || fplt__job_transform(settings, source).radius > 0;
     return cost;
 }
 
@@ -869,27 +871,25 @@ static double numbers_at_hand(const fplt_job *job, const fplt_settings *settings
     return (double)fplt_dataset_rows(job->training) * (double)objective->columns;
 }
 
-/* `algorithm: auto`, once the costs and the agents are known. */
-static void choose_method(fplt_job *job, const fplt_settings *settings)
+void fplt__job_method(const fplt_settings *settings, const fplt__scene *scene,
+                      fplt_run_settings *run, double *parameter, char *reason, size_t size)
 {
-    fplt_run_settings *run = &job->view.run;
-    const fplt_job_view *view = &job->view;
     const fplt_solver *solver = run->training.solver;
-    const char *regulariser = view->cost.loss ? view->cost.regulariser : "nonconvex";
+    const char *regulariser = scene->regulariser;
     fplt_occasion occasion = {
-        .dimension = fplt_objective_dimension(view->objective),
-        .partial = !fplt_participation_is_full(view->participation),
-        .random = job->each || solver->traits & (FPLT_STOCHASTIC | FPLT_NOISY),
+        .dimension = scene->dimension,
+        .partial = !fplt_participation_is_full(scene->participation),
+        .random = scene->varied || solver->traits & (FPLT_STOCHASTIC | FPLT_NOISY),
         .trains = was_given(settings, "solver") || was_given(settings, "epochs") ||
                   was_given(settings, "gamma"),
-        .composite = !fplt_prox_is_zero(job->prox),
+        .composite = !fplt_prox_is_zero(scene->prox),
         .hessians = !regulariser || strcmp(regulariser, "nonconvex") != 0,
         .gradient_time = fplt_settings_real(settings, "t-gradient"),
         .communication_time = fplt_settings_real(settings, "t-communication"),
-        .numbers = numbers_at_hand(job, settings),
+        .numbers = scene->numbers,
     };
-    run->algorithm = fplt_method_choose(&occasion, job->reason, sizeof job->reason);
-    fplt_algorithm_defaults(run->algorithm, job->parameter);
+    run->algorithm = fplt_method_choose(&occasion, reason, size);
+    fplt_algorithm_defaults(run->algorithm, parameter);
     if (!fplt_settings_given(settings, "epochs") && solver->traits & FPLT_PLAIN_STEPS &&
         run->algorithm->allows & FPLT_NEEDS_CERTAINTY)
         run->training.epochs = 0;
@@ -899,7 +899,14 @@ static fplt_status read_method(fplt_job *job, const fplt_settings *settings, fpl
 {
     fplt_run_settings *run = &job->view.run;
     if (fplt_settings_is_auto(settings, "algorithm")) {
-        choose_method(job, settings);
+        const fplt_job_view *view = &job->view;
+        fplt__scene scene = {.dimension = fplt_objective_dimension(view->objective),
+                             .participation = view->participation,
+                             .prox = job->prox,
+                             .regulariser = view->cost.loss ? view->cost.regulariser : "nonconvex",
+                             .varied = job->each != NULL,
+                             .numbers = numbers_at_hand(job, settings)};
+        fplt__job_method(settings, &scene, run, job->parameter, job->reason, sizeof job->reason);
         return FPLT_OK;
     }
     fplt_status status =
@@ -949,19 +956,16 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
     return FPLT_OK;
 }
 
-/* A measurement takes about two gradients of every agent, however few were active: so many rounds apart
- * that it is a fifth of the work. After every round where agents only evaluate, for there a round too many
- * costs more, and on generated data with all active, whose tables count single rounds. */
-static void space_measurements(fplt_job *job, int own_data)
+uint32_t fplt__job_spacing(const fplt__load *load, const fplt_run_settings *run,
+                           const fplt_participation *participation, int own_data)
 {
-    fplt_run_settings *run = &job->view.run;
-    double agents = fplt_objective_agents(job->view.objective), cohort = 0;
-    int full = fplt_participation_is_full(run->participation);
+    double agents = fplt_participation_agents(participation), cohort = 0;
+    int full = fplt_participation_is_full(participation);
     for (uint32_t i = 0; i < agents; i++)
-        cohort += fplt_participation_rate(run->participation, i);
-    double round = fmax(cohort, 1) * (run->training.epochs ? run->training.epochs : 1);
-    if (!full || (own_data && !(run->algorithm->allows & FPLT_TRAINS_NOTHING)))
-        run->evaluate_every = (uint32_t)fmax(1, ceil(8 * agents / round - 1e-6));
+        cohort += fplt_participation_rate(participation, i);
+    if (full && (!own_data || run->algorithm->allows & FPLT_TRAINS_NOTHING))
+        return run->evaluate_every;
+    return (uint32_t)fplt__load_spacing(load, &run->training, agents, cohort);
 }
 
 /* What is auto becomes a number; agents that train in their own way share the number of epochs. */
@@ -984,8 +988,9 @@ static fplt_status resolve(fplt_job *job, const fplt_settings *settings, int pub
         if (job->each[i].epochs == 0)
             job->each[i].epochs = job->automatic.epochs;
     job->view.automatic = &job->automatic;
+    fplt__load load = fplt__load_of(job->view.objective);
     if (fplt_settings_is_auto(settings, "eval-every"))
-        space_measurements(job, own_data);
+        run->evaluate_every = fplt__job_spacing(&load, run, run->participation, own_data);
     return FPLT_OK;
 }
 
@@ -1000,8 +1005,10 @@ static fplt_status build(fplt_job *job, const fplt_settings *settings, uint32_t 
                           source->dataset || wished(settings, "data"), error)) ||
         !source->start)
         return status;
-    return fplt_job_start(job, source->start, fplt_objective_dimension(job->view.objective),
-                          "start", error);
+    size_t count = source->start_count;
+    return fplt_job_start(job, source->start,
+                          count ? count : fplt_objective_dimension(job->view.objective), "start",
+                          error);
 }
 
 fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_t run,

@@ -21,6 +21,37 @@ fplt_status fplt__job_algorithm(const char *name, const fplt_algorithm **algorit
 fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
                                             const fplt_job_source *source);
 
+/* What `algorithm: auto` goes by besides the settings. */
+typedef struct fplt__scene {
+    size_t dimension;
+    const fplt_participation *participation;
+    const fplt_prox *prox;
+    const char *regulariser; /* NULL: none */
+    int varied;              /* agents train each in its own way */
+    double numbers;          /* as fplt_occasion has it */
+} fplt__scene;
+
+/* `algorithm: auto`, once the form of the problem is known: into `run` with its training, the method's
+ * parameters, and the reason in a sentence. */
+void fplt__job_method(const fplt_settings *settings, const fplt__scene *scene,
+                      fplt_run_settings *run, double *parameter, char *reason, size_t size);
+/* What an agent has on average. */
+typedef struct fplt__load {
+    double records; /* 0: not known, as of a caller's own costs */
+    double columns, outputs, dimension;
+    int sparse;
+} fplt__load;
+
+fplt__load fplt__load_of(const fplt_objective *objective);
+/* Rounds between measurements so that measuring is at most a fifth of the work, however few agents are active
+ * in a round. */
+double fplt__load_spacing(const fplt__load *load, const fplt_training *training, double agents,
+                          double active);
+/* The same where the settings leave it to the job; but after every round where agents only evaluate, for there
+ * a round too many costs more, and on generated data with all active, whose tables count single rounds. */
+uint32_t fplt__job_spacing(const fplt__load *load, const fplt_run_settings *run,
+                           const fplt_participation *participation, int own_data);
+
 /* Numbers whose squares overflow are legal in a file, where a transform may shorten them: so it is known only
  * behind it that they are too large. Looks for the first such row and names its file and line, counted as if
  * no field had a line break in it; where there is none, the error stays as it is. FPLT_BAD_DATA. */

@@ -54,19 +54,24 @@ static fplt_status phantom(const fplt__form *form, const fplt_objective_settings
     return status;
 }
 
-static fplt_status read_run(const fplt_settings *settings, fplt__outline *outline,
-                            fplt_error *error)
+static fplt_status read_method(const fplt_settings *settings, fplt__outline *outline,
+                               fplt_error *error)
 {
     fplt_run_settings *run = &outline->run;
-    *run = fplt_run_defaults();
+    if (fplt_settings_is_auto(settings, "algorithm")) {
+        fplt__scene scene = {.dimension = outline->dimension,
+                             .participation = outline->participation,
+                             .prox = outline->prox,
+                             .regulariser = outline->cost.regulariser};
+        fplt__job_method(settings, &scene, run, outline->parameter, outline->reason,
+                         sizeof outline->reason);
+        return FPLT_OK;
+    }
     fplt_status status =
         fplt__job_algorithm(fplt_settings_text(settings, "algorithm"), &run->algorithm, error);
-    if (status)
-        return status;
-    fplt_algorithm_read(run->algorithm, settings, outline->parameter);
-    run->parameter = outline->parameter;
-    fplt__job_run(settings, run);
-    return FPLT_OK;
+    if (!status)
+        fplt_algorithm_read(run->algorithm, settings, outline->parameter);
+    return status;
 }
 
 static fplt_status make(const fplt_settings *settings, const fplt_job_source *source,
@@ -77,12 +82,16 @@ static fplt_status make(const fplt_settings *settings, const fplt_job_source *so
     if ((status = phantom(&outline->form, &outline->cost, &outline->objective, error)))
         return status;
     outline->dimension = fplt_objective_dimension(outline->objective);
-    if ((status = read_run(settings, outline, error)) ||
-        (status = fplt__job_training(settings, source, &outline->run.training, error)) ||
-        (status = fplt_job_participation(settings, agents, &outline->participation, error)))
+    outline->run = fplt_run_defaults();
+    outline->run.parameter = outline->parameter;
+    fplt__job_run(settings, &outline->run);
+    if ((status = fplt__job_training(settings, source, &outline->run.training, error)) ||
+        (status = fplt_job_participation(settings, agents, &outline->participation, error)) ||
+        (status = fplt_job_composite(settings, outline->dimension,
+                                     fplt_objective_intercepts(outline->objective), &outline->prox,
+                                     error)))
         return status;
-    return fplt_job_composite(settings, outline->dimension,
-                              fplt_objective_intercepts(outline->objective), &outline->prox, error);
+    return read_method(settings, outline, error);
 }
 
 fplt_status fplt__outline_make(const fplt_settings *settings, const fplt_job_source *source,

@@ -26,6 +26,7 @@ typedef struct fplt__outline {
     fplt_participation *participation;
     double parameter[FPLT_MOST_PARAMETERS];
     fplt_run_settings run;
+    char reason[384]; /* for an automatic algorithm; empty: it was given */
     size_t dimension;
 } fplt__outline;
 

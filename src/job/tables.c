@@ -71,6 +71,10 @@ const fplt_setting fplt__job_cost_table[] = {
      "largest norm of a record's loss gradient; 0: not clipped", 0, 0},
     {"kernel", FPLT_CHOICE, 0, "auto", 0, 0, kernel_choices,
      "arithmetic; auto: the fastest here; reference: the same bits on every machine", 0, 0},
+    {"precision", FPLT_CHOICE, 0, "double", 0, 0, "double|float32",
+     "how rows are kept; float32: in half the memory, each number rounded to the nearest float, or "
+     "towards 0 where radius or privacy bounds the norm of a row; arithmetic is double either way",
+     0, 0},
     FPLT_SETTINGS_END,
 };
 

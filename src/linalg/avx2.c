@@ -51,6 +51,27 @@ static inline lanes load_apart(const double *const *from, size_t at)
     return _mm256_set_pd(from[3][at], from[2][at], from[1][at], from[0][at]);
 }
 
+static inline lanes load_narrow(const float *x)
+{
+    return _mm256_cvtps_pd(_mm_loadu_ps(x));
+}
+
+static inline lanes load_narrow_apart(const float *const *from, size_t at)
+{
+    return _mm256_cvtps_pd(_mm_set_ps(from[3][at], from[2][at], from[1][at], from[0][at]));
+}
+
+static inline void find_places(const uint32_t *rows, uint32_t panel, uint64_t *at)
+{
+    __m256i size = _mm256_set1_epi64x(panel), rest = _mm256_set1_epi64x(FPLT_PANEL - 1);
+    for (size_t k = 0; k < FPLT_PANEL; k += 4) {
+        __m256i row = _mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)(rows + k)));
+        __m256i first = _mm256_mul_epu32(_mm256_srli_epi64(row, 3), size);
+        _mm256_storeu_si256((__m256i *)(at + k),
+                            _mm256_add_epi64(first, _mm256_and_si256(row, rest)));
+    }
+}
+
 static inline lanes splat(double x)
 {
     return _mm256_set1_pd(x);
@@ -169,17 +190,29 @@ static inline void inverse_pair(lanes *a, lanes *b)
     *b = quotient(splat(1), add(splat(1), *b));
 }
 
-/* lanes below 0, and equal to it */
-static inline unsigned negatives(lanes x)
+/* counts of lanes below 0, and equal to it */
+typedef __m256i tally;
+
+static inline tally no_tally(void)
 {
-    return (unsigned)__builtin_popcount(
-        (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(x, splat(0), _CMP_LT_OQ)));
+    return _mm256_setzero_si256();
 }
 
-static inline unsigned zeros(lanes x)
+static inline tally tally_negatives(tally count, lanes x)
 {
-    return (unsigned)__builtin_popcount(
-        (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(x, splat(0), _CMP_EQ_OQ)));
+    return _mm256_sub_epi64(count, _mm256_castpd_si256(_mm256_cmp_pd(x, splat(0), _CMP_LT_OQ)));
+}
+
+static inline tally tally_zeros(tally count, lanes x)
+{
+    return _mm256_sub_epi64(count, _mm256_castpd_si256(_mm256_cmp_pd(x, splat(0), _CMP_EQ_OQ)));
+}
+
+static inline size_t tally_total(tally count)
+{
+    uint64_t each[LANES];
+    _mm256_storeu_si256((__m256i *)each, count);
+    return each[0] + each[1] + each[2] + each[3];
 }
 
 #include "linalg/simd.inc"

@@ -54,6 +54,25 @@ static inline lanes load_apart(const double *const *from, size_t at)
                          from[2][at], from[1][at], from[0][at]);
 }
 
+static inline lanes load_narrow(const float *x)
+{
+    return _mm512_cvtps_pd(_mm256_loadu_ps(x));
+}
+
+static inline lanes load_narrow_apart(const float *const *from, size_t at)
+{
+    return _mm512_cvtps_pd(_mm256_set_ps(from[7][at], from[6][at], from[5][at], from[4][at],
+                                         from[3][at], from[2][at], from[1][at], from[0][at]));
+}
+
+static inline void find_places(const uint32_t *rows, uint32_t panel, uint64_t *at)
+{
+    __m512i row = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)rows));
+    __m512i first = _mm512_mul_epu32(_mm512_srli_epi64(row, 3), _mm512_set1_epi64(panel));
+    __m512i rest = _mm512_and_si512(row, _mm512_set1_epi64(FPLT_PANEL - 1));
+    _mm512_storeu_si512(at, _mm512_add_epi64(first, rest));
+}
+
 static inline lanes splat(double x)
 {
     return _mm512_set1_pd(x);
@@ -194,15 +213,27 @@ static inline void inverse_pair(lanes *a, lanes *b)
     *b = mul(inverse, x);
 }
 
-/* lanes below 0, and equal to it */
-static inline unsigned negatives(lanes x)
+/* counts of lanes below 0, and equal to it */
+typedef size_t tally;
+
+static inline tally no_tally(void)
 {
-    return (unsigned)__builtin_popcount(_mm512_cmp_pd_mask(x, splat(0), _CMP_LT_OQ));
+    return 0;
 }
 
-static inline unsigned zeros(lanes x)
+static inline tally tally_negatives(tally count, lanes x)
 {
-    return (unsigned)__builtin_popcount(_mm512_cmp_pd_mask(x, splat(0), _CMP_EQ_OQ));
+    return count + (size_t)__builtin_popcount(_mm512_cmp_pd_mask(x, splat(0), _CMP_LT_OQ));
+}
+
+static inline tally tally_zeros(tally count, lanes x)
+{
+    return count + (size_t)__builtin_popcount(_mm512_cmp_pd_mask(x, splat(0), _CMP_EQ_OQ));
+}
+
+static inline size_t tally_total(tally count)
+{
+    return count;
 }
 
 #include "linalg/simd.inc"

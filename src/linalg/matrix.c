@@ -8,10 +8,9 @@ double fplt__matrix_row_dot(const fplt__matrix *a, size_t row, const double *x)
         fplt__sparse_margins(a, row, 1, x, &sum);
         return sum;
     }
-    const double *element = a->dense + fplt__matrix_place(a, row, 0);
-    size_t step = a->layout == FPLT_ROWS ? 1 : FPLT_PANEL;
+    size_t first = fplt__matrix_place(a, row, 0), step = a->layout == FPLT_ROWS ? 1 : FPLT_PANEL;
     for (size_t j = 0; j < a->columns; j++)
-        sum += element[j * step] * x[j];
+        sum += fplt__matrix_number(a, first + j * step) * x[j];
     return sum;
 }
 
@@ -21,10 +20,9 @@ void fplt__matrix_row_axpy(const fplt__matrix *a, size_t row, double alpha, doub
         fplt__sparse_combine(a, row, 1, &alpha, y);
         return;
     }
-    const double *element = a->dense + fplt__matrix_place(a, row, 0);
-    size_t step = a->layout == FPLT_ROWS ? 1 : FPLT_PANEL;
+    size_t first = fplt__matrix_place(a, row, 0), step = a->layout == FPLT_ROWS ? 1 : FPLT_PANEL;
     for (size_t j = 0; j < a->columns; j++)
-        y[j] += alpha * element[j * step];
+        y[j] += alpha * fplt__matrix_number(a, first + j * step);
 }
 
 static double sparse_cell(const fplt__matrix *a, size_t row, size_t column)
@@ -39,6 +37,7 @@ void fplt__matrix_column(const fplt__matrix *a, size_t first, size_t count, size
                          double *out)
 {
     for (size_t r = 0; r < count; r++)
-        out[r] = a->layout == FPLT_SPARSE ? sparse_cell(a, first + r, column)
-                                          : a->dense[fplt__matrix_place(a, first + r, column)];
+        out[r] = a->layout == FPLT_SPARSE
+                     ? sparse_cell(a, first + r, column)
+                     : fplt__matrix_number(a, fplt__matrix_place(a, first + r, column));
 }

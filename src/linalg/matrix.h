@@ -20,10 +20,13 @@ typedef struct fplt__matrix {
     size_t rows, columns;
     size_t stride; /* numbers that a row occupies when dense */
     double *dense; /* padded to a multiple of FPLT_PANEL rows */
+    float *
+        narrow; /* NULL, or: the numbers of `dense` or `value` as floats, and there are none of those */
     size_t *start; /* rows + 1 places in ... */
     uint32_t *column;
-    double *value; /* NULL: the numbers of a row are all the same, and kept once, in ... */
-    double *same;  /* one a row */
+    double *
+        value; /* NULL: in `narrow`, or the numbers of a row are all the same, and kept once, in ... */
+    double *same; /* one a row */
     /* NULL, or: row r is row pick[r] of what is stored, `rows` of them; not with panels */
     const uint32_t *pick;
 } fplt__matrix;
@@ -41,9 +44,17 @@ static inline size_t fplt__matrix_place(const fplt__matrix *a, size_t row, size_
     return (row / FPLT_PANEL * a->stride + column) * FPLT_PANEL + row % FPLT_PANEL;
 }
 
+/* What is at such a place. */
+static inline double fplt__matrix_number(const fplt__matrix *a, size_t place)
+{
+    return a->narrow ? (double)a->narrow[place] : a->dense[place];
+}
+
 /* Entry number `entry` of a sparse matrix, which is in row `row`. */
 static inline double fplt__matrix_entry(const fplt__matrix *a, size_t row, size_t entry)
 {
+    if (a->narrow)
+        return a->narrow[entry];
     return a->value ? a->value[entry] : a->same[row];
 }
 

@@ -8,37 +8,56 @@ enum { BLOCK = 96 };
 
 fplt__vectors fplt__columns_from(const fplt__matrix *a, size_t first)
 {
-    if (a->layout == FPLT_ROWS)
-        return (fplt__vectors){a->dense + first * a->stride, 1, a->stride, FPLT_PANEL * a->stride};
-    return (fplt__vectors){a->dense + first * a->stride, FPLT_PANEL, 1, FPLT_PANEL * a->stride};
+    int rows = a->layout == FPLT_ROWS;
+    return (fplt__vectors){
+        .at = a->narrow ? NULL : a->dense + first * a->stride,
+        .step = rows ? 1 : FPLT_PANEL,
+        .deep = rows ? a->stride : 1,
+        .group = FPLT_PANEL * a->stride,
+        .narrow = a->narrow ? a->narrow + first * a->stride : NULL,
+    };
 }
 
 static fplt__vectors further(fplt__vectors v, size_t vectors, size_t depth)
 {
-    v.at += vectors * v.step + depth / FPLT_PANEL * v.group;
+    size_t distance = vectors * v.step + depth / FPLT_PANEL * v.group;
+    if (v.narrow)
+        v.narrow += distance;
+    else
+        v.at += distance;
     return v;
 }
 
-/* Of whole tiles, with the width known to the compiler: side by side in a row, or a vector after the other. */
-static inline __attribute__((always_inline)) void pack_whole(fplt__vectors v, size_t width,
-                                                             size_t depth, double *to)
+static double element(fplt__vectors v, size_t vector, size_t depth)
 {
-    for (size_t d = 0; d < depth; d += FPLT_PANEL, v.at += v.group) {
+    fplt__vectors own = further(v, vector, depth);
+    size_t deep = depth % FPLT_PANEL * v.deep;
+    return v.narrow ? own.narrow[deep] : own.at[deep];
+}
+
+/* Of whole tiles, with the width known to the compiler: side by side in a row, or a vector after the other. */
+static inline __attribute__((always_inline)) void
+pack_whole(fplt__vectors v, int narrow, size_t step, size_t width, size_t depth, double *to)
+{
+    for (size_t d = 0; d < depth; d += FPLT_PANEL, v = further(v, 0, FPLT_PANEL)) {
         size_t deep = depth - d < FPLT_PANEL ? depth - d : FPLT_PANEL;
         for (size_t k = 0; k < deep; k++, to += width)
             for (size_t i = 0; i < width; i++)
-                to[i] = v.at[k * v.deep + i * v.step];
+                to[i] = narrow ? v.narrow[k * v.deep + i * step] : v.at[k * v.deep + i * step];
     }
 }
 
 static inline __attribute__((always_inline)) void pack_width(fplt__vectors v, size_t width,
                                                              size_t depth, double *to)
 {
-    fplt__vectors beside = {v.at, 1, v.deep, v.group};
-    if (v.step == 1)
-        pack_whole(beside, width, depth, to);
+    if (v.narrow && v.step == 1)
+        pack_whole(v, 1, 1, width, depth, to);
+    else if (v.narrow)
+        pack_whole(v, 1, v.step, width, depth, to);
+    else if (v.step == 1)
+        pack_whole(v, 0, 1, width, depth, to);
     else
-        pack_whole(v, width, depth, to);
+        pack_whole(v, 0, v.step, width, depth, to);
 }
 
 /* to[d * width + i] = vector i's element d, zeros past `count`. */
@@ -55,10 +74,7 @@ static void pack(fplt__vectors v, size_t count, size_t width, size_t depth, doub
     } else {
         for (size_t d = 0; d < depth; d++)
             for (size_t i = 0; i < width; i++)
-                to[d * width + i] =
-                    i < count
-                        ? v.at[d / FPLT_PANEL * v.group + d % FPLT_PANEL * v.deep + i * v.step]
-                        : 0;
+                to[d * width + i] = i < count ? element(v, i, d) : 0;
     }
 }
 

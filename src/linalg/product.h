@@ -9,10 +9,11 @@
 enum { FPLT_DEPTH = 128 };
 
 /* Vectors of numbers, `step` apart; element d of a vector is `deep` from the one before it, and every eighth
- * begins anew `group` further on. */
+ * begins anew `group` further on. With `narrow` the numbers are floats, and `at` is NULL. */
 typedef struct fplt__vectors {
     const double *at;
     size_t step, deep, group;
+    const float *narrow;
 } fplt__vectors;
 
 /* Columns of the rows first, first + 1, ... of a dense matrix; `first` is a multiple of FPLT_PANEL. */

@@ -131,9 +131,31 @@ static size_t below(const double *x, size_t count, size_t *ties)
     return less;
 }
 
-static const double *row_at(const fplt__matrix *a, size_t row)
+/* `dot` and `axpy` with a row, in the same order. */
+static double row_dot(const fplt__matrix *a, size_t row, const double *x)
 {
-    return a->dense + (a->pick ? a->pick[row] : row) * a->stride;
+    size_t first = (a->pick ? a->pick[row] : row) * a->stride, i = 0;
+    double sum[4] = {0};
+    if (!a->narrow)
+        return dot(a->dense + first, x, a->columns);
+    const float *numbers = a->narrow + first;
+    for (; i + 4 <= a->columns; i += 4)
+        for (size_t k = 0; k < 4; k++)
+            sum[k] += numbers[i + k] * x[i + k];
+    for (; i < a->columns; i++)
+        sum[0] += numbers[i] * x[i];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+static void row_axpy(const fplt__matrix *a, size_t row, double alpha, double *y)
+{
+    size_t first = (a->pick ? a->pick[row] : row) * a->stride;
+    if (!a->narrow) {
+        axpy(alpha, a->dense + first, y, a->columns);
+        return;
+    }
+    for (size_t i = 0; i < a->columns; i++)
+        y[i] += alpha * a->narrow[first + i];
 }
 
 static void margins(const fplt__matrix *a, size_t first, size_t count, const double *x, double *out)
@@ -144,7 +166,7 @@ static void margins(const fplt__matrix *a, size_t first, size_t count, const dou
         return;
     }
     for (; r < count; r++)
-        out[r] = dot(row_at(a, first + r), x, a->columns);
+        out[r] = row_dot(a, first + r, x);
     for (; r < fplt__padded(count); r++)
         out[r] = 0;
 }
@@ -157,7 +179,7 @@ static void combine(const fplt__matrix *a, size_t first, size_t count, const dou
         return;
     }
     for (size_t r = 0; r < count; r++)
-        axpy(weights[r], row_at(a, first + r), y, a->columns);
+        row_axpy(a, first + r, weights[r], y);
 }
 
 static void all_margins(const fplt__matrix *a, size_t first, size_t count, size_t outputs,

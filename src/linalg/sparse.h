@@ -106,55 +106,63 @@ FPLT_APART void fplt__same_combine(const fplt__matrix *a, size_t first, size_t c
 /* rows with a number an entry */
 
 #define FPLT_SKIP_BOTH(count) (c += (count), v += (count))
+#define FPLT_PRODUCT(k)       (v[k] * x[c[k]])
+#define FPLT_WEIGHED(k)       (weight * v[k])
 
-FPLT_APART void fplt__value_margins(const fplt__matrix *a, size_t first, size_t count,
-                                    const double *x, double *margins)
-{
-    const size_t *start = a->start + first;
-    const uint32_t *column = a->column, *c = column + *start;
-    const double *v = a->value + *start;
-    for (size_t r = 0; r < count; r++) {
-        const uint32_t *end = column + start[r + 1];
-#define TERM(k) (v[k] * x[c[k]])
-        FPLT_SUM_ROW(TERM, FPLT_SKIP_BOTH)
-#undef TERM
-        margins[r] = (s0 + s1) + (s2 + s3);
+/* Written once for numbers that are doubles and floats. */
+#define FPLT_OVER_VALUES(kind, number, numbers)                                               \
+    FPLT_APART void fplt__##kind##_margins(const fplt__matrix *a, size_t first, size_t count, \
+                                           const double *x, double *margins)                  \
+    {                                                                                         \
+        const size_t *start = a->start + first;                                               \
+        const uint32_t *column = a->column, *c = column + *start;                             \
+        const number *v = a->numbers + *start;                                                \
+        for (size_t r = 0; r < count; r++) {                                                  \
+            const uint32_t *end = column + start[r + 1];                                      \
+            FPLT_SUM_ROW(FPLT_PRODUCT, FPLT_SKIP_BOTH)                                        \
+            margins[r] = (s0 + s1) + (s2 + s3);                                               \
+        }                                                                                     \
+    }                                                                                         \
+                                                                                              \
+    FPLT_APART void fplt__##kind##_combine(const fplt__matrix *a, size_t first, size_t count, \
+                                           const double *weights, double *y)                  \
+    {                                                                                         \
+        const size_t *start = a->start + first;                                               \
+        const uint32_t *column = a->column, *c = column + *start;                             \
+        const number *v = a->numbers + *start;                                                \
+        for (size_t r = 0; r < count; r++) {                                                  \
+            const uint32_t *end = column + start[r + 1];                                      \
+            double weight = weights[r];                                                       \
+            FPLT_ADD_ROW(FPLT_WEIGHED, FPLT_SKIP_BOTH)                                        \
+        }                                                                                     \
     }
-}
-
-FPLT_APART void fplt__value_combine(const fplt__matrix *a, size_t first, size_t count,
-                                    const double *weights, double *y)
-{
-    const size_t *start = a->start + first;
-    const uint32_t *column = a->column, *c = column + *start;
-    const double *v = a->value + *start;
-    for (size_t r = 0; r < count; r++) {
-        const uint32_t *end = column + start[r + 1];
-        double weight = weights[r];
-#define TERM(k) (weight * v[k])
-        FPLT_ADD_ROW(TERM, FPLT_SKIP_BOTH)
-#undef TERM
-    }
-}
+FPLT_OVER_VALUES(value, double, value)
+FPLT_OVER_VALUES(narrow, float, narrow)
 
 static inline void fplt__sparse_margins(const fplt__matrix *a, size_t first, size_t count,
                                         const double *x, double *margins)
 {
+    void (*of)(const fplt__matrix *, size_t, size_t, const double *, double *) =
+        a->narrow  ? fplt__narrow_margins
+        : a->value ? fplt__value_margins
+                   : fplt__same_margins;
     if (!a->pick)
-        (a->value ? fplt__value_margins : fplt__same_margins)(a, first, count, x, margins);
+        of(a, first, count, x, margins);
     for (size_t r = 0; a->pick && r < count; r++)
-        (a->value ? fplt__value_margins : fplt__same_margins)(a, a->pick[first + r], 1, x,
-                                                              margins + r);
+        of(a, a->pick[first + r], 1, x, margins + r);
 }
 
 static inline void fplt__sparse_combine(const fplt__matrix *a, size_t first, size_t count,
                                         const double *weights, double *y)
 {
+    void (*of)(const fplt__matrix *, size_t, size_t, const double *, double *) =
+        a->narrow  ? fplt__narrow_combine
+        : a->value ? fplt__value_combine
+                   : fplt__same_combine;
     if (!a->pick)
-        (a->value ? fplt__value_combine : fplt__same_combine)(a, first, count, weights, y);
+        of(a, first, count, weights, y);
     for (size_t r = 0; a->pick && r < count; r++)
-        (a->value ? fplt__value_combine : fplt__same_combine)(a, a->pick[first + r], 1, weights + r,
-                                                              y);
+        of(a, a->pick[first + r], 1, weights + r, y);
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/memory.h"
 #include "data/dataset.h"
 #include "net/agent.h"
@@ -81,6 +82,10 @@ static fplt_status consider(fplt__agent *agent, const fplt__site_action *action,
     fplt__consent_source source = {agent->settings, agent->watch, &agent->self, agent->authority};
     if (!(status = fplt__policy_judge(&source, &proposal, &hash, error)))
         status = read_data(agent, &proposal, &hash, error);
+    if (!status) {
+        fplt__form form = fplt__material_form(agent->material);
+        status = fplt__policy_judge_form(agent->settings, &proposal, &form, error);
+    }
     fplt__proposal_clear(&proposal);
     return status;
 }
@@ -92,6 +97,11 @@ void fplt__agent_ask(fplt__agent *agent, const fplt__site_action *action)
         answer_refusal(agent, error.text);
         return;
     }
+    char hash[FPLT__HEX];
+    fplt__hex(&action->hash, sizeof action->hash, hash);
+    fplt__agent_tell(agent, "agreed", "to the %s %.16s..., with %llu records",
+                     action->planned ? "plan" : "proposal", hash,
+                     (unsigned long long)fplt__material_records(agent->material));
     fplt__site_event event = {.kind = FPLT__SITE_AGREE,
                               .records = fplt__material_records(agent->material)};
     fplt__agent_handle(agent, &event);
@@ -273,6 +283,28 @@ static fplt_status check_data(fplt__agent *agent, const fplt__digest *plan, fplt
                                 fplt_settings_text(agent->settings, "data"));
 }
 
+/* The vector that the plan begins at, as it came; NULL: zero. */
+static fplt_status read_start(const fplt__agreement *agreement, const fplt__site_action *action,
+                              double **start, fplt_error *error)
+{
+    size_t n = agreement->plan.dimension;
+    *start = NULL;
+    if (fplt__is_zero(&agreement->start))
+        return FPLT_OK;
+    fplt__digest digest = fplt__hash_bytes(action->start, action->start_size);
+    if (action->start_size != 8 * n || !fplt__same(&digest, &agreement->start))
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the start that the coordinator sends is not the one its plan names");
+    fplt_status status = fplt__alloc_into(start, n, sizeof **start, "the start", error);
+    if (status)
+        return status;
+    fplt__get_reals(action->start, *start, n);
+    for (size_t j = 0; j < n; j++)
+        if (!isfinite((*start)[j]))
+            status = fplt_error_set(error, FPLT_BAD_DATA, "the start of the plan is not finite");
+    return status;
+}
+
 static fplt_status build_node(fplt__agent *agent, const fplt__site_action *action,
                               fplt__agreement *agreement, fplt_node **node, fplt_error *error)
 {
@@ -292,31 +324,61 @@ static fplt_status build_node(fplt__agent *agent, const fplt__site_action *actio
                               "the data it began with",
                               (unsigned long long)fplt__material_records(agent->material),
                               (unsigned long long)agreement->records[view.identity]);
-    if ((status = fplt__policy_judge_plan(agent->settings, agreement, error)) ||
+    if ((status = fplt__terms_follow(agreement, error)) ||
+        (status = fplt__policy_judge_plan(agent->settings, agreement, error)) ||
         (status = check_data(agent, &action->hash, error)) ||
         (status = check_privacy(agent, agreement, &action->hash, error)) ||
         (status = fplt__material_shape(agent->material, agreement, agreement->proposal.members,
                                        all_records(agreement), error)))
         return status;
-    return fplt__material_node(agent->material, agreement, view.identity, NULL, node, error);
+    double *start;
+    if (!(status = read_start(agreement, action, &start, error)))
+        status = fplt__material_node(agent->material, agreement, view.identity, start, node, error);
+    fplt__free(start);
+    return status;
+}
+
+static void tell_plan(const fplt__agent *agent, const fplt__agreement *agreement,
+                      const fplt__digest *plan)
+{
+    char hash[FPLT__HEX];
+    fplt__hex(plan, sizeof *plan, hash);
+    fplt__agent_tell(agent, "plan", "%.16s... of run %u: %s, at most %llu rounds%s%s", hash,
+                     agreement->proposal.run, agreement->plan.algorithm->name,
+                     (unsigned long long)agreement->rounds,
+                     agreement->private ? ", with privacy" : "",
+                     fplt__is_zero(&agreement->start) ? "" : ", from an earlier model");
+}
+
+/* The plan begins at a vector that has not come yet. */
+static int lacks_start(const fplt__agreement *agreement, const fplt__site_action *action)
+{
+    return !fplt__is_zero(&agreement->start) && !action->start;
 }
 
 void fplt__agent_build(fplt__agent *agent, const fplt__site_action *action)
 {
     fplt_error error = {FPLT_OK, ""};
     fplt__site_plan plan = {NULL, NULL};
+    int lacks = 0;
     fplt_status status =
         fplt__alloc_into(&plan.agreement, 1, sizeof *plan.agreement, "a plan", &error);
-    if (!status &&
-        (status = fplt__agreement_read(action->document, action->document_size, plan.agreement,
-                                       &error)) == FPLT_OK &&
-        (status = build_node(agent, action, plan.agreement, &plan.node, &error)))
-        fplt__agreement_clear(plan.agreement);
-    if (status) {
+    if (!status && !(status = fplt__agreement_read(action->document, action->document_size,
+                                                   plan.agreement, &error))) {
+        lacks = lacks_start(plan.agreement, action);
+        if (lacks || (status = build_node(agent, action, plan.agreement, &plan.node, &error)))
+            fplt__agreement_clear(plan.agreement);
+    }
+    if (status || lacks) {
+        fplt__site_event event = {.kind = FPLT__SITE_LACKS};
         fplt__free(plan.agreement);
-        answer_refusal(agent, error.text);
+        if (status)
+            answer_refusal(agent, error.text);
+        else
+            fplt__agent_handle(agent, &event);
         return;
     }
+    tell_plan(agent, plan.agreement, &action->hash);
     fplt__free(agent->plan);
     agent->plan = fplt__strndup(action->document, action->document_size);
     fplt__site_event event = {.kind = FPLT__SITE_BUILT, .plan = &plan};

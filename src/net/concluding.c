@@ -48,9 +48,11 @@ static fplt_status certify(fplt__agent *agent, const fplt__agreement *agreement,
     return status;
 }
 
-static char *record_of(const char *certificate)
+static char *record_of(const fplt__agent *agent, const fplt__agreement *agreement,
+                       const char *certificate)
 {
-    json_t *record = json_object();
+    fplt__digest plan = fplt__document_hash(agent->plan, strlen(agent->plan));
+    json_t *record = fplt__terms_record(agreement, &plan);
     if (certificate)
         json_object_set_new(record, "privacy", json_loads(certificate, 0, NULL));
     char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17));
@@ -61,7 +63,7 @@ static char *record_of(const char *certificate)
 static fplt_status write_files(fplt__agent *agent, const fplt__agreement *agreement,
                                const double *x, const char *certificate, fplt_error *error)
 {
-    char path[4200], *record = certificate ? record_of(certificate) : NULL;
+    char path[4200], *record = record_of(agent, agreement, certificate);
     fplt_model *model = NULL;
     fplt_status status = fplt__terms_model(agreement, x, record, NULL, &model, error);
     path_in(agent, "", path, sizeof path);

@@ -17,13 +17,15 @@
 #include "base/memory.h"
 #include "net/policy.h"
 
-enum { SPARE_CONNECTIONS = 64, SPARE_DESCRIPTORS = 128, LAST_SECONDS = 30 };
+enum { SPARE_CONNECTIONS = 64, SPARE_DESCRIPTORS = 128, LAST_SECONDS = 30, MOST_HANDS = 4 };
 
 const fplt_setting fplt_federation_lead_table[] = {
     {"federation", FPLT_TEXT, FPLT_REQUIRED, NULL, 0, 0, NULL, "its name, as `pki init` had it", 0,
      0},
     {"run", FPLT_INTEGER, 0, "1", 1, 4294967295.0, NULL,
      "number of the run; raise it to start the next", 0, 0},
+    {"continue", FPLT_SWITCH, 0, "no", 0, 0, NULL,
+     "begin at the last model of the run before, not at zero", 0, 0},
     {"roster", FPLT_TEXT, FPLT_LIST | FPLT_REQUIRED, NULL, 0, 0, NULL,
      "names of the agents, in their order", 0, 0},
     {"listen", FPLT_TEXT, 0, "127.0.0.1:7443", 0, 0, NULL,
@@ -117,8 +119,9 @@ static void keep_information(fplt__coordinator *c, const double *information)
 {
     const fplt_plan *plan = &fplt__lead_agreement(c->lead)->plan;
     size_t count = fplt_plan_information(plan);
-    if (information && !c->information &&
-        !fplt__alloc_into(&c->information, count, sizeof *information, "information", NULL))
+    if (information &&
+        (c->information ||
+         !fplt__alloc_into(&c->information, count, sizeof *information, "information", NULL)))
         memcpy(c->information, information, count * sizeof *information);
 }
 
@@ -267,8 +270,8 @@ static fplt_status open_new(fplt__coordinator *c, fplt_error *error)
 {
     char *text;
     fplt__member_row *rows = NULL;
-    fplt_status status = fplt__proposal_text(&c->proposal, &text, error);
-    if (status)
+    fplt_status status = fplt__coordinator_begin(c, error);
+    if (status || (status = fplt__proposal_text(&c->proposal, &text, error)))
         return status;
     status = fplt__alloc_into(&rows, c->members, sizeof *rows, "the members", error);
     for (uint32_t i = 0; !status && i < c->members; i++)
@@ -292,11 +295,12 @@ static fplt_status open_forming(fplt__coordinator *c, const fplt__lead_record *r
                                 fplt_error *error)
 {
     fplt__proposal stored;
-    fplt_status status =
-        fplt__proposal_read(record->document, record->document_size, &stored, error);
-    if (status)
+    int changed;
+    fplt_status status = fplt__coordinator_begun(c, &changed, error);
+    if (status ||
+        (status = fplt__proposal_read(record->document, record->document_size, &stored, error)))
         return status;
-    int same = fplt__coordinator_compare(c, &stored, NULL) == FPLT_OK;
+    int same = !changed && fplt__coordinator_compare(c, &stored, NULL) == FPLT_OK;
     if (same) { /* agents may have consented to it already */
         fplt__proposal_clear(&c->proposal);
         c->proposal = stored;
@@ -313,8 +317,14 @@ static fplt_status open_planned(fplt__coordinator *c, const fplt__lead_record *r
 {
     fplt__agreement *agreement;
     fplt__lead_plan plan;
-    fplt_status status = fplt__alloc_into(&agreement, 1, sizeof *agreement, "a plan", error);
-    if (status)
+    int changed;
+    fplt_status status = fplt__coordinator_begun(c, &changed, error);
+    if (!status && changed)
+        status = fplt_error_set(error, FPLT_BAD_VALUE,
+                                "run %u has begun at another model than %s; put it back as it was, "
+                                "or raise `run` for a new one",
+                                c->run, c->start_file);
+    if (status || (status = fplt__alloc_into(&agreement, 1, sizeof *agreement, "a plan", error)))
         return status;
     status = fplt__agreement_read(record->document, record->document_size, agreement, error);
     if (!status && (status = fplt__coordinator_compare(c, &agreement->proposal, error)))
@@ -324,7 +334,7 @@ static fplt_status open_planned(fplt__coordinator *c, const fplt__lead_record *r
         return status;
     }
     c->hash = record->hash;
-    if ((status = fplt__terms_lead(agreement, &plan, error)))
+    if ((status = fplt__terms_lead(agreement, c->start, &plan, error)))
         return status;
     fplt__coordinator_set_closing(c, plan.agreement);
     return fplt__lead_open(c->lead, fplt__coordinator_now(), record, &plan, error);
@@ -334,7 +344,7 @@ static fplt_status open_run(fplt__coordinator *c, fplt_error *error)
 {
     uint32_t newest;
     fplt__lead_loaded loaded;
-    fplt_status status = fplt__lead_store_newest(c->store, &newest, error);
+    fplt_status status = fplt__lead_store_newest(c->store, 0, &newest, error);
     if (status)
         return status;
     if (newest > c->run)
@@ -463,6 +473,44 @@ static fplt_status open_all(fplt__coordinator *c, fplt_error *error)
     return FPLT_OK;
 }
 
+/* Help */
+
+struct sharing {
+    fplt__part part;
+    void *context;
+    double *scratch;
+};
+
+static void do_part(void *context, size_t index, unsigned who)
+{
+    const struct sharing *sharing = context;
+    sharing->part(sharing->context, index, who ? NULL : sharing->scratch);
+}
+
+static void spread(fplt__hands *hands, size_t count, fplt__part part, void *context,
+                   double *scratch)
+{
+    const fplt__coordinator *c = (const fplt__coordinator *)(const void *)hands;
+    struct sharing sharing = {part, context, scratch};
+    fplt__pool_share(c->pool, 0, count, do_part, &sharing);
+}
+
+/* Where no thread can be started the loop does all itself. */
+static void get_help(fplt__coordinator *c)
+{
+    fplt_error error;
+    unsigned cores = fplt__cores(0);
+    c->hands.spread = spread;
+    if (cores > 1 && !fplt__pool_create(cores < MOST_HANDS ? cores : MOST_HANDS, &c->pool, &error))
+        fplt__hands_lend(&c->hands);
+}
+
+static void dismiss_help(fplt__coordinator *c)
+{
+    fplt__hands_lend(NULL);
+    fplt__pool_destroy(c->pool);
+}
+
 static void close_all(fplt__coordinator *c)
 {
     fplt__lead *lead = c->lead;
@@ -487,7 +535,9 @@ static void close_all(fplt__coordinator *c)
     fplt__free(c->scalars);
     fplt__free(c->counted);
     fplt__free(c->information);
+    fplt__free(c->start);
     fplt__coordinator_forget(c);
+    dismiss_help(c);
     fplt__free(c);
 }
 
@@ -665,8 +715,8 @@ static void run_loop(fplt__coordinator *c)
             servers[count++] = c->page;
         uint64_t now = fplt__coordinator_now(), wake = fplt__lead_wake(c->lead);
         double seconds = wake <= now ? 0 : (double)(wake - now) / 1000;
-        fplt__servers_turn(servers, count, c->control, fmin(seconds, 0.25));
-        fplt__control_serve(c);
+        if (fplt__servers_turn(servers, count, c->control, fmin(seconds, 0.25)))
+            fplt__control_serve(c);
         if (fplt__lead_wake(c->lead) <= fplt__coordinator_now()) {
             fplt__lead_event event = {.kind = FPLT__LEAD_TIME};
             fplt__coordinator_handle(c, &event);
@@ -702,12 +752,14 @@ fplt_status fplt_federation_lead(const fplt_settings *settings, const fplt_feder
     c->settings = settings;
     c->watch = watch ? watch : &nobody;
     c->control = -1;
+    c->waiting_at = UINT64_MAX; /* nowhere yet */
     c->started = fplt__now();
     snprintf(c->folder, sizeof c->folder, "%s", fplt_settings_text(settings, "folder"));
     if (fplt_settings_switch(settings, "dry-run")) {
         status = rehearse(c, error);
     } else if (!(status = open_all(c, error))) {
         announce(c);
+        get_help(c);
         run_loop(c);
         if ((status = c->failure) && error)
             *error = c->error;

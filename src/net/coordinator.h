@@ -1,9 +1,13 @@
-/* The coordinator's process: servers, state on disk and the protocol's machine in one loop, without
- * threads. coordinator.c has its life, requests.c what comes over HTTP, forming.c the way from
- * settings to a plan, status.c what can be seen from outside, results.c what is left at the end. */
+/* The coordinator's process: servers, state on disk and the protocol's machine in one loop on one thread.
+ * A few others lend a hand (base/hands.h) with what is long: the digest of a large message, and adding it.
+ * coordinator.c has its life, requests.c what comes over HTTP, forming.c the way from
+ * settings to a plan, starting.c where a run begins, status.c what can be seen from outside, results.c what is left
+ * at the end. */
 #ifndef FPLT_NET_COORDINATOR_H
 #define FPLT_NET_COORDINATOR_H
 
+#include "base/hands.h"
+#include "engine/pool.h"
 #include "fedplt/federation.h"
 #include "net/authority.h"
 #include "net/door.h"
@@ -33,6 +37,8 @@ struct fplt__point {
 };
 
 typedef struct fplt__coordinator {
+    fplt__hands hands;             /* first: the pool's are found by it */
+    fplt__pool *pool;              /* NULL: no help */
     const fplt_settings *settings; /* borrowed */
     const fplt_federation_watch *watch;
     char folder[2048];
@@ -51,6 +57,12 @@ typedef struct fplt__coordinator {
     uint8_t *revoked, *fetched; /* one a member: told the machine; has the last model */
     fplt__proposal proposal;
     fplt__digest hash; /* of the proposal */
+    /* where the run begins */
+    int continued;         /* at the last model of the run before */
+    char start_file[4200]; /* or at the model in this file; empty: at zero */
+    double *start;         /* owned; NULL: at zero */
+    size_t start_count;
+    fplt__digest continues; /* the plan of the run before; zeros: none */
     /* facts: one entry a member, or one a column */
     fplt__form form;
     uint64_t *records;
@@ -100,6 +112,18 @@ void fplt__coordinator_set_closing(fplt__coordinator *coordinator,
 void fplt__coordinator_refused(fplt__coordinator *coordinator, const char *reason);
 fplt__service fplt__coordinator_service(fplt__coordinator *coordinator);
 void fplt__coordinator_reply(fplt__coordinator *coordinator, const fplt__reply *reply);
+
+/* starting.c */
+/* What the settings say about it; the proposal's settings get `start`. */
+fplt_status fplt__coordinator_read_start(fplt__coordinator *coordinator, fplt_error *error);
+/* The vector of a new run, stored. */
+fplt_status fplt__coordinator_begin(fplt__coordinator *coordinator, fplt_error *error);
+/* The vector of a run that goes on, as it was stored; `changed`: the file is there and has another. */
+fplt_status fplt__coordinator_begun(fplt__coordinator *coordinator, int *changed,
+                                    fplt_error *error);
+/* Into the plan. */
+fplt_status fplt__coordinator_state_start(const fplt__coordinator *coordinator,
+                                          fplt__agreement *agreement, fplt_error *error);
 
 /* forming.c */
 /* The proposal of the settings, with a new nonce. */

@@ -38,6 +38,16 @@ static fplt_status read_pairs(const fplt_settings *settings, const char *section
     return status;
 }
 
+static fplt_status state_defaults(fplt__proposal *proposal, fplt_error *error)
+{
+    fplt_status status = fplt__terms_state_defaults(proposal, error);
+    if (proposal->settings)
+        qsort(proposal->setting, proposal->settings, sizeof *proposal->setting, by_name);
+    if (proposal->privacies)
+        qsort(proposal->privacy, proposal->privacies, sizeof *proposal->privacy, by_name);
+    return status;
+}
+
 static fplt_status read_roster(fplt__coordinator *c, fplt_error *error)
 {
     fplt__proposal *proposal = &c->proposal;
@@ -126,7 +136,8 @@ fplt_status fplt__coordinator_propose(fplt__coordinator *c, fplt_error *error)
     if (proposal->quorum > proposal->members)
         return fplt_error_set(error, FPLT_BAD_VALUE, "quorum: is %u, but the roster has %u",
                               proposal->quorum, proposal->members);
-    if ((status = read_schema(c, error)))
+    if ((status = read_schema(c, error)) || (status = fplt__coordinator_read_start(c, error)) ||
+        (status = state_defaults(proposal, error)))
         return status;
     return check_terms(proposal, error);
 }
@@ -274,12 +285,13 @@ static fplt_status plan(fplt__coordinator *c, fplt_error *error)
     if (status)
         return status;
     if ((status = fplt__terms_agree(&c->proposal, &gathered, agreement, error)) ||
+        (status = fplt__coordinator_state_start(c, agreement, error)) ||
         (status = fplt__agreement_text(agreement, &text, error))) {
         fplt__agreement_clear(agreement);
         fplt__free(agreement);
         return status;
     }
-    if (!(status = fplt__terms_lead(agreement, &made, error))) {
+    if (!(status = fplt__terms_lead(agreement, c->start, &made, error))) {
         fplt__coordinator_set_closing(c, made.agreement);
         fplt__lead_event event = {.kind = FPLT__LEAD_PLAN,
                                   .document = text,

@@ -13,7 +13,7 @@ static fplt_status open_store(const char *folder, uint32_t *run, fplt__lead_stor
     snprintf(path, sizeof path, "%s/federation.db", folder);
     fplt_status status = fplt__lead_store_open(path, store, error);
     if (!status && !*run)
-        status = fplt__lead_store_newest(*store, run, error);
+        status = fplt__lead_store_newest(*store, 0, run, error);
     return status;
 }
 

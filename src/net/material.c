@@ -81,11 +81,6 @@ static fplt_status read_data(fplt__material *material, fplt_error *error)
     if (!data)
         return fplt_error_set(error, FPLT_BAD_VALUE, "no data are given: add `data: FILE`");
     if (read.keep_missing)
-        return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "missing is %s, but a federation fills nothing in so far; declare "
-                              "constants in a schema, or drop such rows",
-                              fplt_settings_text(material->settings, "missing"));
-    if (read.keep_missing)
         return fplt_error_set(
             error, FPLT_UNSUPPORTED,
             "%s: missing is %s, but what to fill in would have to be found over all "

@@ -13,6 +13,9 @@ const fplt_setting fplt__pledge_table[] = {
      "or "
      "came late; auto: 5 % of the rounds, at least 1",
      0, 0},
+    {"privacy.start", FPLT_CHOICE, 0, "zero", 0, 0, "zero|released",
+     "where the run begins; released: at the model of an earlier private run, as `continue` says",
+     0, 0},
     FPLT_SETTINGS_END,
 };
 
@@ -188,29 +191,6 @@ static fplt_status compare(const fplt__agreement *stated, const fplt__agreement 
 
 /* The proposal of a plan with what the plan chose, so that nothing is searched for again. */
 
-static fplt_status settle(fplt__proposal *proposal, const char *name, const char *value,
-                          fplt_error *error)
-{
-    fplt__pair *pair = NULL;
-    for (size_t i = 0; i < proposal->settings; i++)
-        if (strcmp(proposal->setting[i].name, name) == 0)
-            pair = &proposal->setting[i];
-    if (!pair) {
-        size_t room = proposal->settings;
-        fplt_status status = fplt__grow(&proposal->setting, &room, proposal->settings + 1,
-                                        sizeof *proposal->setting, "settings", error);
-        if (status)
-            return status;
-        pair = &proposal->setting[proposal->settings++];
-        *pair = (fplt__pair){fplt__strdup(name), NULL};
-    }
-    fplt__free(pair->value);
-    pair->value = fplt__strdup(value);
-    return pair->name && pair->value
-               ? FPLT_OK
-               : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for settings");
-}
-
 static fplt_status settle_parameters(const fplt_plan *plan, fplt__proposal *proposal,
                                      fplt_error *error)
 {
@@ -220,7 +200,7 @@ static fplt_status settle_parameters(const fplt_plan *plan, fplt__proposal *prop
     for (size_t k = 0; !status && row && row[k].name; k++) {
         snprintf(text, sizeof text, "%.17g", plan->parameter[k]);
         if (row[k].kind == FPLT_REAL && row[k].flags & FPLT_AUTO && isfinite(plan->parameter[k]))
-            status = settle(proposal, row[k].name, text, error);
+            status = fplt__proposal_set(proposal, row[k].name, text, error);
     }
     return status;
 }
@@ -234,12 +214,12 @@ static fplt_status settled_proposal(const fplt__agreement *agreement, fplt__prop
     for (size_t i = 0; !status && i < sizeof names / sizeof *names; i++) {
         const char *value = fplt__pair_find(agreement->resolved, agreement->resolves, names[i]);
         status = value
-                     ? settle(proposal, names[i], value, error)
+                     ? fplt__proposal_set(proposal, names[i], value, error)
                      : fplt_error_set(error, FPLT_BAD_DATA, "the plan does not say `%s`", names[i]);
     }
     snprintf(rounds, sizeof rounds, "%llu", (unsigned long long)agreement->rounds);
     if (!status)
-        status = settle(proposal, "rounds", rounds, error);
+        status = fplt__proposal_set(proposal, "rounds", rounds, error);
     return status ? status : settle_parameters(&agreement->plan, proposal, error);
 }
 
@@ -312,6 +292,7 @@ fplt_status fplt__pledge_certificate(const fplt__agreement *agreement, const fpl
     memcpy(run.id, plan, sizeof run.id);
     run.rounds = rounds;
     run.accounts = accounts;
+    run.released_start = !fplt__is_zero(&agreement->start);
     if (!(status = settled_proposal(agreement, &settled, error)))
         status = certify(&settled, agreement, &run, text, error);
     fplt__proposal_clear(&settled);

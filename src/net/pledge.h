@@ -6,7 +6,7 @@
 #include "fedplt/certificate.h"
 #include "net/terms.h"
 
-/* What the section `privacy` has besides the settings of one process: privacy.spare. */
+/* What the section `privacy` has besides the settings of one process: privacy.spare and privacy.start. */
 extern const fplt_setting fplt__pledge_table[];
 
 /* Refuses what cannot be promised over a network. */

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "net/terms.h"
+#include "trainer/declare.h"
 
 const fplt_setting fplt__policy_table[] = {
     {"policy.federations", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
@@ -79,10 +80,46 @@ static fplt_status judge_privacy(const fplt_settings *settings, const fplt__prop
                        "the proposal's noise is simulated, which protects nobody; `epsilon: off` "
                        "would agree to that",
                        "");
+    return FPLT_OK;
+}
+
+/* Facts leave where no privacy is promised: by how the costs curve the steps are chosen. */
+static fplt_status judge_facts(const fplt_settings *settings, const fplt__proposal *proposal,
+                               const fplt_settings *terms, fplt_error *error)
+{
     if (proposal->privacies || lists(settings, "policy.allow", "facts"))
         return FPLT_OK;
-    return against(settings, "policy.allow", error,
-                   "the proposal needs facts (curvature of the cost)", "");
+    return against(settings, "policy.allow", error, "does not have `facts`; the proposal needs",
+                   fplt__terms_fits(terms)
+                       ? "the curvature of the cost and, because columns are standardised, their "
+                         "ranges, means and deviations (with `standardise: no` or `schema` the "
+                         "curvature alone)"
+                       : "the curvature of the cost");
+}
+
+/* By name; `auto` is known once the data are. */
+static fplt_status judge_algorithm(const fplt_settings *settings, const char *algorithm,
+                                   fplt_error *error)
+{
+    if (!fplt_settings_given(settings, "policy.algorithms") ||
+        lists(settings, "policy.algorithms", algorithm))
+        return FPLT_OK;
+    return against(settings, "policy.algorithms", error, "does not name", algorithm);
+}
+
+fplt_status fplt__policy_judge_form(const fplt_settings *settings, const fplt__proposal *proposal,
+                                    const fplt__form *form, fplt_error *error)
+{
+    const char *named = fplt__pair_find(proposal->setting, proposal->settings, "algorithm");
+    fplt__terms terms;
+    if (!named || strcmp(named, "auto") != 0 || !fplt_settings_given(settings, "policy.algorithms"))
+        return FPLT_OK;
+    fplt_status status = fplt__terms_of(proposal, form, &terms, error);
+    if (status)
+        return status;
+    status = judge_algorithm(settings, terms.job.run.algorithm->name, error);
+    fplt__terms_clear(&terms);
+    return status;
 }
 
 static fplt_status judge_rounds(const fplt_settings *settings, uint64_t rounds, fplt_error *error)
@@ -98,7 +135,8 @@ static fplt_status judge_rounds(const fplt_settings *settings, uint64_t rounds, 
 fplt_status fplt__policy_judge_plan(const fplt_settings *settings, const fplt__agreement *agreement,
                                     fplt_error *error)
 {
-    return judge_rounds(settings, agreement->rounds, error);
+    fplt_status status = judge_rounds(settings, agreement->rounds, error);
+    return status ? status : judge_algorithm(settings, agreement->plan.algorithm->name, error);
 }
 
 fplt_status fplt__policy_check(const fplt_settings *settings, fplt_error *error)
@@ -136,25 +174,60 @@ static fplt_status judge_by_policy(const fplt_settings *settings, const fplt__pr
     fplt_status status = fplt__terms_settings(proposal, 0, &terms, error);
     if (status)
         return status;
-    const char *algorithm = fplt_settings_text(terms, "algorithm");
     long long rounds = fplt_settings_integer(terms, "rounds");
     int private = fplt_promise_wanted(terms); /* it plans its rounds: they are looked at then */
     if (!lists(settings, "policy.federations", proposal->federation))
         status =
             against(settings, "policy.federations", error, "does not name", proposal->federation);
-    else if (fplt_settings_given(settings, "policy.algorithms") &&
-             !lists(settings, "policy.algorithms", algorithm))
-        status = against(settings, "policy.algorithms", error, "does not name", algorithm);
+    else if (!fplt_settings_is_auto(terms, "algorithm") &&
+             (status = judge_algorithm(settings, fplt_settings_text(terms, "algorithm"), error)))
+        ;
     else if (!private && (status = judge_rounds(settings, (uint64_t)rounds, error)))
         ;
     else if (proposal->members < fplt_settings_integer(settings, "policy.participants")) {
         snprintf(text, sizeof text, "%u", proposal->members);
         status = against(settings, "policy.participants", error, "the roster has only", text);
-    } else {
-        status = judge_privacy(settings, proposal, error);
+    } else if (!(status = judge_privacy(settings, proposal, error))) {
+        status = judge_facts(settings, proposal, terms, error);
     }
     fplt_settings_destroy(terms);
     return status;
+}
+
+static void show_line(fplt__buffer *text, const char *name, const char *value, const char *reason)
+{
+    fplt__buffer_format(text, "\n%-11s %s%s%s%s", name, value, reason ? " (" : "",
+                        reason ? reason : "", reason ? ")" : "");
+}
+
+/* What a promise sets where nothing is said. */
+static void show_promised(const fplt__proposal *proposal, fplt__buffer *text)
+{
+    fplt_settings *settings = NULL;
+    fplt_schema *schema = NULL;
+    fplt_job_source source = {.dataset = NULL};
+    char number[32];
+    if (!fplt__terms_settings(proposal, 0, &settings, NULL) &&
+        !fplt__terms_schema(proposal, &schema, NULL)) {
+        source.schema = schema;
+        if (fplt_promise_prepare(settings, &source, NULL))
+            memset(&source, 0, sizeof source);
+    }
+    if (source.intercept)
+        show_line(text, "intercept", "yes", "labels need not be centred");
+    if (source.by_schema)
+        show_line(text, "standardise", "schema",
+                  "by declared bounds: nothing is read from records");
+    if (source.weigh_rows)
+        show_line(text, "weights", "rows", "every row counts alike, as if all were in one place");
+    snprintf(number, sizeof number, "%.6g", source.weight);
+    if (source.weight > 0)
+        show_line(text, "eps", number, "keeps the cost strictly convex and hardly moves the model");
+    snprintf(number, sizeof number, "%.6g", source.clip);
+    if (source.clip > 0)
+        show_line(text, "clip", number, "half of what a record's gradient may be: half the noise");
+    fplt_schema_destroy(schema);
+    fplt_settings_destroy(settings);
 }
 
 void fplt__proposal_show(const fplt__proposal *proposal, fplt__buffer *text)
@@ -163,9 +236,15 @@ void fplt__proposal_show(const fplt__proposal *proposal, fplt__buffer *text)
                         proposal->run);
     for (uint32_t i = 0; i < proposal->members; i++)
         fplt__buffer_format(text, " %s", proposal->roster[i]);
-    for (size_t i = 0; i < proposal->settings; i++)
-        fplt__buffer_format(text, "\n%-11s %s", proposal->setting[i].name,
-                            proposal->setting[i].value);
+    for (size_t i = 0; i < proposal->settings; i++) {
+        const fplt__pair *pair = &proposal->setting[i];
+        int begins = strcmp(pair->name, "start") == 0 && strcmp(pair->value, "model") == 0;
+        show_line(text, pair->name, pair->value,
+                  begins ? "an earlier one, whose numbers come with the plan"
+                         : fplt__trainer_reason(pair->name, pair->value));
+    }
+    if (proposal->privacies)
+        show_promised(proposal, text);
     if (proposal->schema)
         fplt__buffer_format(text, "\nschema      %u features", proposal->columns);
     fplt__buffer_add(text, proposal->privacies ? "" : "\nprivacy     off");

@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "fedplt/federation.h"
 #include "fedplt/ledger.h"
+#include "job/outline.h"
 #include "net/certificate.h"
 #include "wire/document.h"
 
@@ -27,7 +28,10 @@ fplt_status fplt__policy_judge(const fplt__consent_source *source, const fplt__p
 
 /* The settings by themselves. */
 fplt_status fplt__policy_check(const fplt_settings *settings, fplt_error *error);
-/* What the plan adds to its proposal: how many rounds it has. */
+/* What is known of it once the data are: which algorithm `auto` becomes. Done before any fact leaves. */
+fplt_status fplt__policy_judge_form(const fplt_settings *settings, const fplt__proposal *proposal,
+                                    const fplt__form *form, fplt_error *error);
+/* What the plan adds to its proposal: how many rounds it has, and the algorithm. */
 fplt_status fplt__policy_judge_plan(const fplt_settings *settings, const fplt__agreement *agreement,
                                     fplt_error *error);
 /* What all runs together may cost; infinite where no budget is stated. */

@@ -13,6 +13,7 @@
 #include "fedplt/page.h"
 #include "net/coordinator.h"
 #include "net/pledge.h"
+#include "trainer/declare.h"
 
 /* As the agents know it. */
 static fplt__digest plan_hash(const fplt__agreement *agreement)
@@ -62,12 +63,48 @@ static void add_terms(json_t *record, const fplt__agreement *agreement)
     fplt__terms_clear(&terms);
 }
 
-/* As a person would write it; NULL: not given, or left to the plan. */
-static const char *given(const fplt__agreement *agreement, const char *name)
+/* Whether federation.yaml says it; else it stands in the proposal as a default. */
+static int is_written(const fplt__coordinator *c, const char *name)
 {
-    const fplt__proposal *proposal = &agreement->proposal;
+    const char *text = fplt_settings_text(c->settings, "train");
+    char found[128], value[2048];
+    while (text && *text) {
+        text = fplt_pairs_next(text, found, sizeof found, value, sizeof value);
+        if (strcmp(found, name) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* As a person would write it; NULL: not given, or left to the plan. */
+static const char *given(const fplt__coordinator *c, const char *name)
+{
+    const fplt__proposal *proposal = &fplt__lead_agreement(c->lead)->proposal;
     const char *value = fplt__pair_find(proposal->setting, proposal->settings, name);
-    return value && strcmp(value, "auto") != 0 ? value : NULL;
+    return value && strcmp(value, "auto") != 0 && is_written(c, name) ? value : NULL;
+}
+
+/* What the proposal has besides federation.yaml, and why; of an automatic algorithm, why this one. */
+static json_t *defaults_json(const fplt__coordinator *c)
+{
+    const fplt__agreement *agreement = fplt__lead_agreement(c->lead);
+    const fplt__proposal *proposal = &agreement->proposal;
+    json_t *defaults = json_object();
+    fplt__terms terms = {.settings = NULL};
+    fplt__form form;
+    for (size_t i = 0; i < proposal->settings; i++) {
+        const fplt__pair *pair = &proposal->setting[i];
+        const char *why = fplt__trainer_reason(pair->name, pair->value);
+        if (why && !is_written(c, pair->name))
+            json_object_set_new(defaults, pair->name,
+                                json_pack("{s:s, s:s}", "value", pair->value, "why", why));
+    }
+    if (!fplt__agreement_form(agreement, &form, NULL) &&
+        !fplt__terms_of(proposal, &form, &terms, NULL) && *terms.job.reason)
+        json_object_set_new(defaults, "algorithm",
+                            json_pack("{s:s, s:s}", "value", "auto", "why", terms.job.reason));
+    fplt__terms_clear(&terms);
+    return defaults;
 }
 
 static void add_parameter(json_t *parameters, const char *name, const char *text, double value,
@@ -80,15 +117,16 @@ static void add_parameter(json_t *parameters, const char *name, const char *text
 }
 
 /* Those of the algorithm, what the plan made of the rest, and whatever else was given. */
-static json_t *parameters_json(const fplt__agreement *agreement)
+static json_t *parameters_json(const fplt__coordinator *c)
 {
     static const char *const planned[] = {"epochs", "gamma"}, *const by = "given in the proposal";
+    const fplt__agreement *agreement = fplt__lead_agreement(c->lead);
     const fplt_setting *rows = agreement->plan.algorithm->settings;
     const fplt__proposal *proposal = &agreement->proposal;
     json_t *parameters = json_object();
     char why[512];
     for (size_t i = 0; rows[i].name; i++) {
-        const char *text = given(agreement, rows[i].name), *standard = rows[i].standard;
+        const char *text = given(c, rows[i].name), *standard = rows[i].standard;
         int automatic = !text && standard && strcmp(standard, "auto") == 0;
         snprintf(why, sizeof why, "%s%s%s",
                  text        ? by
@@ -100,17 +138,17 @@ static json_t *parameters_json(const fplt__agreement *agreement)
                       rows[i].kind == FPLT_CHOICE ? text ? text : standard : NULL,
                       agreement->plan.parameter[i], why);
     }
-    for (size_t i = 0; i < sizeof planned / sizeof *planned; i++) {
+    int trains = !(agreement->plan.algorithm->allows & FPLT_TRAINS_NOTHING);
+    for (size_t i = 0; trains && i < sizeof planned / sizeof *planned; i++) {
         const char *text = fplt__pair_find(agreement->resolved, agreement->resolves, planned[i]);
         if (text)
             add_parameter(parameters, planned[i], text, NAN,
-                          given(agreement, planned[i]) ? by : "as the plan has it");
+                          given(c, planned[i]) ? by : "as the plan has it");
     }
     for (size_t i = 0; i < proposal->settings; i++) {
         const char *name = proposal->setting[i].name;
-        if (given(agreement, name) && !json_object_get(parameters, name) &&
-            strcmp(name, "algorithm") != 0)
-            add_parameter(parameters, name, given(agreement, name), NAN, by);
+        if (given(c, name) && !json_object_get(parameters, name) && strcmp(name, "algorithm") != 0)
+            add_parameter(parameters, name, given(c, name), NAN, by);
     }
     return parameters;
 }
@@ -121,16 +159,15 @@ static char *record_of(const fplt__coordinator *c, const char *certificate)
     fplt__lead_view view = fplt__lead_see(c->lead);
     const fplt__agreement *agreement = fplt__lead_agreement(c->lead);
     fplt__digest plan = plan_hash(agreement);
-    char hash[FPLT__HEX];
-    fplt__hex(&plan, sizeof plan, hash);
-    json_t *record = json_pack("{s:{s:s, s:i, s:s}, s:s, s:I, s:s, s:s, s:I}", "federation", "name",
-                               c->authority.federation, "run", (int)c->run, "plan", hash,
-                               "algorithm", agreement->plan.algorithm->name, "rounds",
-                               (json_int_t)view.round, "outcome", view.outcome, "sentence",
-                               view.sentence, "seed", (json_int_t)agreement->plan.seed);
+    json_t *record = fplt__terms_record(agreement, &plan);
+    if (record)
+        json_object_update_new(record,
+                               json_pack("{s:I, s:s, s:s}", "rounds", (json_int_t)view.round,
+                                         "outcome", view.outcome, "sentence", view.sentence));
     if (record) {
         add_terms(record, agreement);
-        json_object_set_new(record, "parameters", parameters_json(agreement));
+        json_object_set_new(record, "parameters", parameters_json(c));
+        json_object_set_new(record, "defaults", defaults_json(c));
     }
     if (record && view.has_measure && isfinite(view.measure.criterion))
         json_object_set_new(record, "criterion", json_real(view.measure.criterion));

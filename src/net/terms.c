@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/memory.h"
 #include "data/schema.h"
 #include "fedplt/inference.h"
 #include "job/job.h"
 #include "net/pledge.h"
 #include "report/model.h"
+#include "trainer/declare.h"
 
 enum {
     TERMS = FPLT_JOB_PREPARE | FPLT_JOB_COST | FPLT_JOB_COMPOSITE | FPLT_JOB_ALGORITHM |
@@ -75,14 +77,10 @@ static fplt_status check_terms(const fplt_settings *settings, fplt_error *error)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "train: class-weight is balanced, but a federation does not count "
                               "classes over its sites so far; give the rows a weight");
-    if (strcmp(start, "zero") != 0)
+    if (strcmp(start, "zero") != 0 && strcmp(start, "model") != 0)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "train: start is %s, but a federation starts at zero", start);
-    if (strcmp(fplt_settings_text(settings, "class-weight"), "none") != 0)
-        return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "train: class-weight is %s, but a federation does not count the "
-                              "classes of its sites; leave it out",
-                              fplt_settings_text(settings, "class-weight"));
+                              "train: start is %s, but a federation starts at zero or at a model",
+                              start);
     if (strcmp(fplt_settings_text(settings, "participation"), "trace") == 0)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "train: participation is trace, which has no place in a federation; "
@@ -101,6 +99,7 @@ fplt_status fplt__terms_settings(const fplt__proposal *proposal, int reading, fp
         return status;
     if ((status =
              fplt_job_declare(settings, TERMS | (reading ? FPLT_JOB_DATA : 0), algorithm, error)) ||
+        (status = fplt_trainer_prefer(settings, 0, NULL, NULL, error)) ||
         (status = fplt_settings_add(settings, "privacy", fplt_promise_table, error)) ||
         (status = fplt_settings_add(settings, "privacy", fplt__pledge_table, error)) ||
         (status = set_pairs(settings, "train", "", proposal->setting, proposal->settings, error)) ||
@@ -112,6 +111,73 @@ fplt_status fplt__terms_settings(const fplt__proposal *proposal, int reading, fp
     }
     *out = settings;
     return FPLT_OK;
+}
+
+/* Defaults */
+
+static fplt_status set_pair(fplt__pair **pairs, size_t *count, const char *name, const char *value,
+                            fplt_error *error)
+{
+    fplt__pair *pair = NULL;
+    for (size_t i = 0; i < *count; i++)
+        if (strcmp((*pairs)[i].name, name) == 0)
+            pair = &(*pairs)[i];
+    if (!pair) {
+        size_t room = *count;
+        fplt_status status =
+            fplt__grow(pairs, &room, *count + 1, sizeof **pairs, "settings", error);
+        if (status)
+            return status;
+        pair = &(*pairs)[(*count)++];
+        *pair = (fplt__pair){fplt__strdup(name), NULL};
+    }
+    fplt__free(pair->value);
+    pair->value = fplt__strdup(value);
+    return pair->name && pair->value
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for settings");
+}
+
+fplt_status fplt__proposal_set(fplt__proposal *proposal, const char *name, const char *value,
+                               fplt_error *error)
+{
+    return set_pair(&proposal->setting, &proposal->settings, name, value, error);
+}
+
+fplt_status fplt__proposal_promise(fplt__proposal *proposal, const char *name, const char *value,
+                                   fplt_error *error)
+{
+    return set_pair(&proposal->privacy, &proposal->privacies, name, value, error);
+}
+
+/* As the tables are made: what federation.yaml says. A quorum below all means that rounds may close
+ * without some. */
+static const char *given_there(void *context, const char *name)
+{
+    const fplt__proposal *proposal = context;
+    if (strcmp(name, "quorum") == 0)
+        return proposal->quorum && proposal->quorum < proposal->members ? "given" : NULL;
+    if (strncmp(name, "privacy.", 8) == 0)
+        return fplt__pair_find(proposal->privacy, proposal->privacies, name + 8);
+    return fplt__pair_find(proposal->setting, proposal->settings, name);
+}
+
+fplt_status fplt__terms_state_defaults(fplt__proposal *proposal, fplt_error *error)
+{
+    fplt_settings *settings;
+    const fplt_setting *row;
+    fplt_status status = fplt_settings_create(&settings, error);
+    if (status)
+        return status;
+    status = fplt__trainer_declare(settings, TERMS, 1, given_there, proposal, error);
+    for (size_t i = 0; !status && (row = fplt_settings_row(settings, i, NULL)); i++)
+        if ((fplt_settings_preference(settings, row->name) ||
+             strcmp(row->name, "algorithm") == 0) &&
+            !fplt__pair_find(proposal->setting, proposal->settings, row->name))
+            status = fplt__proposal_set(proposal, row->name,
+                                        fplt_settings_text(settings, row->name), error);
+    fplt_settings_destroy(settings);
+    return status;
 }
 
 int fplt__terms_fits(const fplt_settings *settings)
@@ -326,7 +392,9 @@ static void fill_plan(const fplt__terms *terms, uint32_t members, fplt__agreemen
     agreement->evaluate_every = run->evaluate_every;
     fplt_shape shape =
         fplt_algorithm_shape(run->algorithm, terms->job.parameter, terms->job.dimension);
-    agreement->criterion_at_mean = shape.local_model >= 0;
+    agreement->criterion_at_mean =
+        shape.local_model >= 0 &&
+        strcmp(fplt_settings_text(terms->settings, "criterion-at"), "mean") == 0;
     agreement->score = fplt_settings_real(terms->settings, "holdout") > 0;
     agreement->tolerance = run->tolerance;
     agreement->relative = run->relative;
@@ -335,17 +403,33 @@ static void fill_plan(const fplt__terms *terms, uint32_t members, fplt__agreemen
         snprintf(agreement->kernel, sizeof agreement->kernel, "%s", kernel);
 }
 
+/* The outline's objective has rows of zeros; what agents have is gathered. */
+static fplt__load load_of(const fplt__terms *terms, const fplt__gathered *gathered,
+                          uint32_t members)
+{
+    fplt__load load = fplt__load_of(terms->job.objective);
+    load.records = 0;
+    for (uint32_t i = 0; i < members; i++)
+        load.records += (double)gathered->records[i] / members;
+    load.sparse = !gathered->form.dense;
+    return load;
+}
+
 /* Without privacy: by how the costs curve. */
 static fplt_status settle_by_facts(fplt__terms *terms, const fplt__gathered *gathered,
                                    fplt__agreement *agreement, fplt_error *error)
 {
     fplt_auto choice = {.curvatures = NULL};
+    fplt__load load = load_of(terms, gathered, agreement->proposal.members);
     fplt_bend bend = join_bends(gathered->bend, agreement->proposal.members);
     agreement->curvature = bend.everywhere;
     fplt_status status = fplt_auto_choose(&bend, &terms->job.run, agreement->proposal.members,
                                           terms->job.dimension, &choice, error);
     if (!status) {
         fplt_auto_apply(&choice, &terms->job.run);
+        if (fplt_settings_is_auto(terms->settings, "eval-every"))
+            terms->job.run.evaluate_every =
+                fplt__job_spacing(&load, &terms->job.run, terms->job.participation, 1);
         fill_plan(terms, agreement->proposal.members, agreement);
         status = resolve(agreement, &terms->job.run, terms->job.participation, error);
     }
@@ -412,7 +496,76 @@ fplt_status fplt__agreement_form(const fplt__agreement *agreement, fplt__form *f
     return fplt__form_read(scalars, form, error);
 }
 
-fplt_status fplt__terms_lead(fplt__agreement *agreement, fplt__lead_plan *plan, fplt_error *error)
+/* NULL: nothing differs. A promise plans its rounds, and is computed again elsewhere. */
+static const char *differing(const fplt__agreement *stated, const fplt__agreement *own)
+{
+    const struct {
+        const char *what;
+        int differs;
+    } all[] = {
+        {"algorithm", stated->plan.algorithm != own->plan.algorithm},
+        {"dimension", stated->plan.dimension != own->plan.dimension},
+        {"seed", stated->plan.seed != own->plan.seed},
+        {"quorum", stated->quorum != own->quorum},
+        {"kernel", strcmp(stated->kernel, own->kernel) != 0},
+        {"number of rounds", !stated->private && stated->rounds != own->rounds},
+        {"tolerance",
+         !stated->private && (stated->tolerance != own->tolerance ||
+                              stated->relative != own->relative || stated->change != own->change)},
+        {"place of the criterion", stated->criterion_at_mean != own->criterion_at_mean},
+        {"score", stated->score != own->score},
+        {"start", fplt__is_zero(&stated->start) != fplt__is_zero(&own->start)},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].differs)
+            return all[i].what;
+    return NULL;
+}
+
+fplt_status fplt__terms_follow(const fplt__agreement *agreement, fplt_error *error)
+{
+    fplt__terms terms;
+    fplt__form form;
+    fplt__agreement own = {.proposal = {.quorum = agreement->proposal.quorum}};
+    fplt_status status = fplt__agreement_form(agreement, &form, error);
+    if (status || (status = fplt__terms_of(&agreement->proposal, &form, &terms, error)))
+        return status;
+    fill_plan(&terms, agreement->proposal.members, &own);
+    own.start.byte[0] =
+        strcmp(fplt_settings_text(terms.settings, "start"), "model") == 0 ||
+        strcmp(fplt_settings_text(terms.settings, "privacy.start"), "released") == 0;
+    fplt__terms_clear(&terms);
+    const char *what = differing(agreement, &own);
+    return what ? fplt_error_set(error, FPLT_BAD_DATA, "the plan's %s is not its proposal's", what)
+                : FPLT_OK;
+}
+
+fplt_status fplt__start_digest(const double *x, size_t count, fplt__digest *digest,
+                               fplt_error *error)
+{
+    uint8_t *bytes;
+    fplt_status status = fplt__alloc_into(&bytes, 8 * count, 1, "the start", error);
+    if (status)
+        return status;
+    fplt__put_reals(bytes, x, count);
+    *digest = fplt__hash_bytes(bytes, 8 * count);
+    fplt__free(bytes);
+    return FPLT_OK;
+}
+
+void fplt__lead_plan_clear(fplt__lead_plan *plan)
+{
+    fplt_hub_destroy(plan->hub);
+    fplt_participation_destroy(plan->participation);
+    fplt_prox_destroy(plan->prox);
+    if (plan->agreement)
+        fplt__agreement_clear(plan->agreement);
+    fplt__free(plan->agreement);
+    memset(plan, 0, sizeof *plan);
+}
+
+fplt_status fplt__terms_lead(fplt__agreement *agreement, const double *start, fplt__lead_plan *plan,
+                             fplt_error *error)
 {
     fplt__terms terms = {.settings = NULL};
     fplt__form form;
@@ -425,9 +578,9 @@ fplt_status fplt__terms_lead(fplt__agreement *agreement, fplt__lead_plan *plan, 
                                 "the plan's dimension is %zu, but its settings give %zu",
                                 agreement->plan.dimension, terms.job.dimension);
     if (!status)
-        status = fplt_hub_create(&agreement->plan, terms.job.prox, NULL, &plan->hub, error);
+        status = fplt_hub_create(&agreement->plan, terms.job.prox, start, &plan->hub, error);
     if (!status)
-        status = fplt_hub_enrol_all(plan->hub, NULL, error);
+        status = fplt_hub_enrol_all(plan->hub, start, error);
     if (status) {
         fplt_hub_destroy(plan->hub);
         plan->hub = NULL;
@@ -435,6 +588,7 @@ fplt_status fplt__terms_lead(fplt__agreement *agreement, fplt__lead_plan *plan, 
         fplt__free(agreement);
     } else {
         plan->agreement = agreement;
+        plan->start = start;
         plan->participation = terms.job.participation;
         plan->prox = terms.job.prox;
         terms.job.participation = NULL;
@@ -506,6 +660,22 @@ fplt_status fplt__terms_transform(const fplt_settings *settings, const fplt_job_
         return status;
     memcpy(transform->mean, agreement->shift, features * sizeof(double));
     return FPLT_OK;
+}
+
+json_t *fplt__terms_record(const fplt__agreement *agreement, const fplt__digest *plan)
+{
+    char hash[FPLT__HEX];
+    fplt__hex(plan, sizeof *plan, hash);
+    json_t *record =
+        json_pack("{s:{s:s, s:I, s:s}, s:s, s:I}", "federation", "name",
+                  agreement->proposal.federation, "run", (json_int_t)agreement->proposal.run,
+                  "plan", hash, "algorithm", agreement->plan.algorithm->name, "seed",
+                  (json_int_t)agreement->plan.seed);
+    if (record && !fplt__is_zero(&agreement->continues)) {
+        fplt__hex(&agreement->continues, sizeof agreement->continues, hash);
+        json_object_set_new(json_object_get(record, "federation"), "continues", json_string(hash));
+    }
+    return record;
 }
 
 static fplt_status make_model(const fplt__terms *terms, const struct names *names,

@@ -4,6 +4,8 @@
 #ifndef FPLT_NET_TERMS_H
 #define FPLT_NET_TERMS_H
 
+#include <jansson.h>
+
 #include "fedplt/job.h"
 #include "fedplt/model.h"
 #include "fedplt/promise.h"
@@ -32,6 +34,15 @@ fplt_status fplt__form_read(const double scalars[FPLT__FORM_SCALARS], fplt__form
 fplt_status fplt__terms_settings(const fplt__proposal *proposal, int reading,
                                  fplt_settings **settings, fplt_error *error);
 
+/* A setting of the section `train`, new or instead of what it was; the order of names is not kept. */
+fplt_status fplt__proposal_set(fplt__proposal *proposal, const char *name, const char *value,
+                               fplt_error *error);
+/* The same in the section `privacy`. */
+fplt_status fplt__proposal_promise(fplt__proposal *proposal, const char *name, const char *value,
+                                   fplt_error *error);
+/* Adds what federation.yaml leaves out and `fedplt train` on data of one's own would not: a proposal says
+ * what is meant, and no side has to know the other's defaults. */
+fplt_status fplt__terms_state_defaults(fplt__proposal *proposal, fplt_error *error);
 /* All of it, to be cleared, also on failure. */
 fplt_status fplt__proposal_copy(const fplt__proposal *from, fplt__proposal *to, fplt_error *error);
 /* The schema of a proposal, to be destroyed; NULL: none. */
@@ -74,10 +85,16 @@ typedef struct fplt__gathered {
 /* The plan: the proposal (copied) and every resolved value. */
 fplt_status fplt__terms_agree(const fplt__proposal *proposal, const fplt__gathered *gathered,
                               fplt__agreement *agreement, fplt_error *error);
-/* What the plan becomes at the coordinator; `agreement` is taken over, also on failure. */
-fplt_status fplt__terms_lead(fplt__agreement *agreement, fplt__lead_plan *plan, fplt_error *error);
+/* What the plan becomes at the coordinator; `agreement` is taken over, also on failure, and `start`
+ * (NULL: zero) borrowed by the plan. */
+fplt_status fplt__terms_lead(fplt__agreement *agreement, const double *start, fplt__lead_plan *plan,
+                             fplt_error *error);
+void fplt__lead_plan_clear(fplt__lead_plan *plan); /* where no machine took it over */
 
 /* ---- an agent ---- */
+
+/* Whether what a plan says besides facts is what its proposal says: that alone was agreed to. */
+fplt_status fplt__terms_follow(const fplt__agreement *agreement, fplt_error *error);
 
 typedef struct fplt__material fplt__material;
 
@@ -113,6 +130,13 @@ fplt_status fplt__material_node(fplt__material *material, const fplt__agreement 
 
 /* ---- both ---- */
 
+/* What a plan calls the vector it begins at. */
+fplt_status fplt__start_digest(const double *x, size_t count, fplt__digest *digest,
+                               fplt_error *error);
+
+/* What the record in a model says of the run: federation, plan, what it continues, algorithm, seed. A new
+ * reference, or NULL. */
+json_t *fplt__terms_record(const fplt__agreement *agreement, const fplt__digest *plan);
 /* The model file of a plan whose run gave x; `record` is a JSON object about the run, `information` what
  * standard errors are made from (fplt_plan_information numbers), or NULL. */
 fplt_status fplt__terms_model(const fplt__agreement *agreement, const double *x, const char *record,

@@ -23,8 +23,16 @@ enum { PIECES = 8, PIECE = 64, STEPS_ROUGH = 8 };
 /* Rounding of the eigenvalues of B, relative to the largest. */
 static const double rounding = 1e-12, lanczos_margin = 0.01;
 
+static inline __attribute__((always_inline)) void read_eight(const fplt__matrix *a, int narrow,
+                                                             size_t place, double *to)
+{
+    for (size_t r = 0; r < FPLT_PANEL; r++)
+        to[r] = narrow ? (double)a->narrow[place + r] : a->dense[place + r];
+}
+
 /* Lower triangle of A'WA/q, of short rows in panels: the rows of a panel in eight sums beside each other. */
-static void gram_of_panels(const fplt__shard *shard, double *b)
+static inline __attribute__((always_inline)) void gram_of_panels(const fplt__shard *shard,
+                                                                 int narrow, double *b)
 {
     const fplt__matrix *a = &shard->matrix;
     size_t n = a->columns, panels = fplt__padded(a->rows) / FPLT_PANEL;
@@ -32,9 +40,10 @@ static void gram_of_panels(const fplt__shard *shard, double *b)
         for (size_t k = 0; k <= j; k++) {
             double part[FPLT_PANEL] = {0};
             for (size_t p = 0; p < panels; p++) {
-                const double *x = a->dense + (p * a->stride + j) * FPLT_PANEL;
-                const double *y = a->dense + (p * a->stride + k) * FPLT_PANEL;
                 const double *weight = shard->weight ? shard->weight + p * FPLT_PANEL : NULL;
+                double x[FPLT_PANEL], y[FPLT_PANEL];
+                read_eight(a, narrow, (p * a->stride + j) * FPLT_PANEL, x);
+                read_eight(a, narrow, (p * a->stride + k) * FPLT_PANEL, y);
                 for (size_t r = 0; !weight && r < FPLT_PANEL; r++)
                     part[r] += x[r] * y[r];
                 for (size_t r = 0; weight && r < FPLT_PANEL; r++)
@@ -52,7 +61,10 @@ static void gram(const fplt_objective *o, const fplt__shard *shard, double *b)
     const fplt__matrix *a = &shard->matrix;
     size_t n = a->columns;
     if (a->layout == FPLT_PANELS) {
-        gram_of_panels(shard, b);
+        if (a->narrow)
+            gram_of_panels(shard, 1, b);
+        else
+            gram_of_panels(shard, 0, b);
         return;
     }
     memset(b, 0, n * n * sizeof *b);
@@ -114,16 +126,14 @@ static fplt_status largest_of_few_rows(const fplt_objective *o, const fplt__shar
         fplt__alloc_into(&memory, q * (q + 4) + a->columns, sizeof *memory, "a Gram matrix", error);
     if (status)
         return status;
-    double *c = memory, *row = memory + q * (q + 4);
+    double *c = memory, *row = memory + q * (q + 4), product[FEW_ROWS];
     for (size_t i = 0; i < q; i++) {
         memset(row, 0, a->columns * sizeof *row);
         fplt__matrix_row_axpy(a, i, 1, row);
+        o->kernel->margins(a, 0, i + 1, row, product);
         for (size_t j = 0; j <= i; j++) {
-            double product = a->layout == FPLT_ROWS
-                                 ? o->kernel->dot(a->dense + j * a->stride, row, a->columns)
-                                 : fplt__matrix_row_dot(a, j, row);
             double weight = shard->weight ? sqrt(shard->weight[i] * shard->weight[j]) : 1;
-            c[i * q + j] = weight * product / (double)q;
+            c[i * q + j] = weight * product[j] / (double)q;
         }
     }
     fplt__symmetric_extremes(o->kernel, c, q, c + q * q, NULL, largest);
@@ -229,7 +239,7 @@ static double row_norm(const fplt__matrix *a, size_t row, size_t features)
     size_t own = entries - (a->columns - features);
     for (size_t k = 0; k < own; k++) {
         double value = a->start ? fplt__matrix_entry(a, row, a->start[row] + k)
-                                : a->dense[fplt__matrix_place(a, row, k)];
+                                : fplt__matrix_number(a, fplt__matrix_place(a, row, k));
         square += value * value;
     }
     return sqrt(square + (double)(a->columns - features));

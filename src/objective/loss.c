@@ -49,7 +49,7 @@ static size_t flipped_hits(const fplt__block *block, const double *u)
 {
     size_t ties, hits = block->kernel->below(u, block->count, &ties);
     for (size_t r = 0; ties && r < block->count; r++)
-        hits += u[r] == 0 && block->label[r] < 0;
+        hits += u[r] == 0 && block->negative[r];
     return hits;
 }
 

@@ -15,7 +15,8 @@ typedef struct fplt__block {
     const fplt__kernel *kernel;
     double parameter; /* of the loss */
     size_t count, outputs, stride;
-    const double *label;
+    const double *label;           /* NULL where the loss flips rows: of those is known ... */
+    const unsigned char *negative; /* ... whether the label was negative */
     const double *weight; /* of the records, mean 1; NULL: all 1. Only whole losses look at it */
     double *room;         /* 2 x stride, for whole losses only */
 } fplt__block;

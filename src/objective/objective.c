@@ -62,8 +62,10 @@ void fplt__objective_approach(const fplt_objective *objective, uint32_t agent, i
         return;
     }
     const fplt__matrix *a = &shard->matrix;
-    const char *from = a->layout == FPLT_SPARSE ? (const char *)a->column : (const char *)a->dense;
-    size_t bytes = a->rows * a->stride * sizeof(double);
+    const char *from = a->layout == FPLT_SPARSE ? (const char *)a->column
+                       : a->narrow              ? (const char *)a->narrow
+                                                : (const char *)a->dense;
+    size_t bytes = a->rows * a->stride * (a->narrow ? sizeof(float) : sizeof(double));
     for (size_t k = 0; k < LINES && k * LINE < bytes; k++)
         __builtin_prefetch(from + k * LINE);
 }
@@ -76,6 +78,11 @@ size_t fplt_objective_intercepts(const fplt_objective *objective)
 int fplt_objective_is_quadratic(const fplt_objective *objective)
 {
     return objective->quadratic;
+}
+
+const char *fplt_objective_precision(const fplt_objective *objective)
+{
+    return objective->narrow ? "float32" : "double";
 }
 
 const char *fplt_objective_kernel(const fplt_objective *objective)

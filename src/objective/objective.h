@@ -38,8 +38,11 @@ typedef struct fplt__objective_kind {
 /* What one agent has. */
 typedef struct fplt__shard {
     fplt__matrix matrix;
-    size_t records;                /* here or in another process, where the matrix is then empty */
-    const double *label;           /* borrowed from the objective */
+    size_t records; /* here or in another process, where the matrix is then empty */
+    union {         /* borrowed from the objective */
+        const double *label;
+        const unsigned char *negative; /* whether it is, where the loss flips rows by it */
+    };
     const double *norm;            /* of the rows where gradients are clipped, or NULL; likewise */
     const double *weight, *offset; /* of the rows, or NULL; borrowed likewise. Weights have mean 1,
                                       offsets the sign of their row */
@@ -80,10 +83,13 @@ struct fplt_objective {
     size_t parts;                      /* the most that a shard has */
     int plain;                         /* one output, all records alike, nothing clipped */
     int sparse;                        /* their layout */
+    int narrow, inward;                /* numbers of rows are floats; rounded towards 0 */
     fplt__shard *shard;                /* owned, as are the arrays it points into: */
-    double *values, *label, *norm, *row_weight, *offset;
+    double *values, *same, *label, *norm, *row_weight, *offset;
+    float *narrow_values;
     size_t *start;
     uint32_t *column;
+    unsigned char *negative; /* instead of labels, where the loss flips rows */
 
     fplt_objective_callbacks callbacks;
 };

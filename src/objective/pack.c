@@ -27,22 +27,33 @@ static size_t entries_of(const fplt_rows *rows)
     return rows->dense || !rows->count ? 0 : rows->start[rows->count] - rows->start[0];
 }
 
+/* The number that is kept of one. */
+static double kept(const fplt_objective *o, double number)
+{
+    if (!o->narrow)
+        return number;
+    float near = (float)number;
+    if (o->inward && fabs((double)near) > fabs(number))
+        near = nextafterf(near, 0);
+    return near;
+}
+
 /* Whether the numbers of each row are all the same, the intercept's 1 included: then one of them tells
  * all, as where rows say only which columns they have. */
 static int is_same(const fplt_objective *o, const fplt_rows *rows)
 {
     for (size_t r = 0; r < rows->count; r++) {
         size_t start = rows->start[r], end = rows->start[r + 1];
-        double first = o->columns > o->features || start == end ? 1 : rows->value[start];
+        double first = o->columns > o->features || start == end ? 1 : kept(o, rows->value[start]);
         for (size_t e = start; e < end; e++)
-            if (rows->value[e] != first)
+            if (kept(o, rows->value[e]) != first)
                 return 0;
     }
     return 1;
 }
 
 struct sizes {
-    size_t rows, dense, entries, values, starts;
+    size_t rows, entries, values, same, starts;
 };
 
 static fplt_status measure(const fplt_objective *o, const fplt_dataset *dataset,
@@ -64,10 +75,13 @@ static fplt_status measure(const fplt_objective *o, const fplt_dataset *dataset,
         if (layout == FPLT_SPARSE) {
             size_t entries = entries_of(&rows) + rows.count * (o->columns - o->features);
             sizes->entries += entries;
-            sizes->values += is_same(o, &rows) ? rows.count : entries;
+            if (is_same(o, &rows))
+                sizes->same += rows.count;
+            else
+                sizes->values += entries;
             sizes->starts += rows.count + 1;
         } else {
-            sizes->dense += fplt__padded(rows.count) * stride_of(o, layout);
+            sizes->values += fplt__padded(rows.count) * stride_of(o, layout);
         }
     }
     return FPLT_OK;
@@ -103,58 +117,69 @@ static fplt_status read_label(const fplt_objective *o, uint32_t agent, size_t ro
 }
 
 /* Squared norm of a row that stays where it is for now; in the order of pack_dense where it is kept. */
-static double square_of(const fplt_objective *o, const double *row, int kept)
+static double square_of(const fplt_objective *o, const double *row, int keeps)
 {
     double square = 0;
-    if (!kept)
+    if (!keeps)
         return o->kernel->dot(row, row, o->features);
     for (size_t j = 0; j < o->features; j++)
         square += row[j] * row[j];
     return square;
 }
 
-/* Squared norm of the row without its intercept. */
-static double pack_dense(fplt__matrix *a, size_t row, const double *from, size_t features,
+/* To a place in `numbers`, which a sparse matrix may not have, or as a float. */
+static void put(fplt__matrix *a, double *numbers, size_t place, double number)
+{
+    if (a->narrow)
+        a->narrow[place] = (float)number;
+    else if (numbers)
+        numbers[place] = number;
+}
+
+/* Squared norm of the row, as it is kept and without its intercept. */
+static double pack_dense(const fplt_objective *o, fplt__matrix *a, size_t row, const double *from,
                          double factor)
 {
     double square = 0;
-    for (size_t j = 0; j < features; j++) {
-        a->dense[fplt__matrix_place(a, row, j)] = factor * from[j];
-        square += from[j] * from[j];
+    for (size_t j = 0; j < o->features; j++) {
+        double number = kept(o, from[j]);
+        put(a, a->dense, fplt__matrix_place(a, row, j), factor * number);
+        square += number * number;
     }
-    if (a->columns > features)
-        a->dense[fplt__matrix_place(a, row, features)] = factor;
+    if (a->columns > o->features)
+        put(a, a->dense, fplt__matrix_place(a, row, o->features), factor);
     return square;
 }
 
-static double pack_sparse(fplt__matrix *a, size_t row, const fplt_rows *rows, size_t from,
-                          size_t features, double factor)
+static double pack_sparse(const fplt_objective *o, fplt__matrix *a, size_t row,
+                          const fplt_rows *rows, size_t from, double factor)
 {
     double square = 0;
     size_t to = a->start[row];
     for (size_t e = rows->start[from]; e < rows->start[from + 1]; e++, to++) {
+        double number = kept(o, rows->value[e]);
         a->column[to] = rows->column[e];
-        if (a->value)
-            a->value[to] = factor * rows->value[e];
-        square += rows->value[e] * rows->value[e];
+        put(a, a->value, to, factor * number);
+        square += number * number;
     }
-    if (a->columns > features) {
-        a->column[to] = (uint32_t)features;
-        if (a->value)
-            a->value[to] = factor;
+    if (a->columns > o->features) {
+        a->column[to] = (uint32_t)o->features;
+        put(a, a->value, to, factor);
         to++;
     }
     if (a->same)
         a->same[row] = rows->start[from] == rows->start[from + 1]
                            ? factor
-                           : factor * rows->value[rows->start[from]];
+                           : factor * kept(o, rows->value[rows->start[from]]);
     a->start[row + 1] = to;
     return square;
 }
 
 /* Places of one agent's rows, borrowed from the objective; weight and offset may be NULL. */
 struct places {
-    double *label, *norm, *weight, *offset;
+    double *label;
+    unsigned char *negative; /* one of these two is NULL */
+    double *norm, *weight, *offset;
 };
 
 /* The latest times first, rows of the same time in their order. */
@@ -195,7 +220,7 @@ static double pack_weights(const fplt_rows *rows, const size_t *order, double *w
 struct passing {
     const fplt_dataset *dataset;
     size_t first, row; /* of the agent; of all that were not handed on yet */
-    size_t portion; /* 0: never */
+    size_t portion;    /* 0: never */
 };
 
 static void pass_rows(struct passing *passing, size_t end)
@@ -211,16 +236,20 @@ static fplt_status pack_rows(const fplt_objective *o, uint32_t agent, const fplt
                              struct passing *passing, fplt_error *error)
 {
     for (size_t r = 0; r < rows->count; r++) {
-        double factor;
+        double factor, label;
         size_t from = order[r];
-        fplt_status status =
-            read_label(o, agent, from, rows->label[from], &factor, &to->label[r], error);
+        fplt_status status = read_label(o, agent, from, rows->label[from], &factor, &label, error);
         if (status)
             return status;
+        if (to->label)
+            to->label[r] = label;
+        else
+            to->negative[r] = label < 0;
         const double *dense = rows->dense ? rows->dense + from * o->features : NULL;
-        double square = dense && a->dense ? pack_dense(a, r, dense, o->features, factor)
-                        : dense           ? square_of(o, dense, to->norm != NULL)
-                                          : pack_sparse(a, r, rows, from, o->features, factor);
+        int stays = dense && !a->dense && !a->narrow;
+        double square = stays   ? square_of(o, dense, to->norm != NULL)
+                        : dense ? pack_dense(o, a, r, dense, factor)
+                                : pack_sparse(o, a, r, rows, from, factor);
         double norm = sqrt(square + (double)(o->columns - o->features));
         if (to->norm)
             to->norm[r] = norm;
@@ -228,9 +257,9 @@ static fplt_status pack_rows(const fplt_objective *o, uint32_t agent, const fplt
             to->offset[r] = factor * rows->offset[from];
         if (!isfinite(norm))
             return fplt_error_set(error, FPLT_BAD_DATA,
-                                  "agent %u, row %zu: a number is not finite, or too large to be "
-                                  "squared",
-                                  agent, from);
+                                  "agent %u, row %zu: a number is not finite, or too large %s",
+                                  agent, from,
+                                  o->narrow ? "for precision float32" : "to be squared");
         if (!o->loss->whole && passing->portion)
             pass_rows(passing, passing->first + r + 1);
     }
@@ -248,7 +277,10 @@ static fplt_status pack_shard(const fplt_objective *o, uint32_t agent, const fpl
     fplt_status status = order_rows(o, rows, &order, error);
     if (status)
         return status;
-    shard->label = to->label;
+    if (o->loss->flips)
+        shard->negative = to->negative;
+    else
+        shard->label = to->label;
     shard->norm = to->norm;
     shard->weight = rows->weight ? to->weight : NULL;
     shard->offset = rows->offset ? to->offset : NULL;
@@ -261,7 +293,18 @@ static fplt_status pack_shard(const fplt_objective *o, uint32_t agent, const fpl
 /* Whether rows become the layout where they are. */
 static int is_taken(const fplt_objective *o, const fplt_dataset *giver)
 {
-    return giver && giver->dense && !giver->lent_values && !o->loss->whole;
+    return giver && giver->dense && !giver->lent_values && !o->narrow && !o->loss->whole;
+}
+
+static fplt_status alloc_numbers(fplt_objective *o, const struct sizes *sizes, int taken,
+                                 const char *what, fplt_error *error)
+{
+    fplt_status status = fplt__alloc_into(&o->same, sizes->same, sizeof *o->same, what, error);
+    if (status || taken)
+        return status;
+    return o->narrow ? fplt__alloc_into(&o->narrow_values, sizes->values, sizeof *o->narrow_values,
+                                        what, error)
+                     : fplt__alloc_into(&o->values, sizes->values, sizeof *o->values, what, error);
 }
 
 fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
@@ -278,34 +321,38 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
         (all.offset &&
          (status = fplt__alloc_into(&o->offset, sizes.rows, sizeof *o->offset, what, error))) ||
         (status = fplt__alloc_into(&o->shard, o->agents, sizeof *o->shard, what, error)) ||
-        (status = fplt__alloc_into(&o->label, sizes.rows, sizeof *o->label, what, error)) ||
+        (status = o->loss->flips
+                      ? fplt__alloc_into(&o->negative, sizes.rows, 1, what, error)
+                      : fplt__alloc_into(&o->label, sizes.rows, sizeof *o->label, what, error)) ||
         (o->clip > 0 &&
          (status = fplt__alloc_into(&o->norm, sizes.rows, sizeof *o->norm, what, error))) ||
-        (!taken && (status = fplt__alloc_into(&o->values, sizes.dense + sizes.values,
-                                              sizeof *o->values, what, error))) ||
+        (status = alloc_numbers(o, &sizes, taken, what, error)) ||
         (status = fplt__alloc_into(&o->column, sizes.entries, sizeof *o->column, what, error)) ||
         (status = fplt__alloc_into(&o->start, sizes.starts, sizeof *o->start, what, error)))
         return status;
     struct passing passing = {dataset, 0, 0, taken ? 0 : 1 + (1 << 19) / o->features};
-    size_t first_row = 0, first_value = 0, first_entry = 0, first_start = 0;
+    size_t first_row = 0, first_value = 0, first_same = 0, first_entry = 0, first_start = 0;
     for (uint32_t i = 0; i < o->agents; i++) {
         fplt_rows rows = fplt_dataset_shard(dataset, i);
         fplt__shard *shard = &o->shard[i];
         fplt__layout layout = layout_of(o, &rows);
         int sparse = layout == FPLT_SPARSE, same = sparse && is_same(o, &rows);
-        double *values = taken ? NULL : o->values + first_value;
+        double *values = taken || o->narrow || same ? NULL : o->values + first_value;
         shard->matrix = (fplt__matrix){
             .layout = layout,
             .rows = rows.count,
             .columns = o->columns,
             .stride = stride_of(o, layout),
             .dense = sparse ? NULL : values,
+            .narrow = o->narrow && !same ? o->narrow_values + first_value : NULL,
             .start = sparse ? o->start + first_start : NULL,
             .column = sparse ? o->column + first_entry : NULL,
-            .value = sparse && !same ? values : NULL,
-            .same = same ? values : NULL,
+            .value = sparse ? values : NULL,
+            .same = same ? o->same + first_same : NULL,
         };
-        struct places to = {o->label + first_row, o->norm ? o->norm + first_row : NULL,
+        struct places to = {o->label ? o->label + first_row : NULL,
+                            o->negative ? o->negative + first_row : NULL,
+                            o->norm ? o->norm + first_row : NULL,
                             o->row_weight ? o->row_weight + first_row : NULL,
                             o->offset ? o->offset + first_row : NULL};
         if ((status = pack_shard(o, i, &rows, shard, &to, &passing, error)))
@@ -318,11 +365,12 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
         first_row += padded;
         first_start += sparse ? rows.count + 1 : 0;
         first_entry += entries;
-        first_value += same ? rows.count : sparse ? entries : padded * shard->matrix.stride;
+        first_same += same ? rows.count : 0;
+        first_value += same ? 0 : sparse ? entries : padded * shard->matrix.stride;
     }
     if ((status = fplt__dataset_unchanged(dataset, error)) || !taken)
         return status;
-    if (!(status = fplt__dataset_take_dense(giver, sizes.dense, &o->values, error)))
+    if (!(status = fplt__dataset_take_dense(giver, sizes.values, &o->values, error)))
         fplt__objective_spread(o);
     return status;
 }

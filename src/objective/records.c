@@ -45,7 +45,7 @@ static size_t scratch_needed(const fplt_objective *o)
            (o->parts - 1) * o->outputs * o->columns;
 }
 
-static struct room divide(const fplt_objective *o, double *scratch)
+static inline struct room divide(const fplt_objective *o, double *scratch)
 {
     size_t block = o->outputs * o->chunk, vector = o->outputs * o->columns;
     double *rest = scratch + 2 * block + 2 * o->chunk + batch_room(o);
@@ -93,7 +93,8 @@ static void scatter_add(const fplt_objective *o, const double *sums, double *y)
 }
 
 static fplt__block block_of(const fplt_objective *o, const struct room *room, size_t count,
-                            const double *label, const double *weight)
+                            const double *label, const unsigned char *negative,
+                            const double *weight)
 {
     return (fplt__block){
         .kernel = o->kernel,
@@ -102,6 +103,7 @@ static fplt__block block_of(const fplt_objective *o, const struct room *room, si
         .outputs = o->outputs,
         .stride = o->chunk,
         .label = label,
+        .negative = negative,
         .weight = weight,
         .room = room->whole,
     };
@@ -111,7 +113,9 @@ static fplt__block block_at(const fplt_objective *o, const fplt__shard *shard,
                             const struct room *room, size_t first)
 {
     size_t left = shard->matrix.rows - first;
-    return block_of(o, room, left < o->chunk ? left : o->chunk, shard->label + first,
+    int flips = o->loss->flips;
+    return block_of(o, room, left < o->chunk ? left : o->chunk, flips ? NULL : shard->label + first,
+                    flips ? shard->negative + first : NULL,
                     shard->weight ? shard->weight + first : NULL);
 }
 
@@ -335,27 +339,27 @@ static fplt_status measure(const fplt_objective *o, uint32_t agent, const double
     return FPLT_OK;
 }
 
-/* The same as `measure` for a single block of an objective that is plain: a federation may have a million of
- * them. */
-static fplt_status plain_gradient(const fplt_objective *o, const fplt__shard *shard,
-                                  const double *x, double *gradient, double *margins)
+/* The same as `measure` and batch_gradient for a single block of an objective that is plain, from its margins: a
+ * federation may have a million of them. */
+static fplt_status plain_from(const fplt_objective *o, const fplt__shard *shard,
+                              const fplt__matrix *a, const double *label, const double *x,
+                              double *gradient, double *margins)
 {
-    size_t records = shard->matrix.rows;
     fplt__block block;
     block.kernel = o->kernel;
     block.parameter = o->parameter;
-    block.count = records;
+    block.count = a->rows;
     block.outputs = 1;
     block.stride = o->chunk;
-    block.label = shard->label;
+    block.label = label;
+    block.negative = NULL; /* for hits only */
     block.weight = NULL;
     block.room = NULL;
-    o->kernel->margins(&shard->matrix, 0, records, x, margins);
     o->loss->slope(&block, margins);
     for (size_t j = 0; j < o->dimension; j++)
         gradient[j] = 0;
-    o->kernel->combine(&shard->matrix, 0, records, margins, gradient);
-    finish_gradient(o, shard, records, x, gradient, gradient);
+    o->kernel->combine(a, 0, a->rows, margins, gradient);
+    finish_gradient(o, shard, a->rows, x, gradient, gradient);
     return FPLT_OK;
 }
 
@@ -363,24 +367,29 @@ static fplt_status value_gradient(const fplt_objective *o, uint32_t agent, const
                                   double *value, double *gradient, double *scratch)
 {
     const fplt__shard *shard = &o->shard[agent];
-    if (!value && o->plain && shard->matrix.rows <= o->chunk)
-        return plain_gradient(o, shard, x, gradient, scratch);
+    if (!value && o->plain && shard->matrix.rows <= o->chunk) {
+        o->kernel->margins(&shard->matrix, 0, shard->matrix.rows, x, scratch);
+        return plain_from(o, shard, &shard->matrix, shard->label, x, gradient, scratch);
+    }
     return measure(o, agent, x, value, gradient, NULL, scratch);
 }
 
-/* Some rows as a matrix of their own. */
-static fplt__matrix pick_rows(const fplt_objective *o, const fplt__matrix *from,
-                              const uint32_t *rows, size_t count, double *room)
+/* Some rows as a matrix of their own, and their products with the weights of every output. */
+static void pick_rows(const fplt_objective *o, const fplt__matrix *from, const uint32_t *rows,
+                      size_t count, const double *weights, const struct room *room, fplt__matrix *a)
 {
-    fplt__matrix a = *from;
-    a.rows = count;
-    if (a.layout == FPLT_PANELS) {
-        o->kernel->collect(from, rows, count, room);
-        a.dense = room;
-    } else {
-        a.pick = rows;
+    *a = *from;
+    a->rows = count;
+    if (a->layout != FPLT_PANELS) {
+        a->pick = rows;
+        o->kernel->all_margins(a, 0, count, o->outputs, weights, room->margins, o->chunk);
+        return;
     }
-    return a;
+    a->dense = room->rows;
+    a->narrow = NULL;
+    o->kernel->collect(from, rows, count, room->rows, weights, room->margins);
+    for (size_t k = 1; k < o->outputs; k++)
+        o->kernel->margins(a, 0, count, weights + k * o->columns, room->margins + k * o->chunk);
 }
 
 static void pick_numbers(const double *from, const uint32_t *rows, size_t count, double *to)
@@ -393,9 +402,9 @@ static void add_batch(const fplt_objective *o, const fplt__shard *shard, const u
                       size_t count, const double *weights, const struct room *room, double *sums)
 {
     double *slopes = room->margins;
-    fplt__matrix some = pick_rows(o, &shard->matrix, rows, count, room->rows);
-    fplt__block block = block_of(o, room, count, room->label, NULL);
-    all_products(o, &some, 0, &block, weights, slopes);
+    fplt__matrix some;
+    fplt__block block = block_of(o, room, count, room->label, NULL, NULL);
+    pick_rows(o, &shard->matrix, rows, count, weights, room, &some);
     if (!o->loss->flips)
         pick_numbers(shard->label, rows, count, room->label);
     for (size_t r = 0; shard->offset && r < count; r++)
@@ -413,6 +422,18 @@ static void add_batch(const fplt_objective *o, const fplt__shard *shard, const u
     all_combined(o, &some, 0, &block, slopes, sums);
 }
 
+static fplt_status plain_batch(const fplt_objective *o, const fplt__shard *shard, const double *x,
+                               const uint32_t *rows, size_t count, double *gradient,
+                               double *scratch)
+{
+    struct room room = divide(o, scratch);
+    fplt__matrix some;
+    pick_rows(o, &shard->matrix, rows, count, x, &room, &some);
+    if (!o->loss->flips)
+        pick_numbers(shard->label, rows, count, room.label);
+    return plain_from(o, shard, &some, room.label, x, gradient, room.margins);
+}
+
 static fplt_status batch_gradient(const fplt_objective *o, uint32_t agent, const double *x,
                                   const uint32_t *rows, size_t count, double *gradient,
                                   double *scratch)
@@ -420,12 +441,13 @@ static fplt_status batch_gradient(const fplt_objective *o, uint32_t agent, const
     const fplt__shard *shard = &o->shard[agent];
     if (o->loss->whole)
         return FPLT_UNSUPPORTED;
-    int32_t beyond = 0; /* no way out of the loop, so that it becomes vectors */
-    uint32_t last = (uint32_t)shard->matrix.rows - 1;
+    uint32_t last = 0; /* no way out of the loop, so that it becomes vectors */
     for (size_t r = 0; r < count; r++)
-        beyond |= rows[r] > last;
-    if (beyond)
+        last = rows[r] > last ? rows[r] : last;
+    if (last >= shard->matrix.rows)
         return FPLT_BAD_VALUE;
+    if (o->plain && count <= o->chunk)
+        return plain_batch(o, shard, x, rows, count, gradient, scratch);
     struct room room = divide(o, scratch);
     const double *weights = gather(o, x, room.weights);
     double *sums = place_of_sums(o, &room, gradient);
@@ -701,7 +723,10 @@ static void destroy(fplt_objective *o)
 {
     fplt__free(o->shard);
     fplt__free(o->values);
+    fplt__free(o->narrow_values);
+    fplt__free(o->same);
     fplt__free(o->label);
+    fplt__free(o->negative);
     fplt__free(o->norm);
     fplt__free(o->row_weight);
     fplt__free(o->offset);
@@ -744,6 +769,18 @@ static fplt_status check_numbers(const fplt_objective_settings *settings, fplt_e
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "clip is %g, but it must be finite and above 0, or 0 for no clipping",
                               settings->clip);
+    return FPLT_OK;
+}
+
+static fplt_status choose_precision(fplt_objective *o, const fplt_objective_settings *settings,
+                                    fplt_error *error)
+{
+    const char *name = settings->precision ? settings->precision : "double";
+    o->narrow = strcmp(name, "float32") == 0;
+    o->inward = settings->inward;
+    if (!o->narrow && strcmp(name, "double") != 0)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "precision: there is no '%.80s'; there are double, float32", name);
     return FPLT_OK;
 }
 
@@ -825,7 +862,8 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
     if ((status = fplt__loss_find(settings->loss, &o->loss, error)) ||
         (status = fplt__regulariser_find(settings->regulariser, &o->regulariser, error)) ||
         (status = check_numbers(settings, error)) ||
-        (status = fplt__kernel_choose(settings->kernel, &o->kernel, error)))
+        (status = fplt__kernel_choose(settings->kernel, &o->kernel, error)) ||
+        (status = choose_precision(o, settings, error)))
         return status;
     o->task = fplt_dataset_task(dataset);
     if ((status = check_task(o->loss, o->task, error)) ||

@@ -8,11 +8,11 @@
 /* What the numbers of a row are multiplied by; its label was checked. */
 static double factor_of(const fplt_objective *o, const fplt__shard *shard, size_t row)
 {
-    return o->loss->flips ? -shard->label[row] : 1;
+    return o->loss->flips && !shard->negative[row] ? -1 : 1;
 }
 
-static void place_row(const fplt_objective *o, const fplt__matrix *a, const double *from, double *to,
-                      double factor)
+static void place_row(const fplt_objective *o, const fplt__matrix *a, const double *from,
+                      double *to, double factor)
 {
     memmove(to, from, o->features * sizeof *to);
     for (size_t j = 0; factor != 1 && j < o->features; j++)

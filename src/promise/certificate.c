@@ -21,25 +21,28 @@ static const char *const assumptions[] = {
     "classes are public.",
     "Every row is shortened to the stated norm, or every record's gradient to the stated clip, "
     "before anything is computed from it.",
-    "Step, rho, epochs, rounds and starting point are computed from the numbers in this document "
-    "and not from the records.",
     "Nothing leaves an agent but its messages: no loss, gradient norm or accuracy without noise.",
     "Each round is computed once; a message sent again is the same bytes.",
     "The noise of every local step is fresh and known to nobody.",
 };
 
+static const char *const public_start =
+    "Step, rho, epochs, rounds and starting point are computed from the numbers in this document "
+    "and not from the records.";
 static const char *const used_once =
     "The records were used in this run only; a second run on them adds to the loss.";
 static const char *const used_before =
     "The runs on the same records before this one are those that the agents' ledgers list; any "
     "other adds to the loss.";
 
-static json_t *assumptions_json(int ledger)
+static json_t *assumptions_json(const fplt_certificate_run *run)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < sizeof assumptions / sizeof *assumptions; i++)
         json_array_append_new(array, json_string(assumptions[i]));
-    json_array_append_new(array, json_string(ledger ? used_before : used_once));
+    json_array_insert_new(
+        array, 2, json_string(run->released_start ? FPLT_CERTIFICATE_RELEASED : public_start));
+    json_array_append_new(array, json_string(run->accounts ? used_before : used_once));
     return array;
 }
 
@@ -252,9 +255,8 @@ static json_t *document_of(const fplt_promise_view *view, const fplt_certificate
         problem_json(view), "participation", "rule", view->participation, "full", view->full,
         "least", (json_int_t)view->least_cohort, "agents", agents, "noise",
         view->secure ? FPLT_CERTIFICATE_SECURE : FPLT_CERTIFICATE_SEEDED, "assumptions",
-        assumptions_json(run->accounts != NULL), "model", "blake2b",
-        hex_json(run->model, sizeof run->model), "dimension",
-        (json_int_t)view->mechanism.dimension);
+        assumptions_json(run), "model", "blake2b", hex_json(run->model, sizeof run->model),
+        "dimension", (json_int_t)view->mechanism.dimension);
 }
 
 fplt_status fplt__certificate_bytes(const json_t *document, char **bytes, size_t *length,

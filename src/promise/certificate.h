@@ -10,6 +10,10 @@
 #define FPLT_CERTIFICATE_SECURE \
     "exact discrete Gaussian from the operating system's random source (libsodium)"
 #define FPLT_CERTIFICATE_SEEDED "seeded: not private"
+#define FPLT_CERTIFICATE_RELEASED                                                               \
+    "Step, rho, epochs and rounds are computed from the numbers in this document and not from " \
+    "the "                                                                                      \
+    "records; the starting point is a model released before, whose run is charged by itself."
 #define FPLT_CERTIFICATE_PERSON "one person" /* as a unit begins that is not some records */
 
 enum { FPLT_CERTIFICATE_VERSION = 2 };

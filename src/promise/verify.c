@@ -110,6 +110,13 @@ static void read_run(struct verification *self)
     run->program = json_string_value(json_object_get(self->root, "program"));
     run->schema = text(self, "run", "schema");
     run->rounds = self->rounds;
+    const json_t *assumption;
+    size_t i;
+    json_array_foreach((json_t *)json_object_get(self->root, "assumptions"), i, assumption)
+    {
+        const char *sentence = json_string_value(assumption);
+        run->released_start |= sentence && strcmp(sentence, FPLT_CERTIFICATE_RELEASED) == 0;
+    }
 }
 
 static size_t count_charges(const json_t *agents)

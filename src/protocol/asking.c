@@ -18,7 +18,7 @@ static fplt_status put_question(fplt__lead *lead, unsigned kind, const double *d
     fplt__put_reals(shared->bytes, down, count);
     fplt__shared_release(lead->ask_down);
     lead->ask_down = shared;
-    lead->ask_digest = fplt__hash_bytes(shared->bytes, shared->size);
+    lead->ask_digest = fplt__body_hash(shared->bytes, shared->size);
     lead->asking = kind;
     lead->ask_scalars = scalars;
     lead->ask_numbers = numbers;
@@ -64,13 +64,22 @@ static void ask_point(fplt__lead *lead, unsigned kind, uint64_t numbers)
         fplt__ask_stop(lead);
 }
 
+/* What a relative tolerance is a share of. A start near the minimiser must not ask for more than a start
+ * from zero does. */
+static double base_of(const fplt__lead *lead)
+{
+    if (lead->record.has_start)
+        return lead->record.start.criterion;
+    return lead->has_measured ? fmax(lead->measured.criterion, lead->zeroed) : HUGE_VAL;
+}
+
 /* Whether the run ends with this measurement, in order. */
 static int ends(const fplt__lead *lead)
 {
     fplt_error error;
-    fplt_outcome outcome = fplt__judge(
-        &lead->stopping, lead->record.round, lead->has_measured ? &lead->measured : NULL,
-        lead->record.has_start ? lead->record.start.criterion : HUGE_VAL, lead->stalled, &error);
+    fplt_outcome outcome = fplt__judge(&lead->stopping, lead->record.round,
+                                       lead->has_measured ? &lead->measured : NULL, base_of(lead),
+                                       lead->stalled, &error);
     return outcome != FPLT_RUNNING && outcome != FPLT_RUN_DIVERGED;
 }
 
@@ -108,7 +117,7 @@ static void ask_more(fplt__lead *lead, unsigned done)
 /* After a round, and before the first, where the rules ask for it. */
 void fplt__ask_begin(fplt__lead *lead)
 {
-    lead->has_measured = lead->has_score = 0;
+    lead->has_measured = lead->has_score = lead->at_zero = 0;
     if (!fplt__is_due(&lead->stopping, lead->record.round, lead->record.has_start, lead->stalled) ||
         fplt_hub_model(lead->hub, lead->point)) {
         ask_more(lead, FPLT__INFORMATION);
@@ -121,9 +130,9 @@ void fplt__ask_begin(fplt__lead *lead)
 static void conclude(fplt__lead *lead)
 {
     fplt_error error = {FPLT_OK, ""};
-    fplt_outcome outcome = fplt__judge(
-        &lead->stopping, lead->record.round, lead->has_measured ? &lead->measured : NULL,
-        lead->record.has_start ? lead->record.start.criterion : HUGE_VAL, lead->stalled, &error);
+    fplt_outcome outcome = fplt__judge(&lead->stopping, lead->record.round,
+                                       lead->has_measured ? &lead->measured : NULL, base_of(lead),
+                                       lead->stalled, &error);
     char sentence[FPLT__SENTENCE];
     if (outcome == FPLT_RUNNING)
         return;
@@ -141,10 +150,13 @@ void fplt__ask_stop(fplt__lead *lead)
 {
     lead->asking = 0;
     lead->due = 0;
+    if (lead->at_zero) /* without it nothing can be judged: asked again */
+        lead->has_measured = lead->at_zero = 0;
     if (lead->has_measured) {
         if (!lead->record.has_start) {
-            lead->record.has_start = 1;
             lead->record.start = lead->measured;
+            lead->record.start.criterion = base_of(lead);
+            lead->record.has_start = 1;
         }
         lead->record.has_measure = 1;
         lead->record.measured_round = lead->record.round;
@@ -162,24 +174,51 @@ void fplt__ask_stop(fplt__lead *lead)
         conclude(lead);
 }
 
+static fplt_status read_measure(const fplt__lead *lead, const double *sums, fplt_measure *measure,
+                                fplt_error *error)
+{
+    fplt_prox *none = NULL;
+    const fplt_prox *prox = lead->prox;
+    fplt_status status;
+    if (!prox) {
+        fplt_prox_settings zero = fplt_prox_defaults();
+        if ((status = fplt_prox_create(&zero, lead->n, lead->n, &none, error)))
+            return status;
+        prox = none;
+    }
+    status = fplt__measure_read(prox, lead->settings.members, lead->agreement->curvature.highest,
+                                lead->point, sums, lead->n, lead->model, measure, error);
+    fplt_prox_destroy(none);
+    return status;
+}
+
+static void ask_zero(fplt__lead *lead)
+{
+    lead->at_zero = 1;
+    memset(lead->point, 0, lead->n * sizeof *lead->point);
+    ask_point(lead, FPLT__MEASURE, lead->n + FPLT_MEASURES);
+}
+
 static void take_measure(fplt__lead *lead, const double *sums)
 {
     fplt_error error;
-    fplt_prox *none = NULL;
-    const fplt_prox *prox = lead->prox;
-    if (!prox) {
-        fplt_prox_settings zero = fplt_prox_defaults();
-        if (fplt_prox_create(&zero, lead->n, lead->n, &none, &error))
-            return;
-        prox = none;
+    fplt_measure zero;
+    if (lead->at_zero) {
+        lead->at_zero = 0;
+        lead->has_measured = !read_measure(lead, sums, &zero, &error);
+        lead->zeroed = lead->has_measured ? zero.criterion : 0;
+        ask_more(lead, FPLT__MEASURE);
+        return;
     }
-    fplt_status status =
-        fplt__measure_read(prox, lead->settings.members, lead->agreement->curvature.highest,
-                           lead->point, sums, lead->n, lead->model, &lead->measured, &error);
-    fplt_prox_destroy(none);
+    fplt_status status = read_measure(lead, sums, &lead->measured, &error);
     if (status == FPLT_DIVERGED)
         fplt__lead_finish(lead, FPLT__ENDED, "diverged", error.text);
     lead->has_measured = !status;
+    if (lead->has_measured && !lead->record.has_start && lead->stopping.relative &&
+        lead->start->size)
+        ask_zero(lead);
+    else
+        ask_more(lead, FPLT__MEASURE);
 }
 
 static void take_score(fplt__lead *lead, const double *sums)
@@ -234,7 +273,6 @@ static void complete_question(fplt__lead *lead, unsigned kind, double *sums)
         ask_point(lead, FPLT__MEASURE, lead->n + FPLT_MEASURES);
     } else if (kind == FPLT__MEASURE) {
         take_measure(lead, sums);
-        ask_more(lead, FPLT__MEASURE);
     } else if (kind == FPLT__SCORE) {
         take_score(lead, sums);
         ask_more(lead, FPLT__SCORE);
@@ -275,6 +313,16 @@ void fplt__ask_refused(fplt__lead *lead, uint32_t identity, const char *sentence
     fplt__ask_stop(lead);
 }
 
+/* Whether somebody whose answer is missing is not there: an evaluation needs all, and rounds wait for it. */
+static int lacks_somebody(const fplt__lead *lead)
+{
+    for (uint32_t i = 0; i < lead->settings.members; i++)
+        if (!lead->guest[i].answered && (lead->row[i].standing == FPLT__REVOKED ||
+                                         fplt__is_silent(lead, i, lead->ask_down->size)))
+            return 1;
+    return 0;
+}
+
 void fplt__ask_look(fplt__lead *lead)
 {
     if (!lead->asking)
@@ -282,7 +330,8 @@ void fplt__ask_look(fplt__lead *lead)
     uint32_t wanted = lead->settings.members;
     if (lead->ask_answers == wanted)
         complete(lead);
-    else if (lead->asking != FPLT__MOMENTS && lead->now >= lead->ask_deadline)
+    else if (lead->asking != FPLT__MOMENTS &&
+             (lead->now >= lead->ask_deadline || lacks_somebody(lead)))
         fplt__ask_stop(lead);
 }
 
@@ -305,7 +354,7 @@ void fplt__ask_update(fplt__lead *lead, const fplt__request *request, const fplt
         return;
     }
     if (lead->guest[i].answered) {
-        fplt__lead_reply(lead, request->ticket, i, 200);
+        fplt__lead_taken(lead, request, 200);
         return;
     }
     double *scalars = NULL;
@@ -336,6 +385,6 @@ void fplt__ask_update(fplt__lead *lead, const fplt__request *request, const fplt
         }
     }
     fplt__free(scalars);
-    fplt__lead_reply(lead, request->ticket, i, 202);
+    fplt__lead_taken(lead, request, 202);
     fplt__ask_look(lead);
 }

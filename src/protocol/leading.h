@@ -23,26 +23,27 @@ enum fplt__finding {
     FPLT__LOST      /* it lost its state, or has an old one */
 };
 
-/* What is known of a member by this process only. */
+/* What is known of a member by this process only. What is looked at for all members at every event comes
+ * first. */
 typedef struct fplt__guest {
-    uint64_t session, sequence; /* session 0: never joined */
-    int consented, refused;
+    uint64_t ticket, since; /* the poll that is held; 0: none */
+    enum fplt__finding finding;
     int heard;
     uint64_t last_heard;
-    uint64_t ticket, since; /* the poll that is held; 0: none */
-    fplt__report report;    /* that came with it */
-    enum fplt__finding finding;
     uint64_t judged;  /* after how many commits */
-    int told;         /* has its version on disk */
+    unsigned answers; /* exchanges of the open round answered */
     int left_out;     /* of the open round, after a conflict */
     int absent;       /* from the open round: trouble */
     int spent;        /* absent for the rest of the run */
-    unsigned answers; /* exchanges of the open round answered */
+    int answered;     /* the question or the step of facts at hand */
+    int enrols;       /* alone: it lost its state, nobody else is concerned */
+    int enrolled;     /* in the repair at hand */
+    int told;         /* has its version on disk */
+    int consented, refused;
+    uint64_t session, sequence; /* session 0: never joined */
     fplt__answer answer[2];
-    int enrols;   /* alone: it lost its state, nobody else is concerned */
-    int enrolled; /* in the repair at hand */
     fplt__answer enrolment;
-    int answered; /* the question or the step of facts at hand */
+    fplt__report report; /* that came with the poll */
 } fplt__guest;
 
 struct fplt__lead {
@@ -80,6 +81,9 @@ struct fplt__lead {
     size_t closing_count, closing_room;
     fplt__trace_row trace;
 
+    int has_rider; /* the update at hand brings the report of a poll */
+    fplt__report rider;
+
     /* an evaluation, or a step of the facts */
     int due, stalled;
     unsigned asking; /* kind; 0: none */
@@ -94,6 +98,8 @@ struct fplt__lead {
     double *point;
     fplt_measure measured;
     int has_measured, has_score;
+    int at_zero; /* the question is about the zero vector: what a relative tolerance is a share of */
+    double zeroed; /* the criterion there; 0: not asked for */
     fplt_measure score;
     double *information;
     int check_wanted, has_check, check_equal;
@@ -123,6 +129,8 @@ fplt__lead_action *fplt__lead_add(fplt__lead *lead, fplt__lead_action_kind kind)
 void fplt__lead_say(fplt__lead *lead, uint32_t identity, const char *word, const char *format, ...)
     FPLT_PRINTF(4, 5);
 void fplt__lead_reply(fplt__lead *lead, uint64_t ticket, uint32_t identity, unsigned status);
+/* An update is taken: says so, or lets it wait as the poll that it brings. */
+void fplt__lead_taken(fplt__lead *lead, const fplt__request *request, unsigned status);
 void fplt__lead_fault(fplt__lead *lead, uint64_t ticket, uint32_t identity, unsigned status,
                       const char *word, int final, const char *format, ...) FPLT_PRINTF(7, 8);
 void fplt__lead_commit(fplt__lead *lead);
@@ -142,6 +150,8 @@ void fplt__round_forget(fplt__lead *lead);
 void fplt__round_look(fplt__lead *lead);
 /* The head of the question to member i, and its position in the cohort. */
 void fplt__round_head(const fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD]);
+/* Whether a member was not heard for a minute, and as long as `size` bytes take on their way to it. */
+int fplt__is_silent(const fplt__lead *lead, uint32_t i, uint64_t size);
 int fplt__round_waits_for(const fplt__lead *lead, uint32_t i);
 /* Updates without which the open round does not close. */
 uint32_t fplt__round_quorum(const fplt__lead *lead);

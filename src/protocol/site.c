@@ -12,6 +12,7 @@
 #include "protocol/planted.h"
 
 enum { FIRST_WAIT = 1000, LONGEST_WAIT = 30000, DISK_WAIT = 5000, NEXT_RUN = 30000 };
+enum { SMALL_FRAME = 256 << 10 };
 
 /* What the machine waits for. */
 enum waiting {
@@ -37,6 +38,8 @@ struct fplt__site {
     enum waiting waiting;
     fplt__site_record record;
     uint8_t *document; /* owned */
+    uint8_t *start;    /* owned; the plan's start vector as it came; NULL: not asked for */
+    size_t start_size;
     fplt__agreement *agreement;
     fplt_node *node;
     fplt_shape shape;
@@ -191,20 +194,14 @@ static void request(fplt__site *site, fplt__request_kind kind, char *text)
     flush(site);
 }
 
-static void request_frame(fplt__site *site, const struct kept_frame *frame)
-{
-    site->request =
-        (fplt__request){.kind = FPLT__UPDATE, .body = frame->bytes, .size = frame->size};
-    flush(site);
-}
-
 static void join(fplt__site *site)
 {
     site->joined = 0;
     request(site, FPLT__JOIN, NULL);
 }
 
-static void poll(fplt__site *site)
+/* What is durable here, as text; NULL where there is no memory. */
+static char *report_of(fplt__site *site)
 {
     const fplt__site_record *record = &site->record;
     fplt_error error;
@@ -232,11 +229,37 @@ static void poll(fplt__site *site)
         report.charged.rounds = record->charges;
         report.charged.mac = fplt__charged_mac(site->charged, site->settings.ledger_key);
     }
-    if (fplt__report_text(&report, &text, &error)) {
-        site->failed = 1;
-        return;
+    site->failed |= fplt__report_text(&report, &text, &error) != FPLT_OK;
+    return text;
+}
+
+static void poll(fplt__site *site)
+{
+    char *text = report_of(site);
+    if (text)
+        request(site, FPLT__NEXT, text);
+}
+
+/* A small frame brings the report along, so that its answer is that of the poll that would follow. A large
+ * one would have to be sent again if the line broke in the meantime. */
+static void request_frame(fplt__site *site, const struct kept_frame *frame)
+{
+    fplt_error error;
+    uint8_t *bytes;
+    char *text = frame->size <= SMALL_FRAME && !site->has_trouble ? report_of(site) : NULL;
+    size_t size = text ? strlen(text) : 0;
+    site->request =
+        (fplt__request){.kind = FPLT__UPDATE, .body = frame->bytes, .size = frame->size};
+    if (text && !fplt__alloc_into(&bytes, frame->size + size, 1, "a message", &error)) {
+        memcpy(bytes, frame->bytes, frame->size);
+        memcpy(bytes + frame->size, text, size);
+        fplt__free(site->body);
+        site->body = bytes;
+        site->request.body = bytes;
+        site->request.size += size;
     }
-    request(site, FPLT__NEXT, text);
+    fplt__free(text);
+    flush(site);
 }
 
 static void consent(fplt__site *site, int agreed, const char *sentence)
@@ -266,6 +289,8 @@ static void ask_shell(fplt__site *site, fplt__site_action_kind kind, enum waitin
     action->hash = site->record.hash;
     action->document = site->document;
     action->document_size = site->record.document_size;
+    action->start = site->start;
+    action->start_size = site->start_size;
 }
 
 /* With a session and a document: what is still missing before polls. */
@@ -289,6 +314,9 @@ static void forget_run(fplt__site *site)
     fplt_node_destroy(site->node);
     site->agreement = NULL;
     site->node = NULL;
+    fplt__free(site->start);
+    site->start = NULL;
+    site->start_size = 0;
     site->ended = site->has_trouble = 0;
     for (int e = 0; e < 2; e++)
         set_frame(&site->message[e], NULL, 0);
@@ -315,6 +343,21 @@ static void take_document(fplt__site *site, const void *bytes, size_t size, int 
     site->record.hash = fplt__document_hash(bytes, size);
     site->record.planned = planned;
     site->record.chain = fplt__chain_begin(&site->record.hash, 0, site->record.identity, &none);
+    proceed(site);
+}
+
+static void take_start(fplt__site *site, const void *bytes, size_t size)
+{
+    fplt_error error;
+    fplt__free(site->start);
+    site->start = NULL;
+    if (fplt__alloc_into(&site->start, size + 1, 1, "a start", &error)) {
+        site->failed = 1;
+        return;
+    }
+    if (size)
+        memcpy(site->start, bytes, size);
+    site->start_size = size;
     proceed(site);
 }
 
@@ -855,8 +898,10 @@ static void take_reply(fplt__site *site, const fplt__site_event *event)
     switch (site->request.kind) {
     case FPLT__JOIN: take_joined(site, event->body, event->size); break;
     case FPLT__DOCUMENT: take_document(site, event->body, event->size, site->planned_hint); break;
+    case FPLT__START: take_start(site, event->body, event->size); break;
     case FPLT__NEXT:
-        if (event->status == 200)
+    case FPLT__UPDATE:
+        if (event->status == 200 && event->size)
             take_frames(site, event->body, event->size);
         else
             poll(site);
@@ -1057,6 +1102,10 @@ static void take_event(fplt__site *site, const fplt__site_event *event)
     case FPLT__SITE_BUILT:
         if (waiting == FOR_NODE)
             take_node(site, event->plan);
+        break;
+    case FPLT__SITE_LACKS:
+        if (waiting == FOR_NODE)
+            request(site, FPLT__START, NULL);
         break;
     }
 }

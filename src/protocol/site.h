@@ -116,7 +116,8 @@ typedef enum fplt__site_event_kind {
     FPLT__SITE_AGREE,   /* to ASK */
     FPLT__SITE_REFUSE,  /* to ASK, GATHER or BUILD; `sentence` goes to the coordinator */
     FPLT__SITE_FACTS,   /* to GATHER: `scalars`, `words` */
-    FPLT__SITE_BUILT    /* to BUILD: `plan` */
+    FPLT__SITE_BUILT,   /* to BUILD: `plan` */
+    FPLT__SITE_LACKS /* to BUILD: the plan begins at a vector; it is fetched, and BUILD asked again */
 } fplt__site_event_kind;
 
 typedef struct fplt__site_event {
@@ -149,7 +150,8 @@ typedef enum fplt__site_action_kind {
                           `charged`; no answer */
     FPLT__SITE_ASK, /* does policy, --plan or a person agree to `document`? (planned: to the plan) */
     FPLT__SITE_GATHER, /* facts of `step`; `down` came with the question */
-    FPLT__SITE_BUILD,  /* check the plan in `document` against data and policy, make the node */
+    FPLT__SITE_BUILD, /* check the plan in `document` against data and policy, make the node; `start`
+                          is what the coordinator says the plan begins at, if it was asked */
     FPLT__SITE_RESULT, /* the run ended: `outcome`, `sentence`; `model` has the last model */
     FPLT__SITE_SAY,    /* log `word` and `sentence` */
     FPLT__SITE_QUIT    /* the process ends: superseded, refused for good, or `once` */
@@ -167,6 +169,8 @@ typedef struct fplt__site_action {
     fplt__digest hash;
     const void *document;
     size_t document_size;
+    const void *start; /* bytes as they came; NULL: not asked for */
+    size_t start_size;
     unsigned step;
     const double *down;
     uint64_t count;

@@ -240,6 +240,8 @@ static void add_method(const fplt__sheet *page)
     const json_t *record = page->record;
     const char *name = fplt__sheet_text(json_object_get(record, "algorithm"));
     const char *kernel = fplt__sheet_text(json_object_get(record, "kernel"));
+    const char *precision = fplt__sheet_text(json_object_get(record, "precision"));
+    int narrow = strcmp(precision, "float32") == 0;
     const fplt_algorithm *algorithm = fplt_algorithm_find(name);
     double up = fplt__sheet_number(fplt__sheet_find(record, "counters", "bytes_up", NULL));
     if (algorithm)
@@ -250,8 +252,9 @@ static void add_method(const fplt__sheet *page)
              fplt__sheet_number(fplt__sheet_find(record, "counters", "vectors_up", NULL)),
              up / 1000);
     if (json_is_integer(json_object_get(record, "seed")))
-        fact(page, *kernel ? "seed, kernel" : "seed", "%.0f%s%s",
-             fplt__sheet_number(json_object_get(record, "seed")), *kernel ? ", " : "", kernel);
+        fact(page, *kernel ? "seed, kernel" : "seed", "%.0f%s%s%s%s",
+             fplt__sheet_number(json_object_get(record, "seed")), *kernel ? ", " : "", kernel,
+             narrow ? ", rows kept as " : "", narrow ? precision : "");
 }
 
 static void add_trained(const fplt__sheet *page)

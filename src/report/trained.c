@@ -115,12 +115,13 @@ static json_t *training_json(const fplt_job_view *view, const fplt_engine *engin
                              const fplt_result *result, const fplt_record *record)
 {
     json_t *document = json_pack(
-        "{s:o, s:s, s:o, s:o, s:{s:o, s:o}, s:s, s:I, s:s, s:I}", "problem", problem_json(view),
-        "algorithm", view->run.algorithm->name, "parameters", parameters_json(record), "local",
-        local_json(view, record), "curvature", "lmin", real(record->facts.curvature.lowest), "lmax",
-        real(record->facts.curvature.highest), "participation",
-        fplt_participation_name(view->participation), "cohort", (json_int_t)record->facts.cohort,
-        "kernel", fplt_objective_kernel(view->objective), "seed", (json_int_t)view->run.seed);
+        "{s:o, s:s, s:o, s:o, s:{s:o, s:o}, s:s, s:I, s:s, s:s, s:I}", "problem",
+        problem_json(view), "algorithm", view->run.algorithm->name, "parameters",
+        parameters_json(record), "local", local_json(view, record), "curvature", "lmin",
+        real(record->facts.curvature.lowest), "lmax", real(record->facts.curvature.highest),
+        "participation", fplt_participation_name(view->participation), "cohort",
+        (json_int_t)record->facts.cohort, "kernel", fplt_objective_kernel(view->objective),
+        "precision", fplt_objective_precision(view->objective), "seed", (json_int_t)view->run.seed);
     const char *colon = view->automatic ? strstr(view->automatic->about_algorithm, ": ") : NULL;
     if (colon) /* behind the name */
         json_object_set_new(document, "algorithm_why", json_string(colon + 2));

@@ -23,9 +23,10 @@ static const char *const schema[] = {
     "CREATE INDEX event_run ON event(run);",
     "ALTER TABLE member ADD COLUMN charges INT NOT NULL DEFAULT 0;"
     "CREATE TABLE receipt(name TEXT PRIMARY KEY, charged REAL NOT NULL, mac BLOB NOT NULL)"
-    " WITHOUT ROWID;"};
+    " WITHOUT ROWID;",
+    "CREATE TABLE start(run INTEGER PRIMARY KEY, vector BLOB NOT NULL, continues BLOB NOT NULL);"};
 
-static const struct fplt__database_form form = {"state of a coordinator", 0x46504c43 /* FPLC */, 2,
+static const struct fplt__database_form form = {"state of a coordinator", 0x46504c43 /* FPLC */, 3,
                                                 schema};
 
 struct fplt__lead_store {
@@ -56,13 +57,15 @@ void fplt__lead_store_close(fplt__lead_store *store)
     fplt__free(store);
 }
 
-fplt_status fplt__lead_store_newest(fplt__lead_store *store, uint32_t *run, fplt_error *error)
+fplt_status fplt__lead_store_newest(fplt__lead_store *store, uint32_t below, uint32_t *run,
+                                    fplt_error *error)
 {
     sqlite3_stmt *found;
     int row = 0;
     *run = 0;
     fplt_status status =
-        fplt__table_ask(store->table, &found, error, "SELECT max(id) FROM run", "");
+        fplt__table_ask(store->table, &found, error,
+                        "SELECT max(id) FROM run WHERE ?1 = 0 OR id < ?1", "i", (int64_t)below);
     if (status || (status = fplt__table_step(store->table, found, &row, error)) || !row)
         return status;
     *run = (uint32_t)sqlite3_column_int64(found, 0);
@@ -309,7 +312,7 @@ static fplt_status load_run(fplt__lead_store *store, uint32_t run, fplt__lead_lo
     if (!status && sqlite3_column_type(found, 5) != SQLITE_NULL) {
         status = copy_blob(found, 5, &loaded->memory[COHORT], &size, error);
         record->cohort = loaded->memory[COHORT];
-        if (!status && size != bitmap_size(record->members))
+        if (!status && record->members && size != bitmap_size(record->members))
             status = damaged(error);
     }
     fplt__column_text(found, 6, record->outcome, sizeof record->outcome);
@@ -472,6 +475,17 @@ fplt_status fplt__lead_store_load(fplt__lead_store *store, uint32_t run, uint32_
     return status;
 }
 
+fplt_status fplt__lead_store_load_end(fplt__lead_store *store, uint32_t run,
+                                      fplt__lead_loaded *loaded, fplt_error *error)
+{
+    fplt_status status;
+    memset(loaded, 0, sizeof *loaded);
+    if ((status = load_run(store, run, loaded, error)) ||
+        (status = load_hub(store, run, loaded, error)))
+        fplt__lead_loaded_clear(loaded);
+    return status;
+}
+
 void fplt__lead_loaded_clear(fplt__lead_loaded *loaded)
 {
     for (size_t i = 0; i < sizeof loaded->memory / sizeof *loaded->memory; i++)
@@ -566,6 +580,45 @@ fplt_status fplt__lead_store_receipt(fplt__lead_store *store, const char *name,
         row->charged = sqlite3_column_double(found, 0);
         fplt__column_bytes(found, 1, &row->charged_mac, sizeof row->charged_mac);
     }
+    fplt__table_done(found);
+    return status;
+}
+
+/* Where a run begins */
+
+fplt_status fplt__lead_store_keep_start(fplt__lead_store *store, uint32_t run, const double *x,
+                                        size_t count, const fplt__digest *continues,
+                                        fplt_error *error)
+{
+    uint8_t *bytes;
+    fplt_status status = fplt__alloc_into(&bytes, 8 * count, 1, "the start", error);
+    if (status)
+        return status;
+    fplt__put_reals(bytes, x, count);
+    status = fplt__table_run(store->table, NULL, error,
+                             "INSERT OR REPLACE INTO start(run, vector, continues) VALUES(?, ?, ?)",
+                             "ibb", (int64_t)run, bytes, 8 * count, continues, sizeof *continues);
+    fplt__free(bytes);
+    return status;
+}
+
+fplt_status fplt__lead_store_start(fplt__lead_store *store, uint32_t run, double **x, size_t *count,
+                                   fplt__digest *continues, fplt_error *error)
+{
+    sqlite3_stmt *found;
+    int row = 0;
+    *x = NULL;
+    *count = 0;
+    memset(continues, 0, sizeof *continues);
+    fplt_status status =
+        fplt__table_ask(store->table, &found, error,
+                        "SELECT vector, continues FROM start WHERE run = ?", "i", (int64_t)run);
+    if (status || (status = fplt__table_step(store->table, found, &row, error)) || !row)
+        return status;
+    *count = (size_t)sqlite3_column_bytes(found, 0) / 8;
+    if (!(status = fplt__alloc_into(x, *count, sizeof **x, "the start", error)))
+        fplt__get_reals(sqlite3_column_blob(found, 0), *x, *count);
+    fplt__column_bytes(found, 1, continues, sizeof *continues);
     fplt__table_done(found);
     return status;
 }

@@ -12,8 +12,10 @@ typedef struct fplt__lead_store fplt__lead_store;
 fplt_status fplt__lead_store_open(const char *path, fplt__lead_store **store, fplt_error *error);
 void fplt__lead_store_close(fplt__lead_store *store);
 
-/* The newest run: its number, 0 where there is none. */
-fplt_status fplt__lead_store_newest(fplt__lead_store *store, uint32_t *run, fplt_error *error);
+/* The newest run, or the newest below number `below` where that is not 0: its number, 0 where there is
+ * none. */
+fplt_status fplt__lead_store_newest(fplt__lead_store *store, uint32_t below, uint32_t *run,
+                                    fplt_error *error);
 
 /* How many numbers a closing vector has: known with the plan, before the first of them is saved. */
 void fplt__lead_store_set_closing(fplt__lead_store *store, size_t numbers);
@@ -31,6 +33,18 @@ typedef struct fplt__lead_loaded {
 fplt_status fplt__lead_store_load(fplt__lead_store *store, uint32_t run, uint32_t members,
                                   fplt__lead_loaded *loaded, fplt_error *error);
 void fplt__lead_loaded_clear(fplt__lead_loaded *loaded);
+
+/* Of a run that is over only its document, hash and last committed hub (NULL: none). */
+fplt_status fplt__lead_store_load_end(fplt__lead_store *store, uint32_t run,
+                                      fplt__lead_loaded *loaded, fplt_error *error);
+
+/* Where a run begins, if not at zero, and the plan whose model that is (zeros: none). */
+fplt_status fplt__lead_store_keep_start(fplt__lead_store *store, uint32_t run, const double *x,
+                                        size_t count, const fplt__digest *continues,
+                                        fplt_error *error);
+/* The vector is released with fplt__free; NULL: at zero. */
+fplt_status fplt__lead_store_start(fplt__lead_store *store, uint32_t run, double **x, size_t *count,
+                                   fplt__digest *continues, fplt_error *error);
 
 /* Remembers what happened (the log, as `federation history` shows it). `identity` -1: nobody's. */
 fplt_status fplt__lead_store_note(fplt__lead_store *store, uint32_t run, uint64_t round,

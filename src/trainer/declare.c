@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fedplt/spending.h"
-#include "fedplt/trainer.h"
+#include "trainer/declare.h"
 
 #define PAPER                                                                                   \
     "data of one's own: the paper's defaults all the same (no intercept, columns as they are, " \
@@ -45,7 +45,8 @@ static const char *look(const struct ahead *ahead, const char *name)
 /* Acceleration needs every agent in every round and nothing random. */
 static int may_accelerate(const struct ahead *ahead)
 {
-    static const char *const against[] = {"privacy.epsilon", "privacy.tau", "uncoordinated"};
+    static const char *const against[] = {"privacy.epsilon", "privacy.tau", "uncoordinated",
+                                          "quorum"};
     const char *participation = look(ahead, "participation"), *solver = look(ahead, "solver");
     const fplt_solver *known = solver ? fplt_solver_find(solver) : NULL;
     for (size_t i = 0; i < sizeof against / sizeof *against; i++)
@@ -97,27 +98,41 @@ static int agrees(const struct ahead *ahead, const char *name)
 
 /* What a statistician would do with data of one's own; the paper's problem keeps the paper's. A
  * tolerance that is given means what the table says: it is relative only where asked for. */
+static const struct {
+    const char *name, *value, *reason, *unless;
+} statistics[] = {
+    {"intercept", "yes", "labels need not be centred", NULL},
+    {"standardise", "auto", "columns of one scale converge soonest and are shrunk alike", NULL},
+    {"eps", "0.01", "a light ridge: the coefficients are hardly shrunk", NULL},
+    {"weights", "rows", "every row counts alike, as if all were in one place", NULL},
+    {"criterion-at", "model", "the model that is handed out meets the tolerance", NULL},
+    {"relative", "yes", "whatever the scale of the data and the number of agents", "tolerance"},
+    {"tolerance", "1e-16", "the gradient shrinks to 1e-8 of what it was at the start", "relative"},
+};
+enum { STATISTICS = sizeof statistics / sizeof *statistics };
+
 static fplt_status prefer_statistics(const struct ahead *ahead, fplt_settings *settings,
                                      fplt_error *error)
 {
-    static const struct {
-        const char *name, *value, *reason, *unless;
-    } rows[] = {
-        {"intercept", "yes", "labels need not be centred", NULL},
-        {"standardise", "auto", "columns of one scale converge soonest and are shrunk alike", NULL},
-        {"eps", "0.01", "a light ridge: the coefficients are hardly shrunk", NULL},
-        {"weights", "rows", "every row counts alike, as if all were in one place", NULL},
-        {"criterion-at", "model", "the model that is handed out meets the tolerance", NULL},
-        {"relative", "yes", "whatever the scale of the data and the number of agents", "tolerance"},
-        {"tolerance", "1e-16", "the gradient shrinks to 1e-8 of what it was at the start",
-         "relative"},
-    };
     fplt_status status = FPLT_OK;
-    for (size_t i = 0; !status && i < sizeof rows / sizeof *rows; i++)
-        if (!rows[i].unless || !look(ahead, rows[i].unless) || agrees(ahead, rows[i].unless))
-            status =
-                fplt_settings_prefer(settings, rows[i].name, rows[i].value, rows[i].reason, error);
+    for (size_t i = 0; !status && i < STATISTICS; i++) {
+        const char *unless = statistics[i].unless;
+        if (!unless || !look(ahead, unless) || agrees(ahead, unless))
+            status = fplt_settings_prefer(settings, statistics[i].name, statistics[i].value,
+                                          statistics[i].reason, error);
+    }
     return status;
+}
+
+const char *fplt__trainer_reason(const char *name, const char *value)
+{
+    for (size_t i = 0; i < STATISTICS; i++)
+        if (strcmp(statistics[i].name, name) == 0 && strcmp(statistics[i].value, value) == 0)
+            return statistics[i].reason;
+    return strcmp(value, "auto") == 0 &&
+                   (strcmp(name, "algorithm") == 0 || strcmp(name, "epochs") == 0)
+               ? for_own_data
+               : NULL;
 }
 
 static int is_private(const struct ahead *ahead)
@@ -138,19 +153,25 @@ fplt_status fplt_trainer_prefer(fplt_settings *settings, int own_data, fplt_give
                                       own_data ? own_defaults_table : defaults_table, error);
 }
 
-fplt_status fplt_trainer_declare(fplt_settings *settings, int own_data, fplt_given given,
-                                 void *context, fplt_error *error)
+fplt_status fplt__trainer_declare(fplt_settings *settings, unsigned parts, int own_data,
+                                  fplt_given given, void *context, fplt_error *error)
 {
     struct ahead ahead = {given, context};
     const char *algorithm = look(&ahead, "algorithm");
     int own = own_data || look(&ahead, "data");
     int chooses = !algorithm && own && may_accelerate(&ahead);
     algorithm = chooses ? preferred(&ahead) : algorithm;
-    fplt_status status = fplt_job_declare(settings, FPLT_JOB_ALL, algorithm, error);
+    fplt_status status = fplt_job_declare(settings, parts, algorithm, error);
     if (!status && chooses)
         status = prefer(&ahead, settings, algorithm, error);
-    if (!status)
-        status = fplt_trainer_prefer(settings, own_data, given, context, error);
+    return status ? status : fplt_trainer_prefer(settings, own_data, given, context, error);
+}
+
+fplt_status fplt_trainer_declare(fplt_settings *settings, int own_data, fplt_given given,
+                                 void *context, fplt_error *error)
+{
+    fplt_status status =
+        fplt__trainer_declare(settings, FPLT_JOB_ALL, own_data, given, context, error);
     if (!status)
         status = fplt_settings_add(settings, "privacy", fplt_promise_table, error);
     if (!status)

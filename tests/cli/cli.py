@@ -10,9 +10,11 @@ import json
 import os
 import pathlib
 import pty
+import random
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -707,9 +709,45 @@ def a_document_also_of_a_run_that_fails(place):
 
 
 @case
+def rows_kept_as_floats(place):
+    """The digits of a run on rows that were rounded beforehand, also in another process and after a pause."""
+    drawn = random.Random(4)
+    numbers = [[drawn.gauss(0, 1) for _ in range(6)] for _ in range(120)]
+    labels = [drawn.choice((-1, 1)) for _ in numbers]
+    near = [[struct.unpack("f", struct.pack("f", number))[0] for number in row] for row in numbers]
+    for name, rows in (("raw", numbers), ("near", near)):
+        place.write(f"{name}.csv", "a,b,c,d,e,f,label\n" + "".join(",".join(map(repr, row)) + f",{label}\n"
+                                           for row, label in zip(rows, labels)))
+        place.write(f"{name}.libsvm", "".join(
+            f"{label} " + " ".join(f"{j}:{number!r}" for j, number in enumerate(row, 1) if j % 3) + "\n"
+            for row, label in zip(rows, labels)))
+    for kind in ("csv", "libsvm"):
+        words = ["--agents", 4, "--rounds", 30, "--algorithm", "fed-plt", "--tolerance", 0, "--quiet",
+                 "--pictures", "no", "--standardise", "no"]
+        place.run("train", "--data", f"near.{kind}", *words, "--out", "double")
+        narrow = ["train", "--data", f"raw.{kind}", *words, "--precision", "float32"]
+        for threads in (1, 3):
+            place.run(*narrow, "--threads", threads, "--out", "float")
+            assert weights(place, "float") == weights(place, "double"), kind
+        place.run(*narrow, "--rounds", 11, "--checkpoint", "s", "--checkpoint-every", 11, "--out", "half")
+        place.run(*narrow, "--resume", "s", "--out", "rest")
+        assert weights(place, "rest") == weights(place, "double"), kind
+        place.run("train", "--data", f"raw.{kind}", *words, "--out", "other")
+        assert weights(place, "other") != weights(place, "double"), kind
+        assert place.json("float/model.json")["training"]["precision"] == "float32"
+        assert place.json("double/model.json")["training"]["precision"] == "double"
+    told = place.run("train", "--data", "raw.csv", "--precision", "float32", "--pictures", "no").stdout
+    assert "rows kept as float32" in told, told
+    (place.folder / "huge.csv").write_text((place.folder / "raw.csv").read_text() + "1,2,3,4,5,1e39,1\n")
+    place.refuses("train", "--data", "huge.csv", "--precision", "float32", "--standardise", "no",
+                  says="huge.csv:122: row 121 has a number that is too large for precision float32")
+
+
+@case
 def another_problem_is_not_resumed(place):
     place.run("train", *SHORT, "--checkpoint", "s", "--checkpoint-every", "1000", "--out", "o")
-    for words, what in ((["--seed", "1"], "s"), (["--eps", "0.4"], "s"), (["--agents", "21"], "s")):
+    for words, what in ((["--seed", "1"], "s"), (["--eps", "0.4"], "s"), (["--agents", "21"], "s"),
+                        (["--precision", "float32"], "of rows kept as double, but this run keeps them as float32")):
         place.refuses("train", *SHORT, *words, "--resume", "s", says=what)
 
 

@@ -160,6 +160,9 @@ def of_history(place):
     folder = next(place.folder.glob("four/**/federation.yaml")).parent
     document = holds(place, "federation history", "--folder", folder)
     assert document["rounds"] and document["events"]
+    for name in ("coordinator", "north"):
+        model = hold("model", (place.folder / "four" / name / "out/model.json").read_text())
+        assert model["training"]["federation"]["name"] == "hospitals"
     place.refuses("federation", "history", "--folder", folder, "--trace", "--json", says="json has no effect")
 
 

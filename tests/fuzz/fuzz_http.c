@@ -281,7 +281,7 @@ static void resolve(fplt__coordinator *c, int step)
         fplt__coordinator_handle(c, &event);
         return;
     }
-    fplt__lead_plan made = tiny_lead_plan(&plan, "all", 0);
+    fplt__lead_plan made = tiny_lead_plan(&plan, "all", 0, NULL);
     fplt__lead_event event = {.kind = FPLT__LEAD_PLAN,
                               .document = tiny_document,
                               .document_size = sizeof tiny_document,

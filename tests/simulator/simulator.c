@@ -21,6 +21,7 @@
 #include "protocol/lead.h"
 #include "protocol/planted.h"
 #include "protocol/site.h"
+#include "base/bytes.h"
 #include "tiny.h"
 
 int fplt__planted;
@@ -170,6 +171,7 @@ typedef struct world {
     fplt_shape shape;
     uint64_t now;
     int faults; /* packets and processes may fail */
+    int begins; /* not at zero */
     int restores, liar, restored_lead, restored_site[N], restored_any, lied;
     fplt__lead *lead;
     lead_disk disk, old_disk;
@@ -316,9 +318,29 @@ static int happens(enum happens what, unsigned in_a_thousand)
 
 /* --- plans --- */
 
+/* Where the run begins; NULL: at zero. */
+static const double *start(void)
+{
+    static const double at[DIMENSION] = {0.5, -2};
+    return w.begins ? at : NULL;
+}
+
+/* What an agent is told of it. */
+static void check_start(const fplt__site_action *action)
+{
+    double heard[DIMENSION];
+    if (action->start_size != sizeof heard) {
+        violate("a start of another length");
+        return;
+    }
+    fplt__get_reals(action->start, heard, DIMENSION);
+    if (memcmp(heard, start(), sizeof heard) != 0)
+        violate("another start");
+}
+
 static fplt__lead_plan lead_plan(void)
 {
-    return tiny_lead_plan(&w.plan, w.variant->rule, w.variant->private);
+    return tiny_lead_plan(&w.plan, w.variant->rule, w.variant->private, start());
 }
 
 /* Noise that is never the same twice, as the system's is. */
@@ -343,7 +365,9 @@ static fplt_node *make_node(uint32_t i)
                               .cost = i,
                               .identity = i,
                               .training = fplt_training_defaults(),
-                              .curvature = {1 + i, 1 + i}};
+                              .curvature = {1 + i, 1 + i},
+                              .start = start(),
+                              .second = start()};
     own.training.epochs = 2;
     if (w.variant->private) {
         own.training.solver = fplt_solver_find("noisy");
@@ -630,52 +654,90 @@ static void site_crash(unsigned i)
     }
 }
 
-/* A second message for the same task, or a report of what is not. */
-static void lie(packet *p)
+/* Where the report is in a poll, or behind the frame of an update; the end where there is none. */
+static size_t report_at(const packet *p)
+{
+    fplt__frame frame;
+    fplt_error error;
+    if (p->request.kind == FPLT__NEXT)
+        return 0;
+    if (p->request.kind != FPLT__UPDATE || p->body.size < FPLT__FRAME_HEAD ||
+        fplt__frame_read(p->body.at, &frame, &error))
+        return p->body.size;
+    return FPLT__FRAME_HEAD + (size_t)fplt__frame_body(&frame);
+}
+
+/* Another frame or report in the place of the one from `from` to `to`. */
+static void replace(packet *p, size_t from, size_t to, const void *bytes, size_t size)
+{
+    size_t behind = p->body.size - to;
+    uint8_t *made = malloc(from + size + behind + 1);
+    memcpy(made, p->body.at, from);
+    memcpy(made + from, bytes, size);
+    memcpy(made + from + size, (uint8_t *)p->body.at + to, behind);
+    set(&p->body, made, from + size + behind);
+    free(made);
+}
+
+static void lie_in_frame(packet *p)
 {
     fplt__frame frame;
     fplt_error error;
     uint64_t words[64];
-    w.lied = 1;
-    if (p->request.kind == FPLT__UPDATE && p->body.size > FPLT__FRAME_HEAD &&
-        !fplt__frame_read(p->body.at, &frame, &error) && frame.kind == FPLT__TRAIN &&
-        frame.count <= 32 &&
-        !fplt__frame_words(&frame, (uint8_t *)p->body.at + FPLT__FRAME_HEAD, words, &error)) {
-        uint8_t *bytes;
-        size_t size;
-        words[0] += UINT64_C(1) << 40;
-        if (!fplt__frame_make(&frame, NULL, NULL, words, &bytes, &size, &error)) {
-            set(&p->body, bytes, size);
-            fplt__free(bytes);
-        }
-    } else if (p->request.kind == FPLT__NEXT) {
-        fplt__report report;
-        char *text;
-        if (fplt__report_read(p->body.at, p->body.size, &report, &error))
-            return;
-        switch (below(6)) {
-        case 0:
-            report.has_proof = 1; /* forged */
-            report.proof.round += 5;
-            break;
-        case 1: report.chain.byte[0] ^= 1; break;
-        case 2: report.version++; break;
-        case 3: report.leg++; break;
-        case 4:
-            report.has_staged = 1;
-            report.staged.round = w.disk.record.round - below(2);
-            report.staged.digest.byte[3] ^= 1;
-            break;
-        default:
-            report.has_enrolled = 1;
-            report.enrolled.leg = w.disk.record.leg;
-            report.enrolled.digest.byte[5] ^= 1;
-        }
-        if (!fplt__report_text(&report, &text, &error)) {
-            set(&p->body, text, strlen(text));
-            fplt__free(text);
-        }
+    uint8_t *bytes;
+    size_t size;
+    if (p->body.size <= FPLT__FRAME_HEAD || fplt__frame_read(p->body.at, &frame, &error) ||
+        frame.kind != FPLT__TRAIN || frame.count > 32 ||
+        fplt__frame_words(&frame, (uint8_t *)p->body.at + FPLT__FRAME_HEAD, words, &error))
+        return;
+    size_t end = report_at(p);
+    words[0] += UINT64_C(1) << 40;
+    if (!fplt__frame_make(&frame, NULL, NULL, words, &bytes, &size, &error)) {
+        replace(p, 0, end, bytes, size);
+        fplt__free(bytes);
     }
+}
+
+static void lie_in_report(packet *p)
+{
+    fplt__report report;
+    fplt_error error;
+    char *text;
+    size_t at = report_at(p);
+    if (fplt__report_read((uint8_t *)p->body.at + at, p->body.size - at, &report, &error))
+        return;
+    switch (below(6)) {
+    case 0:
+        report.has_proof = 1; /* forged */
+        report.proof.round += 5;
+        break;
+    case 1: report.chain.byte[0] ^= 1; break;
+    case 2: report.version++; break;
+    case 3: report.leg++; break;
+    case 4:
+        report.has_staged = 1;
+        report.staged.round = w.disk.record.round - below(2);
+        report.staged.digest.byte[3] ^= 1;
+        break;
+    default:
+        report.has_enrolled = 1;
+        report.enrolled.leg = w.disk.record.leg;
+        report.enrolled.digest.byte[5] ^= 1;
+    }
+    if (!fplt__report_text(&report, &text, &error)) {
+        replace(p, at, p->body.size, text, strlen(text));
+        fplt__free(text);
+    }
+}
+
+/* A second message for the same task, or a report of what is not. */
+static void lie(packet *p)
+{
+    w.lied = 1;
+    if (p->request.kind == FPLT__UPDATE && chance(500))
+        lie_in_frame(p);
+    else if (report_at(p) < p->body.size)
+        lie_in_report(p);
     p->request.body = p->body.at;
     p->request.size = p->body.size;
 }
@@ -761,6 +823,11 @@ static void site_perform(unsigned i)
             break;
         case FPLT__SITE_BUILD:
             next = 1;
+            then.kind = FPLT__SITE_LACKS;
+            if (w.begins && !action->start)
+                break;
+            if (w.begins)
+                check_start(action);
             then.kind = FPLT__SITE_BUILT;
             plan.agreement = tiny_agreement(&w.plan, w.variant->private);
             plan.node = make_node(i);
@@ -829,11 +896,13 @@ static void deliver_to_lead(packet *p)
     p->request.ticket = ticket;
     p->request.body = p->body.at;
     p->request.size = p->body.size;
-    int must_halt = w.restored_lead && p->request.kind == FPLT__NEXT && !w.liar && !w.repairing &&
-                    !fplt__lead_see(w.lead).committing &&
-                    (w.disk.record.state == FPLT__ROUND || w.disk.record.state == FPLT__REPAIR) &&
-                    !fplt__report_read(p->body.at, p->body.size, &report, &error) &&
-                    fplt__same(&report.plan, &w.disk.record.hash) && is_ahead(&report, p->site);
+    size_t at = report_at(p);
+    int must_halt =
+        w.restored_lead && at < p->body.size && !w.liar && !w.repairing &&
+        !fplt__lead_see(w.lead).committing &&
+        (w.disk.record.state == FPLT__ROUND || w.disk.record.state == FPLT__REPAIR) &&
+        !fplt__report_read((uint8_t *)p->body.at + at, p->body.size - at, &report, &error) &&
+        fplt__same(&report.plan, &w.disk.record.hash) && is_ahead(&report, p->site);
     lead_event((fplt__lead_event){.kind = FPLT__LEAD_REQUEST, .request = p->request});
     if (must_halt && w.lead) {
         /* a report of an old session is not looked at: then it was answered, not judged */
@@ -991,7 +1060,8 @@ static void replay(void)
     fplt_node *node[N];
     double down[8 * DIMENSION], model[DIMENSION], expected[DIMENSION];
     uint64_t words[64];
-    if (fplt_hub_create(&w.plan, NULL, NULL, &hub, &error) || fplt_hub_enrol_all(hub, NULL, &error))
+    if (fplt_hub_create(&w.plan, NULL, start(), &hub, &error) ||
+        fplt_hub_enrol_all(hub, start(), &error))
         exit(2);
     for (uint32_t i = 0; i < N; i++)
         node[i] = make_node(i);
@@ -1114,6 +1184,7 @@ static const char *schedule(uint64_t seed, int restores)
     w.liar = kind == 7;
     w.faults = kind != 0;
     w.people = kind == 1 ? 1 + below(2) : 0;
+    w.begins = seed % 3 == 0;
     const char *violated = play();
     clear_world();
     return violated;
@@ -1138,6 +1209,7 @@ static const char *sweep(unsigned long *runs)
             for (unsigned what = 0; what < HAPPENS && !violated; what++) {
                 seed_state = 1 + v;
                 w.variant = &variants[v];
+                w.begins = v % 2;
                 w.crash_at = at;
                 w.crash = (enum happens)what;
                 violated = play();
@@ -1161,9 +1233,9 @@ static const char *const fault_names[FPLT__FAULTS] = {
 /* Which faults show only where a disk is put back: looked for among such schedules. */
 static const int needs_old_disks[FPLT__FAULTS] = {[FPLT__NO_PROOF] = 1, [FPLT__BY_ROUND] = 1};
 
-/* Schedules that found something once, with the algorithms that there were; tests/unit/protocol/halted.c
- * has what it was. */
-static const uint64_t once[] = {155, 403419};
+/* Schedules that found something once, with the algorithms that there were: what tests/unit/protocol/halted.c
+ * has, and a start that was asked for where there was no plan any more. */
+static const uint64_t once[] = {155, 403419, 1010154, 1060149};
 
 static int play_once(int number)
 {

@@ -64,13 +64,16 @@ static inline fplt__agreement *tiny_agreement(const fplt_plan *plan, int private
     return a;
 }
 
-static inline fplt__lead_plan tiny_lead_plan(const fplt_plan *plan, const char *rule, int private)
+/* `start` NULL: zero; elsewhere the criterion there is asked for too. */
+static inline fplt__lead_plan tiny_lead_plan(const fplt_plan *plan, const char *rule, int private,
+                                             const double *start)
 {
     fplt_error error;
-    fplt__lead_plan made = {.agreement = tiny_agreement(plan, private)};
+    fplt__lead_plan made = {.agreement = tiny_agreement(plan, private), .start = start};
     fplt_participation_settings some = {.rule = rule, .probability = 0.6};
-    if (fplt_hub_create(plan, NULL, NULL, &made.hub, &error) ||
-        fplt_hub_enrol_all(made.hub, NULL, &error) ||
+    made.agreement->relative = start != NULL;
+    if (fplt_hub_create(plan, NULL, start, &made.hub, &error) ||
+        fplt_hub_enrol_all(made.hub, start, &error) ||
         fplt_participation_create(&some, TINY_AGENTS, &made.participation, &error)) {
         fprintf(stderr, "a plan: %s\n", error.text);
         exit(2);

@@ -11,6 +11,9 @@ import sys
 import tempfile
 import urllib.request
 
+import jsonschema
+
+SCHEMAS = pathlib.Path(__file__).resolve().parents[2] / "schema"
 PROGRAM = os.path.abspath(sys.argv[1])
 AGENTS = 4
 SECONDS = 60
@@ -193,3 +196,13 @@ def generate(folder):
 
 def weights(path):
     return json.loads(pathlib.Path(path).read_text())["weights"]
+
+
+def read_model(path):
+    """A model file as its schema has it."""
+    schema = json.loads((SCHEMAS / "model.schema.json").read_text())
+    resolver = jsonschema.RefResolver((SCHEMAS / "model.schema.json").as_uri(), schema)
+    model = json.loads(pathlib.Path(path).read_text())
+    fault = jsonschema.exceptions.best_match(jsonschema.Draft7Validator(schema, resolver=resolver).iter_errors(model))
+    check(fault is None, path, fault and f"{fault.json_path}: {fault.message[:300]}")
+    return model

@@ -13,8 +13,9 @@ fplt_status fplt__curvatures_find(const fplt_objective *objective, fplt_curvatur
     uint32_t agents = fplt_objective_agents(objective);
     fplt_status status =
         fplt__alloc_into(curvatures, agents, sizeof **curvatures, "curvatures", error);
-    return status ? status : fplt__each_curvature(NULL, objective, FPLT_CURVATURE_CLOSE, 1,
-                                                         *curvatures, error);
+    return status
+               ? status
+               : fplt__each_curvature(NULL, objective, FPLT_CURVATURE_CLOSE, 1, *curvatures, error);
 }
 
 fplt_status fplt__scene_make(const fplt_generate_settings *data,

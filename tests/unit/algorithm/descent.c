@@ -445,11 +445,75 @@ static void too_many_coordinates_are_refused(void **state)
     }
 }
 
+static unsigned long asked;
+
+static int counted(void *context, uint32_t agent, const double *x, double *value, double *gradient)
+{
+    double scratch[8192];
+    __atomic_add_fetch(&asked, 1, __ATOMIC_RELAXED);
+    return fplt_objective_value(context, agent, x, value, scratch) ||
+           fplt_objective_gradient(context, agent, x, gradient, scratch);
+}
+
+static void known(void *context, uint32_t agent, double *lowest, double *highest)
+{
+    fplt_curvature curvature;
+    assert_int_equal(
+        fplt_objective_curvature(context, agent, FPLT_CURVATURE_CLOSE, &curvature, NULL), FPLT_OK);
+    *lowest = curvature.lowest;
+    *highest = curvature.highest;
+}
+
+/* A round of fed-lbfgs after a measurement at its point asks no agent again; the bits are those of a run
+ * without measurements, and what is counted as well. */
+static void measured_points_are_not_asked_again(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 15 };
+    problem p = problem_logistic(AGENTS, N, 30, 0.1, 5);
+    fplt_objective *objective;
+    fplt_error error;
+    fplt_objective_callbacks callbacks = {.size = sizeof callbacks,
+                                          .dimension = N,
+                                          .agents = AGENTS,
+                                          .context = p.objective,
+                                          .value_gradient = counted,
+                                          .curvature = known};
+    assert_true(fplt_objective_scratch(p.objective) <= 8192);
+    assert_ok(fplt_objective_create_callback(&callbacks, &objective, &error), error);
+    double model[2][N];
+    fplt_counters counters[2];
+    for (int measured = 0; measured < 2; measured++) {
+        fplt_run_settings settings = fplt_run_defaults();
+        settings.algorithm = fplt_algorithm_find("fed-lbfgs");
+        settings.at_model = 1;
+        fplt_engine *engine;
+        assert_ok(fplt_engine_create(objective, &settings, &engine, &error), error);
+        fplt_measure measure;
+        asked = 0;
+        for (int k = 0; k < ROUNDS; k++) {
+            assert_ok(fplt_engine_round(engine, &error), error);
+            for (int i = 0; i < 2 * measured; i++)
+                assert_ok(fplt_engine_measure(engine, &measure, &error), error);
+        }
+        /* the first step is measured only when it was accepted */
+        assert_in_range(asked, AGENTS * ROUNDS, AGENTS * (ROUNDS + 2 * measured));
+        assert_int_equal(fplt_engine_model(engine, model[measured]), FPLT_OK);
+        counters[measured] = *fplt_engine_counters(engine);
+        fplt_engine_destroy(engine);
+    }
+    assert_memory_equal(model[0], model[1], sizeof *model);
+    assert_memory_equal(&counters[0], &counters[1], sizeof *counters);
+    fplt_objective_destroy(objective);
+    problem_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fed_newton_is_newtons_iteration),
         cmocka_unit_test(fed_lbfgs_is_bfgs_of_the_last_pairs),
+        cmocka_unit_test(measured_points_are_not_asked_again),
         cmocka_unit_test(fednl_learns_the_largest_part),
         cmocka_unit_test(all_arrive_on_every_smooth_cost),
         cmocka_unit_test(a_far_start_does_not_matter),

@@ -135,6 +135,33 @@ static void growing_keeps_the_contents(void **state)
     assert_int_equal(refuse.alive, 0);
 }
 
+/* Small blocks, the system's pages, and from one to the other and back. */
+static void resized_blocks_keep_what_fits(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {5,       1000,    1 << 20, (1 << 20) - 1, (1 << 20) + 4001,
+                                   9000001, 1 << 24, 2000000, 3000000,       1 << 25,
+                                   100,     1 << 21, 0};
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    unsigned char *block = NULL;
+    size_t filled = 0;
+    fplt_error error;
+    for (size_t i = 0; i < SIZES; i++) {
+        size_t kept = filled < sizes[i] ? filled : sizes[i];
+        assert_ok(fplt__resize(&block, sizes[i], 1, "bytes", &error), error);
+        assert_int_equal((uintptr_t)block % FPLT_ALIGNMENT, 0);
+        for (size_t j = 0; j < sizes[i]; j++)
+            if (block[j] != (j < kept ? j % 251 + 1 : 0))
+                fail_msg("size %zu: byte %zu is %u", sizes[i], j, block[j]);
+        for (size_t j = 0; j < sizes[i]; j++)
+            block[j] = (unsigned char)(j % 251 + 1);
+        filled = sizes[i];
+    }
+    assert_int_equal(fplt__resize(&block, SIZE_MAX / 2, 4, "bytes", &error), FPLT_NO_MEMORY);
+    assert_contains(error.text, "no memory for bytes");
+    fplt__free(block);
+}
+
 static void edit_distances(void **state)
 {
     (void)state;
@@ -246,6 +273,7 @@ int main(void)
         cmocka_unit_test(a_custom_allocator_sees_everything),
         cmocka_unit_test(alignment_does_not_rely_on_the_allocator),
         cmocka_unit_test(growing_keeps_the_contents),
+        cmocka_unit_test(resized_blocks_keep_what_fits),
         cmocka_unit_test(edit_distances),
         cmocka_unit_test(unknown_names),
         cmocka_unit_test(sentences),

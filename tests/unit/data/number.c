@@ -22,6 +22,25 @@ static void same(const char *text)
         fail_msg("'%s' is %a, but was scanned as %a", text, expected, scanned);
 }
 
+/* The same where other text follows, as in a file: nothing of it may be read. */
+static void same_within(const char *text)
+{
+    static const char *const followers[] = {
+        ",12345678,", "\n0.99999999", " 9876543210", "\xb9\xb9\xb9\xb9\xb9\xb9\xb9\xb9",
+        "//////////", "::::::::::",   ",1",          ""};
+    for (size_t i = 0; i < sizeof followers / sizeof *followers; i++) {
+        char longer[2048];
+        double alone = 0, within = 0;
+        snprintf(longer, sizeof longer, "%s%s", text, followers[i]);
+        size_t length = strlen(text);
+        const char *after = fplt__number_scan(text, text + length, &alone);
+        const char *behind = fplt__number_scan(longer, longer + strlen(longer), &within);
+        if (!after != !behind ||
+            (after && (behind - longer != after - text || memcmp(&alone, &within, sizeof alone))))
+            fail_msg("'%s' is another number in '%s'", text, longer);
+    }
+}
+
 static double of_bits(uint64_t bits)
 {
     double value;
@@ -43,6 +62,7 @@ static void random_doubles(void **state)
             continue;
         snprintf(text, sizeof text, "%.*g", (int)(1 + i % 21), value);
         same(text);
+        same_within(text);
     }
 }
 
@@ -67,6 +87,7 @@ static void random_decimals(void **state)
             snprintf(text + used, sizeof text - (size_t)used, "%c%d", i % 5 ? 'e' : 'E',
                      (int)fplt_stream_below(&stream, 700) - 360);
         same(text);
+        same_within(text);
     }
 }
 
@@ -86,13 +107,16 @@ static void halfway(void **state)
         if (length > 480)
             continue;
         same(text);
+        same_within(text);
         char *last = strpbrk(text, "e");
         last = (last ? last : text + length) - 1;
         if (*last >= '1' && *last <= '8') {
             ++*last;
             same(text);
+            same_within(text);
             *last = (char)(*last - 2);
             same(text);
+            same_within(text);
         }
     }
 }

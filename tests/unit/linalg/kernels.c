@@ -192,8 +192,13 @@ static void several(const fplt__kernel *kernel, size_t rows, size_t columns, siz
     for (size_t r = 0; r < count; r++)
         pick[r] = picked ? (uint32_t)((r * 7 + 3) % rows) : (uint32_t)r;
     if (picked && a.layout == FPLT_PANELS) {
-        kernel->collect(&s.matrix, pick, count, room);
+        double first[STRIDE], again[STRIDE];
+        for (size_t j = 0; j < columns; j++)
+            x[j] = random_numbers[j];
+        kernel->collect(&s.matrix, pick, count, room, x, first);
         a.dense = room;
+        kernel->margins(&a, 0, count, x, again);
+        assert_memory_equal(first, again, fplt__padded(count) * sizeof *first);
     } else if (picked) {
         a.pick = pick;
     }

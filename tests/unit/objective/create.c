@@ -2,6 +2,7 @@
 #include "objective/problem.h"
 
 #include "fedplt/memory.h"
+#include "objective/objective.h"
 
 static void refused(const fplt_objective_settings *settings, const fplt_dataset *dataset,
                     fplt_status expected, const char *part)
@@ -134,6 +135,111 @@ static void every_allocation_may_fail(void **state)
         assert_int_equal(failing.alive, 0);
         fplt_allocator_set(NULL);
     }
+}
+
+/* Where all margins are 0 the first class is right. */
+static size_t negative_labels(const fplt_rows *rows)
+{
+    size_t count = 0;
+    for (size_t r = 0; r < rows->count; r++)
+        count += rows->label[r] < 0;
+    return count;
+}
+
+static void same_numbers(const fplt_objective *a, const fplt_objective *b,
+                         const fplt_dataset *dataset, int classifies)
+{
+    uint32_t agents = fplt_dataset_agents(dataset);
+    size_t n = fplt_objective_dimension(a), size = n * n;
+    double *scratch = new_scratch(a), *first = new_vector(size), *second = new_vector(size);
+    for (uint32_t i = 0; i < agents; i++)
+        for (int point = 0; point < 3; point++) {
+            double *x = random_vector(n, 7 + (uint64_t)point, point), one, other;
+            size_t hits = 0, others = 1;
+            assert_int_equal(fplt_objective_value(a, i, x, &one, scratch), FPLT_OK);
+            assert_int_equal(fplt_objective_value(b, i, x, &other, scratch), FPLT_OK);
+            assert_int_equal(fplt_objective_gradient(a, i, x, first, scratch), FPLT_OK);
+            assert_int_equal(fplt_objective_gradient(b, i, x, second, scratch), FPLT_OK);
+            assert_memory_equal(&one, &other, sizeof one);
+            assert_memory_equal(first, second, n * sizeof *first);
+            assert_int_equal(fplt_objective_hessian(a, i, x, first, scratch), FPLT_OK);
+            assert_int_equal(fplt_objective_hessian(b, i, x, second, scratch), FPLT_OK);
+            assert_memory_equal(first, second, size * sizeof *first);
+            if (classifies) {
+                assert_int_equal(fplt_objective_hits(a, i, x, &hits, scratch), FPLT_OK);
+                assert_int_equal(fplt_objective_hits(b, i, x, &others, scratch), FPLT_OK);
+                assert_int_equal(hits, others);
+                fplt_rows rows = fplt_dataset_shard(dataset, i);
+                if (!point)
+                    assert_int_equal(hits, negative_labels(&rows));
+            }
+            free(x);
+        }
+    free(scratch);
+    free(first);
+    free(second);
+}
+
+/* Rows that are given away make the same objective as a copy of them: panels and rows, with and without room
+ * for the intercept, agents of any number of rows. */
+static void rows_may_be_taken_over(void **state)
+{
+    (void)state;
+    static const size_t features[] = {1, 5, 23, 24, 25, 32, 41};
+    static const char *const kernels[] = {NULL, "reference"};
+    for (size_t k = 0; k < 2 * 2 * 2 * sizeof features / sizeof *features; k++) {
+        int binary = k % 2 == 0;
+        problem p = {.task = binary ? FPLT_TASK_BINARY : FPLT_TASK_REGRESSION,
+                     .features = features[k / 8],
+                     .rows = 64 + 5 * (k % 7),
+                     .agents = 1 + (uint32_t)(k % 5)};
+        fplt_objective_settings settings = fplt_objective_defaults();
+        settings.loss = binary ? "logistic" : "least-squares";
+        settings.intercept = k / 2 % 2 == 0;
+        settings.kernel = kernels[k / 4 % 2];
+        settings.clip = k % 3 ? 0 : 0.5;
+        fplt_dataset *kept = problem_dataset(&p, 20 + k), *given = problem_dataset(&p, 20 + k);
+        fplt_objective *copied, *taken;
+        fplt_error error;
+        assert_ok(fplt_objective_create(&settings, kept, &copied, &error), error);
+        assert_ok(fplt__objective_create_of(&settings, given, &taken, &error), error);
+        assert_non_null(fplt_dataset_all(kept).dense);
+        assert_null(fplt_dataset_all(given).dense);
+        same_numbers(copied, taken, kept, binary);
+        fplt_objective_destroy(copied);
+        fplt_objective_destroy(taken);
+        fplt_dataset_destroy(kept);
+        fplt_dataset_destroy(given);
+    }
+}
+
+/* Where no objective comes of it the rows are there still, and as they were. */
+static void rows_stay_after_a_failure(void **state)
+{
+    (void)state;
+    struct failing failing = {-1, 0};
+    fplt_allocator allocator = {allocate, release, &failing};
+    fplt_allocator_set(&allocator);
+    problem p = {.task = FPLT_TASK_BINARY, .features = 30, .rows = 50, .agents = 3};
+    fplt_dataset *kept = problem_dataset(&p, 4), *given = problem_dataset(&p, 4);
+    long before = failing.alive, failures = 0;
+    fplt_objective_settings settings = fplt_objective_defaults();
+    fplt_objective *o = NULL;
+    fplt_error error;
+    for (;; failures++) {
+        failing.left = failures;
+        if (!fplt__objective_create_of(&settings, given, &o, &error))
+            break;
+        assert_int_equal(failing.alive, before);
+        assert_memory_equal(fplt_dataset_all(given).dense, fplt_dataset_all(kept).dense,
+                            p.rows * p.features * sizeof(double));
+    }
+    assert_true(failures >= 5);
+    fplt_objective_destroy(o);
+    fplt_dataset_destroy(kept);
+    fplt_dataset_destroy(given);
+    assert_int_equal(failing.alive, 0);
+    fplt_allocator_set(NULL);
 }
 
 static void lists(void **state)
@@ -441,6 +547,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(rows_may_be_taken_over),
+        cmocka_unit_test(rows_stay_after_a_failure),
         cmocka_unit_test(lists),
         cmocka_unit_test(an_empty_batch),
         cmocka_unit_test(callbacks),

@@ -164,11 +164,40 @@ static void lowest_of_the_regulariser(void **state)
         }
 }
 
+/* From some of the rows: within a factor of the truth that a sample of 512 rows of so many columns allows, and
+ * never a lowest that is too high. */
+static void a_rough_look_is_near(void **state)
+{
+    (void)state;
+    for (unsigned variant = 0; variant < 8; variant++) {
+        problem p = {.task = FPLT_TASK_BINARY,
+                     .features = variant % 2 ? 20 : 90,
+                     .rows = variant / 2 % 2 ? 9001 : 700,
+                     .agents = 2,
+                     .sparse = variant / 4 % 2};
+        fplt_objective_settings settings = fplt_objective_defaults();
+        settings.weight = 1e-3;
+        fplt_objective *o = problem_objective(&p, 60 + variant, &settings);
+        for (uint32_t i = 0; i < p.agents; i++) {
+            fplt_curvature close, rough;
+            fplt_error error;
+            assert_ok(fplt_objective_curvature(o, i, FPLT_CURVATURE_CLOSE, &close, &error), error);
+            assert_ok(fplt_objective_curvature(o, i, FPLT_CURVATURE_ROUGH, &rough, &error), error);
+            if (!(rough.highest > 0.6 * close.highest && rough.highest < 2 * close.highest))
+                fail_msg("%zu features, %zu rows: %g instead of %g", p.features, p.rows,
+                         rough.highest, close.highest);
+            assert_true(rough.lowest <= close.lowest);
+        }
+        fplt_objective_destroy(o);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_hold),
         cmocka_unit_test(lanczos),
+        cmocka_unit_test(a_rough_look_is_near),
         cmocka_unit_test(lowest_of_the_regulariser),
     };
     return cmocka_run_group_tests_name("curvature", tests, NULL, NULL);

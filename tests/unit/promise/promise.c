@@ -7,6 +7,7 @@
 #include "failing.h"
 #include "fedplt/certificate.h"
 #include "fedplt/noise.h"
+#include "objective/objective.h"
 #include "promise/promise.h"
 
 static const struct refusal {
@@ -100,6 +101,37 @@ static void what_was_given_is_not_planned(void **state)
                              FPLT_PLANNED_EPOCHS);
         release(&fixture);
     }
+}
+
+/* Rounded to floats, rows are no longer than the bound that the noise is for. */
+static void kept_rows_are_within_their_bound(void **state)
+{
+    (void)state;
+    fplt_error error;
+    struct fixture fixture;
+    size_t near = 0;
+    fplt_settings *settings = settings_for(NULL);
+    set_small(settings);
+    set(settings, "privacy.epsilon", "2");
+    set(settings, "privacy.rows", "0.3");
+    set(settings, "precision", "float32");
+    assert_ok(try_plan(settings, &fixture, &error), error);
+    const fplt_objective *o = fplt_job_see(fixture.job)->objective;
+    for (uint32_t i = 0; i < fplt_objective_agents(o); i++) {
+        const fplt__matrix *a = &o->shard[i].matrix;
+        assert_non_null(a->narrow);
+        for (size_t r = 0; r < a->rows; r++) {
+            double square = 0;
+            for (size_t j = 0; j < o->features; j++) {
+                double number = fplt__matrix_number(a, fplt__matrix_place(a, r, j));
+                square += number * number;
+            }
+            assert_true(sqrt(square) <= 0.3);
+            near += sqrt(square) > 0.3 * (1 - 1e-6);
+        }
+    }
+    assert_true(near > 50);
+    release(&fixture);
 }
 
 /* [Theorem T] on the lattice, written out from its definition. */
@@ -949,6 +981,7 @@ int main(void)
         cmocka_unit_test(seeded_certificate_says_so),
         cmocka_unit_test(survives_without_memory),
         cmocka_unit_test(what_was_given_is_not_planned),
+        cmocka_unit_test(kept_rows_are_within_their_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,7 +88,7 @@ static void start(const fplt__lead_record *record, int repair)
     fplt__lead *before = w.lead;
     fplt__lead_settings settings = {.members = N, .hold = HOLD, .repair = repair};
     memcpy(settings.receipt_key, receipt_key, sizeof receipt_key);
-    fplt__lead_plan plan = tiny_lead_plan(&w.plan, "all", 1);
+    fplt__lead_plan plan = tiny_lead_plan(&w.plan, "all", 1, NULL);
     assert_ok(fplt__lead_create(&settings, &w.lead, &error), error);
     assert_ok(fplt__lead_open(w.lead, w.now, record, &plan, &error), error);
     fplt__lead_destroy(before);

@@ -162,8 +162,13 @@ static void starts_where_it_is_told(void **state)
     static const double start[] = {0.25, -1.5, 3};
     fplt_error error;
     fplt_settings *settings = settings_with(pairs);
-    fplt_job_source source = {.dataset = paper_rows(4, 3, 20), .start = start};
-    fplt_trainer *trainer = trainer_of(settings, &source);
+    fplt_job_source source = {.dataset = paper_rows(4, 3, 20), .start = start, .start_count = 2};
+    fplt_trainer *trainer;
+    assert_int_equal(fplt_trainer_create(settings, &source, &trainer, &error), FPLT_BAD_VALUE);
+    assert_contains(error.text, "has 2 coordinates, but the job needs 3");
+    source.dataset = paper_rows(4, 3, 20);
+    source.start_count = 3;
+    trainer = trainer_of(settings, &source);
     fplt_model *model;
     run_to_the_end(trainer);
     double *x = weights_of(trainer);
