@@ -63,6 +63,7 @@ def a_setting_without_effect_says_what_it_belongs_to(place):
             (["--data", "s.libsvm", "--header", "no"], "s.libsvm: header is for CSV files"),
             (["--data", "s.libsvm", "--separator", "tab"], "s.libsvm: separator is for CSV files")):
         place.refuses("train", *words, says=says)
+    place.run("train", "--task", "auto", "--agents", 3, "--rows", 20, "--pictures", "no", "--quiet")
     place.refuses("data", "generate", "x.csv", "--task", "classes", says="task has no effect without generator planted")
     place.refuses("compare", "--points", 5, says="points has no effect without tune yes")
     place.refuses("tune", "--tune-rounds", 5, says="without by experiment or both, but by is theory")
