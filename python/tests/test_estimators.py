@@ -101,6 +101,20 @@ def test_standard_errors_are_the_pooled_closed_form(binary):
         fedplt.FedPLTClassifier(0.1).fit(X, y).summary()
 
 
+def test_standard_errors_of_numbers_and_counts(numbers, counts):
+    X, y, sites = numbers
+    fitted = fedplt.FedPLTRegressor(0, tol=1e-12).fit(X, y, sites)
+    A = np.column_stack([X, np.ones(len(X))])
+    rest = y - fitted.predict(X)
+    exact = np.sqrt(np.diag(np.linalg.inv(A.T @ A)) * (rest @ rest) / (len(X) - 5))
+    assert np.allclose(fitted.summary()["std_error"], exact, rtol=0, atol=1e-10)
+    X, y, sites = counts
+    fitted = fedplt.FedPLTPoisson(0, tol=1e-12).fit(X, y, sites)
+    A = np.column_stack([X, np.ones(len(X))])
+    exact = np.sqrt(np.diag(np.linalg.inv(A.T @ (A * fitted.predict(X)[:, None]))))
+    assert np.allclose(fitted.summary()["std_error"], exact, rtol=0, atol=1e-10)
+
+
 def test_the_bits_are_the_command_lines(binary, program, tmp_path):
     X, y, sites = binary
     with open(tmp_path / "rows.csv", "w") as file:

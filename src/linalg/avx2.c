@@ -190,17 +190,29 @@ static inline void inverse_pair(lanes *a, lanes *b)
     *b = quotient(splat(1), add(splat(1), *b));
 }
 
-/* lanes below 0, and equal to it */
-static inline unsigned negatives(lanes x)
+/* counts of lanes below 0, and equal to it */
+typedef __m256i tally;
+
+static inline tally no_tally(void)
 {
-    return (unsigned)__builtin_popcount(
-        (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(x, splat(0), _CMP_LT_OQ)));
+    return _mm256_setzero_si256();
 }
 
-static inline unsigned zeros(lanes x)
+static inline tally tally_negatives(tally count, lanes x)
 {
-    return (unsigned)__builtin_popcount(
-        (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(x, splat(0), _CMP_EQ_OQ)));
+    return _mm256_sub_epi64(count, _mm256_castpd_si256(_mm256_cmp_pd(x, splat(0), _CMP_LT_OQ)));
+}
+
+static inline tally tally_zeros(tally count, lanes x)
+{
+    return _mm256_sub_epi64(count, _mm256_castpd_si256(_mm256_cmp_pd(x, splat(0), _CMP_EQ_OQ)));
+}
+
+static inline size_t tally_total(tally count)
+{
+    uint64_t each[LANES];
+    _mm256_storeu_si256((__m256i *)each, count);
+    return each[0] + each[1] + each[2] + each[3];
 }
 
 #include "linalg/simd.inc"
