@@ -78,7 +78,8 @@ def _trained(found: Any) -> Any:
 
 def verify(certificate: Any, model: Any = None) -> Verification:
     """Computes the promise of a certificate again (a dict, its text, a path, or a fedplt.Model, an
-    estimator or a run that carries one) and compares every field; with a model, that it is the one the certificate speaks of."""
+    estimator or a run that carries one) and compares every field; with a model, that it is the one the
+    certificate speaks of."""
     from fedplt._model import Model
 
     certificate, model = _trained(certificate), _trained(model)

@@ -191,7 +191,8 @@ def test_half_of_the_rows_is_refused():
     for function in (fedplt.train, fedplt.tune, lambda *a, **k: fedplt.compare(**dict(zip("Xy", a), **k))):
         for says, rows, more in (("y is given, but X is not", (None, y), {}), ("X is given, but y is not", (X,), {}),
                                  ("sites is given, but X is not", (), {"sites": 3}),
-                                 ("which has its own", (dataset, y), {}), ("which has its own", (dataset,), {"sites": 2})):
+                                 ("which has its own", (dataset, y), {}),
+                                 ("which has its own", (dataset,), {"sites": 2})):
             with pytest.raises(fedplt.BadValue, match=says):
                 function(*rows, **more)
 

@@ -92,7 +92,7 @@ def test_a_coordinator_goes_on_after_an_interrupt(tmp_path):
         with pytest.raises(fedplt.BadValue, match="runs already"):
             again()
     leader.stop()
-    outcome = leader.join(30)
+    outcome = leader.join(300)
     assert outcome is not None and not outcome["finished"]
 
 
@@ -108,7 +108,7 @@ leader = fedplt.Coordinator(federation="hospitals", listen=address, folder={str(
                             train={{"algorithm": "fed-plt", "rounds": 2}}).start()
 leader.join(0.3)
 """
-    done = subprocess.run([sys.executable, "-c", words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+    done = subprocess.run([sys.executable, "-c", words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 

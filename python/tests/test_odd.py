@@ -67,7 +67,8 @@ def test_odd_data(binary, says, change):
 @pytest.mark.parametrize("says, parameters", [
     ("alpha is None", {"alpha": None}), ("alpha is nan", {"alpha": np.nan}), ("alpha is 'a'", {"alpha": "a"}),
     ("tol is -1", {"tol": -1}), ("tol is 'x'", {"tol": "x"}), ("privacy is 1.0", {"privacy": 1.0}),
-    ("settings is \\['a'\\]", {"settings": ["a"]}), ("h-weight has no effect", {"penalty_weight": 1}), ("n_jobs: threads is 'a'", {"n_jobs": "a"}), ("random_state", {"random_state": -1}),
+    ("settings is \\['a'\\]", {"settings": ["a"]}), ("h-weight has no effect", {"penalty_weight": 1}),
+    ("n_jobs: threads is 'a'", {"n_jobs": "a"}), ("random_state", {"random_state": -1}),
     ("penalty: h is 'l7'", {"penalty": "l7"}), ("weights is 'x'", {"weights": "x"}),
     ("NUL", {"settings": {"kernel": "a\0"}}), ("in memory", {"settings": {"data": "x.csv"}}),
     ("no setting 'bla'", {"settings": {"bla": 1}}), ("max_iter", {"max_iter": -1})], ids=str)
@@ -92,7 +93,8 @@ def test_declared_classes(binary):
     assert three.predict_proba(X).shape == (len(X), 3) and three.classes_.tolist() == ["b", "c", "a"]
     assert fedplt.Privacy(1, classes=np.array([0, 1])) == fedplt.Privacy(1, classes=[0, 1])
     hash(fedplt.Privacy(1, classes=[0, 1]))
-    for says, classes in (("one of them twice", [0, 1, 1]), ("the label 1 is none", [0, 2]), ("label 0 is none", ["0", "1"])):
+    for says, classes in (("one of them twice", [0, 1, 1]), ("the label 1 is none", [0, 2]),
+                          ("label 0 is none", ["0", "1"])):
         with pytest.raises(ValueError, match=says):
             Classifier(privacy=fedplt.Privacy(1, classes=classes)).fit(X, y, sites)
 
@@ -104,12 +106,15 @@ def test_survival_in_every_form(binary):
     fit = fedplt.FedPLTCox(0.1).fit
     exact = fit(X, np.where(event == 1, times, -times), sites).coef_
     happened = event == 1
-    for y in (pandas.DataFrame({"event": happened, "time": times}), pandas.DataFrame({"time": times, "event": happened}),
+    for y in (pandas.DataFrame({"event": happened, "time": times}),
+              pandas.DataFrame({"time": times, "event": happened}),
               pandas.DataFrame({"time": times, "event": event}), np.column_stack([times, event]),
               np.array(list(zip(times, happened)), dtype=[("time", float), ("event", bool)])):
         assert fit(X, y, sites).coef_.tobytes() == exact.tobytes()
-    for says, y in (("the event is", np.column_stack([event, times])), ("must be above 0", np.column_stack([-times, event])),
-                    ("must be above 0", np.column_stack([times - 1, event])), ("must be above 0", np.column_stack([times * np.nan, event])),
+    for says, y in (("the event is", np.column_stack([event, times])),
+                    ("must be above 0", np.column_stack([-times, event])),
+                    ("must be above 0", np.column_stack([times - 1, event])),
+                    ("must be above 0", np.column_stack([times * np.nan, event])),
                     ("two fields of truth", pandas.DataFrame({"a": happened, "b": happened})),
                     ("3 fields", pandas.DataFrame({"a": times, "b": event, "c": event})),
                     ("1d array", np.column_stack([times, event, event]))):
@@ -153,14 +158,16 @@ def test_what_verify_takes(binary, tmp_path):
     run.model.save(tmp_path / "model.json")
     for one in (run, run.model, run.certificate, run.model.certificate, tmp_path / "model.json"):
         assert fedplt.privacy.verify(one) and fedplt.privacy.verify(one, run.model)
-    for says, one in (("no certificate", None), ("no privacy certificate", Classifier().fit(X, y)), ("must be a dict", Classifier())):
+    for says, one in (("no certificate", None), ("no privacy certificate", Classifier().fit(X, y)),
+                      ("must be a dict", Classifier())):
         with pytest.raises(ValueError, match=says):
             fedplt.privacy.verify(one)
 
 
 def test_results_survive_pickle(binary):
     X, y, sites = binary
-    for one in (fedplt.train(X, y, sites), fedplt.compare("fed-plt", runs=1, X=X, y=y, sites=sites), fedplt.theory(0.5, 5, epochs=3),
+    for one in (fedplt.train(X, y, sites), fedplt.compare("fed-plt", runs=1, X=X, y=y, sites=sites),
+                fedplt.theory(0.5, 5, epochs=3),
                 fedplt.tune(lmin=0.5, lmax=5), fedplt.privacy.Privacy(1, classes=[0, 1])):
         assert repr(pickle.loads(pickle.dumps(one))) == repr(one) == repr(copy.deepcopy(one))
     again = pickle.loads(pickle.dumps(fedplt.theory(0.5, 5, epochs=3)))
@@ -172,7 +179,8 @@ def test_warnings_point_at_the_persons_line(binary):
     few = {"algorithm": "fed-plt", "rounds": 2}
     fitted = Classifier(algorithm="fed-plt", max_iter=2)
     for act in (lambda: fitted.fit(X, y, sites), lambda: Classifier().fit(X, y[:, None]), fitted.summary,
-                lambda: fitted.model_.summary(), lambda: fedplt.train(X, y, sites, **few), lambda: fedplt.simulate(**few)):
+                lambda: fitted.model_.summary(), lambda: fedplt.train(X, y, sites, **few),
+                lambda: fedplt.simulate(**few)):
         with pytest.warns(UserWarning) as told:
             act()
         assert {one.filename for one in told} == {__file__}
