@@ -138,6 +138,15 @@ def warn(sentence: str, kind: type[Warning] = UserWarning) -> None:
 
 # ---- runs that can be watched ----
 
+def raise_whole(failure: BaseException) -> None:
+    """Raises it, and leaves no circle of frames behind: what the collector ends at any later moment (a thread, say)
+    may swallow an interrupt."""
+    try:
+        raise failure
+    finally:
+        del failure
+
+
 class Watcher:
     """Stands between a run of the library and Python: notices signals, calls a person's function, and
     keeps the first exception until the run has ended."""
@@ -158,7 +167,7 @@ class Watcher:
     def raise_failure(self) -> None:
         if self.failure is not None:
             failure, self.failure = self.failure, None
-            raise failure
+            raise_whole(failure)
 
 
 def owner_of(traceback: Any) -> Any:
@@ -196,14 +205,14 @@ def fpltpy_step(handle: Any, done: int, total: int) -> int:
 
 class Beside:
     """A function in a thread of its own, waited for by an event: Thread.join takes a thread for dead once it was
-    interrupted (Python 3.11), and what the thread works on would be released too early."""
+    interrupted (Python 3.11), and what the thread works on would be released too early. A Thread's end runs Python
+    code that swallows interrupts, so there is none."""
 
-    def __init__(self, function: Callable[[], None], name: str) -> None:
+    def __init__(self, function: Callable[[], None]) -> None:
         self.failure: BaseException | None = None
         self.done = threading.Event()
         self._function = function
         self._turn, self._begun, self._cancelled = threading.Lock(), False, False
-        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
 
     def _work(self) -> None:
         with self._turn:
@@ -219,7 +228,7 @@ class Beside:
     def start(self) -> None:
         """Raises what interrupts it; then either the thread never begins, or `done` will be set."""
         try:
-            self._thread.start()
+            _thread.start_new_thread(self._work, ())
         except BaseException:
             with self._turn:
                 self._cancelled = not self._begun
@@ -234,7 +243,7 @@ def beside(function: Callable[[], None], watcher: Watcher) -> None:
     if threading.current_thread() is not threading.main_thread():
         function()
         return
-    worker = Beside(function, "fedplt")
+    worker = Beside(function)
     try:
         worker.start()
     except BaseException as failure:
@@ -248,7 +257,8 @@ def beside(function: Callable[[], None], watcher: Watcher) -> None:
             watcher.keep(failure)
     watcher.raise_failure()
     if worker.failure is not None:
-        raise worker.failure
+        ended, worker.failure = worker.failure, None
+        raise_whole(ended)
 
 
 # ---- settings ----

@@ -126,7 +126,7 @@ class _Member(Watcher):
     def start(self) -> Any:
         """In a thread of its own."""
         self._begin()
-        self._worker = Beside(self._serve, "fedplt " + self._name)
+        self._worker = Beside(self._serve)
         self._worker.start()
         return self
 

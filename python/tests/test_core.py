@@ -204,6 +204,14 @@ def test_every_interrupt_is_a_keyboard_interrupt():
     assert max(waits)[0] < 0.2, sorted(waits)[-5:]
 
 
+def test_long_work_has_no_thread_object():
+    """Whose end, whenever the collector comes to it, runs Python code that swallows an interrupt."""
+    before, seen = len(threading._dangling), []
+    fedplt.compare("fed-plt", runs=2, agents=3, features=3, rows=20, threads=1,
+                   callback=lambda step: seen.append(len(threading._dangling)))
+    assert seen and max(seen) == before
+
+
 def test_nothing_is_left_behind():
     """Many trainings, finished and failed, leave the process as large as it was."""
     def once(k):
