@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "figure.h"
+#include "job/job.h"
 #include "problem.h"
 #include "timing.h"
 
@@ -57,13 +58,6 @@ static struct times time_of(const fplt_objective *objective, uint32_t active)
     return times;
 }
 
-/* Rounds between measurements as `eval-every: auto` has them: two gradients of every agent against the
- * epochs of those who are active. */
-static double spacing(double agents, double active)
-{
-    return fmax(1, ceil(8 * agents / (active * EPOCHS) - 1e-6));
-}
-
 struct axis {
     const char *name;
     double x[POINTS], y[POINTS]; /* y: seconds a round, its share of measuring included */
@@ -73,7 +67,10 @@ struct axis {
 static void fill(struct axis *axis, int point, const fplt_objective *objective, uint32_t active,
                  double x)
 {
-    double agents = fplt_objective_agents(objective), every = spacing(agents, active);
+    fplt_training training = fplt_training_defaults();
+    training.epochs = EPOCHS;
+    fplt__load load = fplt__load_of(objective);
+    double every = fplt__load_spacing(&load, &training, fplt_objective_agents(objective), active);
     struct times times = time_of(objective, active);
     axis->x[point] = x;
     axis->y[point] = times.round + times.measure / every;

@@ -100,7 +100,7 @@ typedef struct line {
     struct {
         const uint8_t *bytes;
         size_t size;
-    } out[2]; /* what is being sent */
+    } out[3]; /* what is being sent */
     size_t out_done;
     int out_part;
     size_t to_come; /* raw: bytes of this round */
@@ -108,12 +108,15 @@ typedef struct line {
 
 static uint64_t bytes_in, bytes_out;
 
-static void say(line *l, const void *front, size_t front_size, const void *body, size_t body_size)
+static void say(line *l, const void *front, size_t front_size, const void *body, size_t body_size,
+                const void *back, size_t back_size)
 {
     l->out[0].bytes = front;
     l->out[0].size = front_size;
     l->out[1].bytes = body;
     l->out[1].size = body_size;
+    l->out[2].bytes = back;
+    l->out[2].size = back_size;
     l->out_done = 0;
     l->out_part = 0;
 }
@@ -126,7 +129,7 @@ static int again(ssize_t code)
 /* Sends as much as the connection takes. */
 static void push(line *l)
 {
-    while (l->out_part < 2) {
+    while (l->out_part < 3) {
         size_t left = l->out[l->out_part].size - l->out_done;
         if (!left) {
             l->out_part++;
@@ -228,6 +231,8 @@ typedef struct player {
     size_t frame_size;
     const uint8_t *payload;
     size_t payload_size;
+    char report[ROOM]; /* behind a small update */
+    size_t report_size;
     char head[ROOM]; /* of the answer */
     size_t head_size;
     int in_body;
@@ -257,7 +262,7 @@ static void make_payloads(size_t count)
         show.size[k] = fplt_words_pack(words, count, NULL, 0);
         check(fplt__alloc_into(&show.payload[k], show.size[k], 1, "numbers", &error), &error);
         fplt_words_pack(words, count, show.payload[k], show.size[k]);
-        show.digest[k] = fplt__hash_bytes(show.payload[k], show.size[k]);
+        show.digest[k] = fplt__body_hash(show.payload[k], show.size[k]);
         for (size_t i = 0; i < count; i++) { /* -x */
             uint64_t low = words[2 * i];
             words[2 * i] = -low;
@@ -274,7 +279,7 @@ static void request(player *p, enum step step, const char *method, const char *p
     int waits = size + payload_size > FPLT_RECEIVE_BUFFER; /* as fplt__client_call */
     int used = snprintf((char *)p->front, sizeof p->front,
                         "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %zu\r\n", method,
-                        path, size + payload_size);
+                        path, size + payload_size + (waits ? 0 : p->report_size));
     if (step != JOINS)
         used += snprintf((char *)p->front + used, sizeof p->front - (size_t)used,
                          "Fedplt-Session: %llu.%llu\r\n", (unsigned long long)p->session,
@@ -290,7 +295,9 @@ static void request(player *p, enum step step, const char *method, const char *p
         memcpy(p->front + used, body, size);
         used += (int)size;
     }
-    say(&p->line, p->front, (size_t)used, waits ? NULL : payload, waits ? 0 : payload_size);
+    say(&p->line, p->front, (size_t)used, waits ? NULL : payload, waits ? 0 : payload_size,
+        p->report, waits ? 0 : p->report_size);
+    p->report_size = 0;
     push(&p->line);
 }
 
@@ -314,7 +321,7 @@ static void consent(player *p)
     request_text(p, CONSENTS, "/v1/consent", text);
 }
 
-static void ask(player *p)
+static char *report_of(const player *p)
 {
     fplt__report report = {.plan = p->document, .version = p->version, .chain = p->chain};
     fplt_error error;
@@ -323,7 +330,12 @@ static void ask(player *p)
     report.staged.round = p->round;
     report.staged.digest = p->work;
     check(fplt__report_text(&report, &text, &error), &error);
-    request_text(p, ASKS, "/v1/next", text);
+    return text;
+}
+
+static void ask(player *p)
+{
+    request_text(p, ASKS, "/v1/next", report_of(p));
 }
 
 static void update(player *p, fplt__frame *frame, const double *scalars, const uint8_t *payload,
@@ -334,6 +346,11 @@ static void update(player *p, fplt__frame *frame, const double *scalars, const u
     p->frame_size = FPLT__FRAME_HEAD + 8 * frame->scalars;
     if (scalars)
         memcpy(p->frame + FPLT__FRAME_HEAD, scalars, 8 * frame->scalars);
+    if (p->frame_size + size <= FPLT_RECEIVE_BUFFER) { /* as an agent does */
+        char *text = report_of(p);
+        p->report_size = (size_t)snprintf(p->report, sizeof p->report, "%s", text);
+        fplt__free(text);
+    }
     request(p, SENDS, "PUT", "/v1/update", p->frame, p->frame_size, payload, size);
 }
 
@@ -345,7 +362,7 @@ static void answer_facts(player *p, fplt__frame *frame)
     fplt__form_scalars(&form, scalars);
     const double curves[FPLT__BEND_SCALARS] = {0, 0.5, 0, (double)show.dimension};
     frame->scalars = bend ? FPLT__BEND_SCALARS : FPLT__FORM_SCALARS;
-    frame->digest = fplt__hash_bytes(bend ? curves : scalars, 8 * frame->scalars);
+    frame->digest = fplt__body_hash(bend ? curves : scalars, 8 * frame->scalars);
     update(p, frame, bend ? curves : scalars, NULL, 0);
 }
 
@@ -358,7 +375,7 @@ static void answer_zeros(player *p, fplt__frame *frame)
     size_t size = 2 * ((frame->count + 63) / 64);
     if (!zeros) /* for the longer of both */
         check(fplt__alloc_into(&zeros, size + 64, 1, "zeros", &error), &error);
-    frame->digest = fplt__hash_bytes(zeros, size);
+    frame->digest = fplt__body_hash(zeros, size);
     update(p, frame, NULL, zeros, size);
 }
 
@@ -458,10 +475,9 @@ static void take_answer(player *p)
         take_join(p);
     } else if (p->step == CONSENTS && p->status == 200) {
         ask(p);
-    } else if (p->step == ASKS && p->status == 200) {
+    } else if ((p->step == ASKS || p->step == SENDS) && p->status == 200 && p->to_come) {
         take_frames(p);
-    } else if ((p->step == ASKS && p->status == 204) ||
-               (p->step == SENDS && (p->status == 200 || p->status == 202))) {
+    } else if ((p->step == ASKS || p->step == SENDS) && p->status < 300) {
         ask(p);
     } else if (p->status == 409 && !p->version) { /* the plan has come */
         join(p);
@@ -484,7 +500,7 @@ static void read_head(player *p)
             length = at + 17;
     p->head_size = 0;
     if (p->status == 100) {
-        say(&p->line, p->frame, p->frame_size, p->payload, p->payload_size);
+        say(&p->line, p->frame, p->frame_size, p->payload, p->payload_size, NULL, 0);
         push(&p->line);
         return;
     }
@@ -602,7 +618,7 @@ static void raw_client(const struct raw *raw, unsigned port, const char *folder)
         lines[i] = &all[i];
         dial(&all[i], port, own);
         all[i].to_come = raw->down;
-        all[i].out_part = 2;
+        all[i].out_part = 3;
     }
     int epoll = watch_all(lines, raw->agents);
     for (;;) {
@@ -615,7 +631,7 @@ static void raw_client(const struct raw *raw, unsigned port, const char *folder)
             while ((got = pull(l, buffer, sizeof buffer))) {
                 if (!(l->to_come -= got)) {
                     l->to_come = raw->down;
-                    say(l, raw->bytes, raw->up, NULL, 0);
+                    say(l, raw->bytes, raw->up, NULL, 0, NULL, 0);
                     push(l);
                 }
             }
@@ -651,7 +667,7 @@ static void raw_server(const struct raw *raw, int listener, const char *folder)
         double opened = now();
         for (size_t i = 0; i < raw->agents; i++) {
             all[i].to_come = raw->up;
-            say(&all[i], raw->bytes, raw->down, NULL, 0);
+            say(&all[i], raw->bytes, raw->down, NULL, 0, NULL, 0);
             push(&all[i]);
         }
         while (done < raw->agents) {
@@ -767,7 +783,7 @@ static void copy(const struct timing *t)
 
 static void hash(const struct timing *t)
 {
-    fplt__digest digest = fplt__hash_bytes(t->packed, t->packed_size);
+    fplt__digest digest = fplt__body_hash(t->packed, t->packed_size);
     __asm__ volatile("" ::"r"(&digest) : "memory");
 }
 

@@ -280,7 +280,10 @@ static fplt_status run(cli_call *cli, fplt_error *error)
 {
     struct methods methods = {.count = 0};
     fplt_dataset *dataset = NULL;
-    fplt_status status = choose(cli, &methods, error);
+    fplt_status status =
+        cli_refuse_flag(cli, "holdout", "test-share says how many rows are held out", error);
+    if (!status)
+        status = choose(cli, &methods, error);
     if (!status && !(status = fplt_job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error)))
         status = compare(cli, &methods, dataset, error);
     fplt_dataset_destroy(dataset);

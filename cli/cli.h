@@ -103,6 +103,11 @@ void cli_wrap(cli_text *out, const char *text, size_t at, size_t indent, size_t 
 /* lmin and lmax, for commands that can do without data. */
 extern const fplt_setting cli_curvature_table[];
 
+/* FPLT_BAD_VALUE where a setting that has no effect in this command is given by a flag; a file may serve
+ * several commands. */
+fplt_status cli_refuse_flag(const cli_call *cli, const char *name, const char *instead,
+                            fplt_error *error);
+
 /* Data for an existing model. */
 extern const fplt_setting cli_reading_table[];
 /* FPLT_BAD_VALUE where something is said about reading although no files stand behind the model. */

@@ -46,6 +46,17 @@ static fplt_read_settings reading(const fplt_settings *settings)
     return read;
 }
 
+fplt_status cli_refuse_flag(const cli_call *cli, const char *name, const char *instead,
+                            fplt_error *error)
+{
+    if (!fplt_settings_given(cli->settings, name) ||
+        strncmp(fplt_settings_origin(cli->settings, name), "--", 2) != 0)
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s has no effect in fedplt %s: %s",
+                          fplt_settings_origin(cli->settings, name), name, cli->command->name,
+                          instead);
+}
+
 fplt_status cli_reading_unused(const cli_call *cli, fplt_error *error)
 {
     for (const fplt_setting *row = cli_reading_table; row->name; row++)

@@ -178,8 +178,9 @@ static fplt_status run(cli_call *cli, fplt_error *error)
         .context = &progress,
         .ranks = cli->ranks,
     };
-    fplt_status status;
-    if (!(status = read_grid(cli->settings, values, &wanted.count, error)))
+    fplt_status status =
+        cli_refuse_flag(cli, "holdout", "by and folds say which rows are held out", error);
+    if (!status && !(status = read_grid(cli->settings, values, &wanted.count, error)))
         status = fplt_job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error);
     if ((status = fplt_ranks_agree(cli->ranks, status, error)))
         return status;

@@ -163,6 +163,13 @@ typedef struct fplt_algorithm {
     /* Optional: zero while the model stays where it is although the run has not ended, as in a line
      * search; a model that does not move is then no reason to stop. */
     int (*settled)(const fplt_coordinator *coordinator);
+    /* Optional, where `local` is one run of the solver: what it does before, and after. An engine may then
+     * train several agents side by side. `prepare` poses the subproblem (fplt_agent_pose) and returns the
+     * start, which the solver improves in place. */
+    double *(*prepare)(fplt_agent *agent, const fplt_round *round, unsigned exchange,
+                       const double *down);
+    void (*conclude)(fplt_agent *agent, const fplt_round *round, unsigned exchange,
+                     const double *down, double *up);
 } fplt_algorithm;
 
 FPLT_API const fplt_algorithm *fplt_algorithm_find(const char *name);
@@ -203,7 +210,10 @@ FPLT_API fplt_status fplt_algorithm_allow(const fplt_algorithm *algorithm,
                                           const fplt_solver *solver, int partial, int composite,
                                           int privacy, fplt_error *error);
 
-/* For `local`: lowers d(w) from w by the agent's solver for the round's epochs. */
+/* For `prepare`: says what the agent's solver is to lower, for the round's epochs. */
+FPLT_API void fplt_agent_pose(fplt_agent *agent, const fplt_round *round, const double *linear,
+                              const double *centre, double inverse_rho);
+/* For `local`: the same, and lowers d(w) from w. */
 FPLT_API fplt_status fplt_agent_minimise(fplt_agent *agent, const fplt_round *round,
                                          const double *linear, const double *centre,
                                          double inverse_rho, double *w, fplt_error *error);

@@ -104,6 +104,10 @@ struct fplt_solver {
      * the algorithm's rule, and any other solver has no step size. */
     fplt_step (*step)(const fplt_curvature *cost, double inverse_rho);
     const char *step_rule; /* the formula of its own step, for people */
+    /* Optional: `count` runs with the same objective, epochs and scratch, as by `run` one after the other, bit
+     * for bit, and quicker. `done`: how many of the first went well. */
+    fplt_status (*several)(fplt_local *const *local, double *const *w, size_t count, size_t *done,
+                           fplt_error *error);
 };
 
 FPLT_API const fplt_solver *fplt_solver_find(const char *name);

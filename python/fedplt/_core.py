@@ -286,7 +286,8 @@ def _escaped(value: Any) -> str:
 
 
 def setting_name(keyword: str) -> str:
-    return keyword.replace("_", "-")
+    """Of a keyword; one that Python keeps for itself ends in an underscore: continue_."""
+    return keyword.removesuffix("_").replace("_", "-")
 
 
 def given(settings: Mapping[str, Any]) -> dict[str, tuple[str, str]]:

@@ -177,7 +177,7 @@ def fpltpy_agree(context: Any, proposal: Any, digest: Any) -> int:
 
 
 class Coordinator(_Member):
-    """Leads one federation. Keywords are the keys of federation.yaml."""
+    """Leads one federation. Keywords are the keys of federation.yaml; `continue` is continue_."""
 
     _name = "coordinator"
 

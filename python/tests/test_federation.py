@@ -131,3 +131,7 @@ def test_refusals(tmp_path):
         fedplt.Coordinator(federation="x", roster=["a"], folder=tmp_path / "none").run()
     with pytest.raises(fedplt.BadValue, match="did you mean 'roster'"):
         fedplt.Coordinator(rooster=["a"])
+    home = tmp_path / "home"
+    federation.found(home, "x", "127.0.0.1:7443")
+    with pytest.raises(fedplt.BadValue, match="has no run before 1"):  # Python keeps `continue` for itself
+        fedplt.Coordinator(federation="x", roster=["a"], folder=home, listen="127.0.0.1:0", continue_=True).run()

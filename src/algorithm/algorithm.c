@@ -172,9 +172,8 @@ fplt_status fplt_algorithm_allow(const fplt_algorithm *algorithm, const fplt_sol
     return FPLT_OK;
 }
 
-fplt_status fplt_agent_minimise(fplt_agent *agent, const fplt_round *round, const double *linear,
-                                const double *centre, double inverse_rho, double *w,
-                                fplt_error *error)
+void fplt_agent_pose(fplt_agent *agent, const fplt_round *round, const double *linear,
+                     const double *centre, double inverse_rho)
 {
     fplt_local *local = agent->local;
     local->problem.linear = linear;
@@ -182,7 +181,14 @@ fplt_status fplt_agent_minimise(fplt_agent *agent, const fplt_round *round, cons
     local->problem.inverse_rho = inverse_rho;
     if (round->epochs)
         local->training.epochs = round->epochs;
-    return fplt_local_run(local, w, error);
+}
+
+fplt_status fplt_agent_minimise(fplt_agent *agent, const fplt_round *round, const double *linear,
+                                const double *centre, double inverse_rho, double *w,
+                                fplt_error *error)
+{
+    fplt_agent_pose(agent, round, linear, centre, inverse_rho);
+    return fplt_local_run(agent->local, w, error);
 }
 
 void fplt__begin_model(fplt_coordinator *coordinator, const double *start)

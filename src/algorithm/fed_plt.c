@@ -46,25 +46,42 @@ static fplt_status broadcast(const fplt_coordinator *coordinator, const fplt_rou
     return model(coordinator, down);
 }
 
-static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned exchange,
-                         const double *y, double *up, fplt_error *error)
+static double *prepare(fplt_agent *agent, const fplt_round *round, unsigned exchange,
+                       const double *y)
 {
     (void)exchange;
-    (void)up;
     size_t n = agent->dimension;
     const double *z = agent->kept + Z * n;
-    double *v = agent->work, *x = agent->staged + X * n, *z_next = agent->staged + Z * n;
+    double *v = agent->work, *x = agent->staged + X * n;
     for (size_t j = 0; j < n; j++)
         v[j] = 2 * y[j] - z[j];
     memcpy(x, agent->kept + X * n, n * sizeof *x);
-    fplt_status status =
-        fplt_agent_minimise(agent, round, NULL, v, 1 / agent->parameter[RHO], x, error);
-    if (status)
-        return status;
+    fplt_agent_pose(agent, round, NULL, v, 1 / agent->parameter[RHO]);
+    return x;
+}
+
+static void conclude(fplt_agent *agent, const fplt_round *round, unsigned exchange, const double *y,
+                     double *up)
+{
+    (void)round;
+    (void)exchange;
+    (void)up;
+    size_t n = agent->dimension;
+    const double *z = agent->kept + Z * n, *x = agent->staged + X * n;
+    double *z_next = agent->staged + Z * n;
     for (size_t j = 0; j < n; j++)
         z_next[j] = z[j] + 2 * (x[j] - y[j]);
     fplt_grid_round(z_next, n);
-    return FPLT_OK;
+}
+
+static fplt_status local(fplt_agent *agent, const fplt_round *round, unsigned exchange,
+                         const double *y, double *up, fplt_error *error)
+{
+    double *x = prepare(agent, round, exchange, y);
+    fplt_status status = fplt_local_run(agent->local, x, error);
+    if (!status)
+        conclude(agent, round, exchange, y, up);
+    return status;
 }
 
 const fplt_algorithm fplt__fed_plt = {
@@ -94,5 +111,7 @@ const fplt_algorithm fplt__fed_plt = {
     .begin = begin,
     .broadcast = broadcast,
     .local = local,
+    .prepare = prepare,
+    .conclude = conclude,
     .model = model,
 };

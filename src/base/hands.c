@@ -8,6 +8,11 @@ void fplt__hands_lend(fplt__hands *hands)
     lent = hands;
 }
 
+int fplt__hands_there(void)
+{
+    return lent != NULL;
+}
+
 void fplt__hands_spread(size_t count, fplt__part part, void *context, double *scratch)
 {
     if (lent && count > 1) {

@@ -18,6 +18,9 @@ typedef struct fplt__hands {
 /* From now on the calling thread has this help; NULL: none. */
 void fplt__hands_lend(fplt__hands *hands);
 
+/* Whether the calling thread has any. */
+int fplt__hands_there(void);
+
 /* All parts, with what help there is. Parts do not spread anything themselves. */
 void fplt__hands_spread(size_t count, fplt__part part, void *context, double *scratch);
 

@@ -127,12 +127,20 @@ static fplt_status refuse(const fplt_settings *settings, const char *name, const
                           name, wanted, first.text, value);
 }
 
+/* The word auto wishes for nothing. */
+static int is_left_open(const fplt_settings *settings, const fplt_setting *row)
+{
+    return row->kind == FPLT_CHOICE
+               ? strcmp(fplt_settings_text(settings, row->name), "auto") == 0
+               : row->flags & FPLT_AUTO && fplt_settings_is_auto(settings, row->name);
+}
+
 static fplt_status check_row(const fplt_settings *settings, const fplt_setting *row,
                              fplt_error *error)
 {
     const char *needs = row->needs;
     unsigned given = fplt__settings_layer(settings, row->name), decided;
-    if (!given || (row->flags & FPLT_AUTO && fplt_settings_is_auto(settings, row->name)))
+    if (!given || is_left_open(settings, row))
         return FPLT_OK;
     while (needs) {
         char clause[TERM];

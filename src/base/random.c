@@ -118,6 +118,15 @@ void fplt_stream_shuffle(fplt_stream *stream, uint32_t *array, size_t count)
     }
 }
 
+/* The place of a number in a sorted array. No branch depends on it, for none could be foreseen. */
+static uint32_t place_among(const uint32_t *sorted, uint32_t size, uint32_t number)
+{
+    uint32_t low = 0;
+    for (uint32_t left = size; left > 1; left -= left / 2)
+        low += sorted[low + left / 2 - 1] < number ? left / 2 : 0;
+    return low + (size && sorted[low] < number);
+}
+
 /* Floyd's sampling [Bentley and Floyd 1987], the set kept as a sorted array: `count` draws, and
  * moves that grow with count^2. */
 static void choose_few(fplt_stream *stream, uint32_t count, uint32_t from, uint32_t *out)
@@ -125,14 +134,7 @@ static void choose_few(fplt_stream *stream, uint32_t count, uint32_t from, uint3
     for (uint32_t size = 0; size < count; size++) {
         uint32_t newest = from - count + size;
         uint32_t drawn = (uint32_t)fplt_stream_below(stream, (uint64_t)newest + 1);
-        uint32_t low = 0, high = size;
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (out[middle] < drawn)
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        uint32_t low = place_among(out, size, drawn);
         if (low < size && out[low] == drawn) {
             out[size] = newest; /* larger than all before it */
             continue;
@@ -164,14 +166,7 @@ static void sort_by_bits(uint32_t *array, size_t count, uint32_t bit)
 
 static void insert(uint32_t *sorted, uint32_t *size, uint32_t drawn)
 {
-    uint32_t low = 0, high = *size;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (sorted[middle] < drawn)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = place_among(sorted, *size, drawn);
     if (low < *size && sorted[low] == drawn)
         return;
     memmove(sorted + low + 1, sorted + low, (*size - low) * sizeof *sorted);

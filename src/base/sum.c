@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hands.h"
 #include "base/memory.h"
 #include "base/words.h"
 
@@ -20,6 +21,8 @@ __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 unsigned_wide;
 
 enum { SPILL_AFTER = 1 << 11, BLOCK = 256 };
+/* Packed numbers that one hand adds at a time; how many such shares there are at once. */
+enum { SHARE = 1 << 14, SHARES = 64, WORTH_SHARING = 4 * SHARE };
 
 static const double high_magic = 0x1.8p40, low_magic = 0x1.8p-12;
 static const double fast_limit = 0x1p39, slow_limit = 0x1p61;
@@ -107,18 +110,24 @@ static wide whole(const fplt_sum *sum, size_t i)
     return sum->total[i] + ((wide)sum->high[i] * ((wide)1 << 52)) + sum->low[i];
 }
 
+/* |value| < total_limit, by one comparison */
+static int within(wide value)
+{
+    return (unsigned_wide)(value + (total_limit - 1)) <= (unsigned_wide)(2 * (total_limit - 1));
+}
+
 static fplt_status spill(fplt_sum *sum)
 {
-    wide worst = 0;
+    int beyond = 0;
     for (size_t i = 0; i < sum->length; i++) {
-        wide value = whole(sum, i), size = value < 0 ? -value : value;
+        wide value = whole(sum, i);
         sum->total[i] = value;
-        if (sum->high)
-            sum->high[i] = sum->low[i] = 0;
-        worst = size > worst ? size : worst;
+        beyond |= !within(value);
     }
+    for (size_t i = 0; sum->high && i < sum->length; i++)
+        sum->high[i] = sum->low[i] = 0;
     sum->pending = 0;
-    return worst < total_limit ? FPLT_OK : FPLT_DIVERGED;
+    return beyond ? FPLT_DIVERGED : FPLT_OK;
 }
 
 static int64_t bits_of(double x)
@@ -269,25 +278,32 @@ fplt_status fplt_sum_merge(fplt_sum *sum, const fplt_sum *other)
                                         : FPLT_BAD_VALUE;
 }
 
-/* The nearest double, ties to even. The top 64 bits, with a sticky bit for what lies below them,
+static double power_of_two(int power)
+{
+    uint64_t bits = (uint64_t)(power + 1023) << 52;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* The nearest double, ties to even. The top 63 bits, with a sticky bit for what lies below them,
  * round the same way as the whole integer. */
 static double nearest(wide value)
 {
     unsigned_wide size = value < 0 ? -(unsigned_wide)value : (unsigned_wide)value;
-    int shift = 0;
-    uint64_t top = (uint64_t)(size >> 64);
-    if (top)
-        shift = 64 - __builtin_clzll(top);
+    uint64_t top = (uint64_t)(size >> 63);
+    if (!top)
+        return (double)(int64_t)value;
+    int shift = 64 - __builtin_clzll(top);
     uint64_t kept = (uint64_t)(size >> shift);
-    if (shift && (size & (((unsigned_wide)1 << shift) - 1)))
-        kept |= 1;
-    double magnitude = ldexp((double)kept, shift);
+    kept |= (size & (((unsigned_wide)1 << shift) - 1)) != 0;
+    double magnitude = (double)(int64_t)kept * power_of_two(shift);
     return value < 0 ? -magnitude : magnitude;
 }
 
 void fplt_sum_read(const fplt_sum *sum, size_t first, double *out, size_t count)
 {
-    double unit = ldexp(1.0, sum->exponent);
+    double unit = power_of_two(sum->exponent);
     for (size_t i = 0; i < count; i++)
         out[i] = nearest(whole(sum, first + i)) * unit;
 }
@@ -304,11 +320,6 @@ void fplt_sum_export(const fplt_sum *sum, size_t first, uint64_t *words, size_t 
 static wide value_of(const uint64_t *words)
 {
     return (wide)((unsigned_wide)words[1] << 64 | words[0]);
-}
-
-static int within(wide value)
-{
-    return value < total_limit && value > -total_limit;
 }
 
 /* Whether a number is out of range, or nearly so: by its high word alone. */
@@ -355,7 +366,7 @@ fplt_status fplt_sum_add_words(fplt_sum *sum, size_t first, const uint64_t *word
 }
 
 /* Subtracts the first `count` packed numbers, which are known to be legal. */
-static void take_back(fplt_sum *sum, size_t first, const void *bytes, size_t size, size_t count)
+static void take_back(wide *total, const uint8_t *bytes, size_t size, size_t count)
 {
     size_t used = 0;
     uint64_t words[2 * FPLT__WORDS_BLOCK];
@@ -363,8 +374,83 @@ static void take_back(fplt_sum *sum, size_t first, const void *bytes, size_t siz
         size_t block = count - start < FPLT__WORDS_BLOCK ? count - start : FPLT__WORDS_BLOCK;
         fplt__words_block(bytes, size, block, &used, words, NULL);
         for (size_t i = 0; i < block; i++)
-            sum->total[first + start + i] -= value_of(words + 2 * i);
+            total[start + i] -= value_of(words + 2 * i);
     }
+}
+
+/* Packed numbers that several hands add, each a share of them. */
+struct shares {
+    wide *total;
+    const uint8_t *bytes;
+    size_t size, count;
+    size_t start[SHARES]; /* where the shares begin in the bytes */
+    int added[SHARES];
+};
+
+static size_t share_size(const struct shares *shares, size_t k)
+{
+    size_t left = shares->count - k * SHARE;
+    return left < SHARE ? left : SHARE;
+}
+
+/* All of a share, or nothing. */
+static void add_share(void *context, size_t k, double *scratch)
+{
+    (void)scratch;
+    struct shares *shares = context;
+    wide *total = shares->total + k * SHARE;
+    size_t used = shares->start[k], count = share_size(shares, k), done = 0;
+    uint64_t words[2 * FPLT__WORDS_BLOCK];
+    while (done < count) {
+        size_t block = count - done < FPLT__WORDS_BLOCK ? count - done : FPLT__WORDS_BLOCK;
+        if (fplt__words_block(shares->bytes, shares->size, block, &used, words, NULL) ||
+            !add_plainly(total + done, words, block))
+            break;
+        done += block;
+    }
+    shares->added[k] = done == count;
+    if (done < count)
+        take_back(total, shares->bytes + shares->start[k], shares->size - shares->start[k], done);
+}
+
+/* Finds where the shares begin; 0 where the bytes end before. */
+static int find_shares(struct shares *shares, size_t *used)
+{
+    for (size_t done = 0; done < shares->count; done += FPLT__WORDS_BLOCK) {
+        size_t left = shares->count - done;
+        if (done % SHARE == 0)
+            shares->start[done / SHARE] = *used;
+        if (!fplt__words_skip(shares->bytes, shares->size,
+                              left < FPLT__WORDS_BLOCK ? left : FPLT__WORDS_BLOCK, used))
+            return 0;
+    }
+    return 1;
+}
+
+/* Adds with the help of others; 0, and nothing is added, where there is anything odd about the numbers. */
+static int add_shared(wide *total, const uint8_t *bytes, size_t size, size_t count)
+{
+    size_t used = 0, done = 0;
+    int legal = 1;
+    while (legal && done < count) {
+        size_t left = count - done, most = (size_t)SHARE * SHARES;
+        struct shares shares = {total + done, bytes, size, left < most ? left : most, {0}, {0}};
+        size_t parts = (shares.count + SHARE - 1) / SHARE;
+        if (!(legal = find_shares(&shares, &used)))
+            break;
+        fplt__hands_spread(parts, add_share, &shares, NULL);
+        for (size_t k = 0; k < parts; k++)
+            legal &= shares.added[k];
+        for (size_t k = 0; !legal && k < parts; k++)
+            if (shares.added[k])
+                take_back(shares.total + k * SHARE, bytes + shares.start[k], size - shares.start[k],
+                          share_size(&shares, k));
+        done += legal ? shares.count : 0;
+    }
+    legal = legal && used == size;
+    if (!legal)
+        take_back(total, bytes, size, done);
+    return legal;
 }
 
 fplt_status fplt_sum_add_packed(fplt_sum *sum, size_t first, const void *bytes, size_t size,
@@ -375,6 +461,9 @@ fplt_status fplt_sum_add_packed(fplt_sum *sum, size_t first, const void *bytes, 
     fplt_status status = FPLT_OK;
     if (!has_room(sum, first, count) || sum->high)
         return fplt_error_set(error, FPLT_BAD_VALUE, "a sum that cannot take packed numbers");
+    if (count >= WORTH_SHARING && fplt__hands_there() &&
+        add_shared(sum->total + first, bytes, size, count))
+        return FPLT_OK;
     while (!status && done < count) {
         size_t block = count - done < FPLT__WORDS_BLOCK ? count - done : FPLT__WORDS_BLOCK;
         if ((status = fplt__words_block(bytes, size, block, &used, words, error)))
@@ -387,7 +476,7 @@ fplt_status fplt_sum_add_packed(fplt_sum *sum, size_t first, const void *bytes, 
     if (!status)
         status = fplt__words_end(used, size, count, error);
     if (status)
-        take_back(sum, first, bytes, size, done);
+        take_back(sum->total + first, bytes, size, done);
     return status;
 }
 

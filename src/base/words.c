@@ -10,7 +10,7 @@
 __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 unsigned_wide;
 
-enum { BLOCK = FPLT__WORDS_BLOCK, HEAD = 2, WIDEST = 16, SLACK = 16 };
+enum { BLOCK = FPLT__WORDS_BLOCK, HEAD = 2, WIDEST = 16, SLACK = 16, AHEAD = 16 };
 
 static wide value_of(const uint64_t *words)
 {
@@ -183,6 +183,19 @@ fplt_status fplt__words_block(const void *bytes, size_t size, size_t count, size
                               *used, size);
     *used += HEAD + count * width;
     return FPLT_OK;
+}
+
+int fplt__words_skip(const void *bytes, size_t size, size_t count, size_t *used)
+{
+    size_t left = size - *used;
+    size_t needed = left >= HEAD ? HEAD + count * ((const uint8_t *)bytes)[*used + 1] : left + 1;
+    if (needed > left)
+        return 0;
+    *used += needed;
+    /* blocks that follow are mostly as long: without this each head would be waited for */
+    if (AHEAD * needed < left)
+        __builtin_prefetch((const uint8_t *)bytes + *used + (AHEAD - 1) * needed);
+    return 1;
 }
 
 fplt_status fplt__words_end(size_t used, size_t size, size_t count, fplt_error *error)

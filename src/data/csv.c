@@ -540,6 +540,22 @@ static fplt_status check_level(const struct reader *reader, const fplt__builder 
                           fplt__show(name).text, fplt__show(level).text);
 }
 
+/* A field such as 0,126: with semicolons between fields that is how some countries write numbers. */
+static int has_decimal_comma(fplt__span text)
+{
+    char copy[64];
+    double value;
+    text = fplt__span_trim(text);
+    if (text.length >= sizeof copy)
+        return 0;
+    memcpy(copy, text.text, text.length);
+    char *comma = memchr(copy, ',', text.length);
+    if (!comma)
+        return 0;
+    *comma = '.';
+    return fplt__number_parse((fplt__span){copy, text.length}, &value) == FPLT__NUMBER;
+}
+
 static fplt_status read_cell(const struct reader *reader, fplt__builder *builder, size_t i,
                              double *cell, fplt_error *error)
 {
@@ -564,8 +580,9 @@ static fplt_status read_cell(const struct reader *reader, fplt__builder *builder
         return FPLT_OK;
     return fplt__bad_data(
         error, reader->source->name, reader->row_line,
-        kind == FPLT__NOT_FINITE
-            ? "column '%s': '%s' is not a finite number"
+        kind == FPLT__NOT_FINITE ? "column '%s': '%s' is not a finite number"
+        : has_decimal_comma(text)
+            ? "column '%s': '%s' is not a number; write decimals with a point"
             : "column '%s': '%s' is not a number; words become columns of 0 and 1 "
               "with categories auto",
         fplt__show(fplt__lookup_word(&reader->names, (uint32_t)i)).text, fplt__show(text).text);

@@ -6,6 +6,7 @@
 #include "base/machine.h"
 #include "engine/pool.h"
 #include "engine/ranks.h"
+#include "objective/objective.h"
 
 struct survey {
     uint32_t count, portion;
@@ -103,17 +104,21 @@ fplt_status fplt__survey(fplt_ranks *ranks, uint32_t agents, unsigned threads,
     return status;
 }
 
+/* Agents are asked in groups, which may go side by side. */
 struct curving {
     const fplt_objective *objective;
     int how;
     fplt_curvature *curvatures;
+    uint32_t first, end, group;
 };
 
-static fplt_status ask_curvature(void *context, uint32_t index, fplt_error *error)
+static fplt_status ask_curvatures(void *context, uint32_t index, fplt_error *error)
 {
-    struct curving *curving = context;
-    return fplt_objective_curvature(curving->objective, index, curving->how,
-                                    &curving->curvatures[index], error);
+    const struct curving *curving = context;
+    uint32_t first = curving->first + index * curving->group, left = curving->end - first;
+    return fplt__objective_curvatures(curving->objective, first,
+                                      left < curving->group ? left : curving->group, curving->how,
+                                      curving->curvatures + first, error);
 }
 
 int fplt__run_looks(const fplt_run_settings *run)
@@ -126,7 +131,17 @@ int fplt__run_looks(const fplt_run_settings *run)
 fplt_status fplt__each_curvature(fplt_ranks *ranks, const fplt_objective *objective, int how,
                                  unsigned threads, fplt_curvature *curvatures, fplt_error *error)
 {
-    struct curving curving = {objective, how, curvatures};
-    return fplt__survey(ranks, fplt_objective_agents(objective), threads, ask_curvature, &curving,
-                        curvatures, sizeof *curvatures, error);
+    struct curving curving = {.objective = objective,
+                              .how = how,
+                              .curvatures = curvatures,
+                              .group = (uint32_t)fplt__objective_abreast(objective)};
+    uint32_t agents = fplt_objective_agents(objective);
+    fplt__ranks_block(ranks, agents, ranks ? ranks->number : 0, &curving.first, &curving.end);
+    uint32_t groups = (curving.end - curving.first + curving.group - 1) / curving.group;
+    fplt_status status =
+        fplt__each(groups, fplt__ranks_threads(ranks, threads), ask_curvatures, &curving, error);
+    status = fplt_ranks_agree(ranks, status, error);
+    if (!status)
+        fplt__ranks_gather(ranks, agents, curvatures, sizeof *curvatures);
+    return status;
 }

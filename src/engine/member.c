@@ -22,18 +22,13 @@ double fplt__member_step(const fplt_plan *plan, const fplt_training *training,
     return training->step > 0 && !isnan(automatic) ? training->step : automatic;
 }
 
-fplt_status fplt__member_exchange(const fplt_plan *plan, const fplt_shape *shape, fplt_agent *agent,
-                                  const fplt_round *round, unsigned exchange, const double *down,
-                                  double *up, fplt_sum *sum, fplt_error *error)
+/* Adds what the agent sends. */
+static fplt_status send_up(const fplt_plan *plan, const fplt_shape *shape, const fplt_agent *agent,
+                           unsigned exchange, const double *up, fplt_sum *sum, fplt_error *error)
 {
     size_t n = plan->dimension, plain = fplt__plain_up(shape, n, exchange);
-    if (error)
-        *error->text = 0;
-    fplt_status status = plan->algorithm->local(agent, round, exchange, down, up, error);
-    /* a solver of one's own may fail without a sentence */
-    if (status && error && (!*error->text || error->status != status))
-        fplt_error_set(error, status, "local training of agent %u failed", agent->identity);
-    if (!status && plain) {
+    fplt_status status = FPLT_OK;
+    if (plain) {
         status = fplt_sum_add(sum, 0, up, plain);
         if (status)
             fplt_error_set(error, status, "agent %u sends a number that is not finite or too large",
@@ -47,6 +42,54 @@ fplt_status fplt__member_exchange(const fplt_plan *plan, const fplt_shape *shape
                            agent->identity);
     }
     return status;
+}
+
+/* A solver of one's own may fail without a sentence. */
+static fplt_status failed_training(const fplt_agent *agent, fplt_status status, fplt_error *error)
+{
+    if (error && (!*error->text || error->status != status))
+        fplt_error_set(error, status, "local training of agent %u failed", agent->identity);
+    return status;
+}
+
+fplt_status fplt__member_exchange(const fplt_plan *plan, const fplt_shape *shape, fplt_agent *agent,
+                                  const fplt_round *round, unsigned exchange, const double *down,
+                                  double *up, fplt_sum *sum, fplt_error *error)
+{
+    if (error)
+        *error->text = 0;
+    fplt_status status = plan->algorithm->local(agent, round, exchange, down, up, error);
+    return status ? failed_training(agent, status, error)
+                  : send_up(plan, shape, agent, exchange, up, sum, error);
+}
+
+fplt_status fplt__members_exchange(const fplt_plan *plan, const fplt_shape *shape,
+                                   const fplt__members *members, fplt_round *round,
+                                   unsigned exchange, const double *down, double *up, fplt_sum *sum,
+                                   uint32_t *done, fplt_error *error)
+{
+    fplt_local *local[FPLT__MEMBERS];
+    double *w[FPLT__MEMBERS];
+    size_t trained;
+    *done = 0;
+    if (error)
+        *error->text = 0;
+    for (uint32_t i = 0; i < members->count; i++) {
+        round->position = members->position + i;
+        local[i] = members->agent[i].local;
+        w[i] = plan->algorithm->prepare(&members->agent[i], round, exchange, down);
+    }
+    fplt_status failure =
+        local[0]->training.solver->several(local, w, members->count, &trained, error);
+    for (; *done < trained; ++*done) {
+        fplt_agent *agent = &members->agent[*done];
+        round->position = members->position + *done;
+        plan->algorithm->conclude(agent, round, exchange, down, up);
+        fplt_status status = send_up(plan, shape, agent, exchange, up, sum, error);
+        if (status)
+            return status;
+    }
+    return failure ? failed_training(&members->agent[trained], failure, error) : FPLT_OK;
 }
 
 void fplt__member_begin(const fplt_plan *plan, const fplt_shape *shape, fplt_agent *agent,
@@ -68,4 +111,18 @@ fplt_status fplt__member_measure(const fplt_objective *objective, uint32_t cost,
     out[n + 2] = (double)fplt_objective_records(objective, cost);
     out[n + 3] = classifies;
     return status;
+}
+
+int fplt__members_measure(const fplt_objective *objective, uint32_t first, const double *x,
+                          double *out, double *scratch)
+{
+    size_t n = fplt_objective_dimension(objective), each = n + FPLT_MEASURES;
+    _Static_assert((int)FPLT__MEMBERS == (int)FPLT_ABREAST, "as many go side by side");
+    if (!fplt__objective_measures(objective, first, x, out, each, scratch))
+        return 0;
+    for (uint32_t i = 0; i < FPLT__MEMBERS; i++) {
+        out[i * each + n + 2] = (double)fplt_objective_records(objective, first + i);
+        out[i * each + n + 3] = 1;
+    }
+    return 1;
 }

@@ -6,9 +6,9 @@
  * Who is at a job may offer parts of what it does, and threads that have nothing to do take some. An offer
  * is a small job of its own, opened, joined and closed in the same way.
  *
- * One that joined and loses its core then does delay the others. So the pool keeps an account: what
- * helpers have done is gained, the waiting for them is lost, and after a loss it works alone for many
- * times as long. */
+ * One that joined and loses its core then does delay the others, and where all share a core nothing is gained.
+ * So the pool keeps an account: the processor time that the work took, which alone would have lasted as long, less
+ * the time that passed. After a loss it works alone for many times as long. */
 #include "engine/pool.h"
 
 #include <pthread.h>
@@ -23,12 +23,20 @@ enum { WATCH = 4000 };
 /* The state of a job: its number, whether it is closed, helpers at it. */
 enum { JOB = 32, CLOSED = 1 << 16, HELPERS = CLOSED - 1 };
 
-/* Seconds. Credit is bounded, so that a neighbour who comes later is noticed soon. */
+/* Seconds. Credit is bounded, so that a neighbour who comes later is noticed soon. Who loses again soon after
+ * it was alone is alone longer. */
 struct account {
-    double credit, alone_until;
+    double credit, alone_until, patience;
+    double core,
+        begun; /* core: the share of one that the owner has; begun: its processor time, or -1 */
+    unsigned asked;
 };
 
-static const double most_credit = 2e-3, most_debt = 5e-5, times_alone = 50;
+static const double most_credit = 2e-3, most_debt = 5e-5, times_alone = 50, longest_alone = 1,
+                    soon = 0.1;
+
+/* The owner's processor time is asked for now and then: to ask takes as long as a small part. */
+enum { ASK_EVERY = 16 };
 
 struct offer {
     _Alignas(64) atomic_ullong state;
@@ -172,15 +180,32 @@ static void close_and_wait(fplt__pool *pool, atomic_ullong *state, unsigned numb
 
 /* ---- the account ---- */
 
-static void book(struct account *account, double gained, double lost, double now)
+static void begin_work(struct account *account)
 {
-    account->credit += gained - lost;
+    account->begun = account->asked++ % ASK_EVERY ? -1 : fplt__thread_time();
+}
+
+/* The processor time of work that lasted so long. */
+static double end_work(struct account *account, double lasted)
+{
+    if (account->begun >= 0)
+        account->core = lasted > 0 ? (fplt__thread_time() - account->begun) / lasted : 1;
+    return account->core * lasted;
+}
+
+static void book(struct account *account, double gained, double now)
+{
+    account->credit += gained;
     if (account->credit > most_credit)
         account->credit = most_credit;
     if (account->credit >= -most_debt)
         return;
-    account->alone_until = now - times_alone * account->credit;
+    int again = account->alone_until > 0 && now - account->alone_until < soon;
+    account->patience = again ? 2 * account->patience : times_alone;
+    double alone = -account->patience * account->credit;
+    account->alone_until = now + (alone < longest_alone ? alone : longest_alone);
     account->credit = 0;
+    account->asked = 0; /* what was known of the core was of then */
 }
 
 /* ---- helpers ---- */
@@ -298,13 +323,15 @@ void fplt__pool_run(fplt__pool *pool, void (*task)(void *context, unsigned numbe
     pool->task = task;
     pool->context = context;
     atomic_store(&pool->spent, 0);
+    double begun = fplt__now();
+    begin_work(&pool->account);
     reopen(&pool->state);
     wake(pool);
     task(context, 0);
-    double begun = fplt__now();
+    double own = end_work(&pool->account, fplt__now() - begun);
     close_and_wait(pool, &pool->state, 0, 1);
     double ended = fplt__now();
-    book(&pool->account, 1e-9 * (double)atomic_load(&pool->spent), ended - begun, ended);
+    book(&pool->account, own + 1e-9 * (double)atomic_load(&pool->spent) - (ended - begun), ended);
 }
 
 void fplt__pool_share(fplt__pool *pool, unsigned number, size_t count,
@@ -325,10 +352,12 @@ void fplt__pool_share(fplt__pool *pool, unsigned number, size_t count,
     atomic_fetch_add(&pool->open, 1);
     reopen(&offer->state);
     wake(pool);
+    begin_work(&offer->account);
     size_t own = do_parts(pool, offer, number);
-    double done = fplt__now();
+    double spent = end_work(&offer->account, fplt__now() - begun);
     close_and_wait(pool, &offer->state, number, 0);
-    double ended = fplt__now(), helped = (double)atomic_load(&offer->helped);
-    book(&offer->account, own ? (done - begun) / (double)own * helped : ended - begun, ended - done,
-         ended);
+    double ended = fplt__now(),
+           share = (double)atomic_load(&offer->helped) / (double)(own ? own : 1);
+    if (own)
+        book(&offer->account, spent * (1 + share) - (ended - begun), ended);
 }

@@ -20,6 +20,9 @@
 
 struct threads;
 
+/* Numbers that an agent keeps, so many of which are brought near before its turn. */
+enum { APPROACHED = 64 };
+
 /* A worker shares what is large with those that have nothing to do: while it has the hands, its calls of
  * the objective do. */
 struct worker {
@@ -49,6 +52,7 @@ struct threads {
     size_t state_size, numbers;  /* numbers: length of a worker's sum */
     fplt__pool *pool;
     int shares;             /* some records are divided into parts */
+    uint32_t abreast;       /* agents that a worker trains side by side */
     struct worker *workers; /* owned */
     /* the job at hand */
     void (*task)(void *, unsigned);
@@ -85,34 +89,44 @@ static const fplt_training *training_of(const struct threads *threads, uint32_t 
     return threads->each ? &threads->each[agent - threads->first] : &threads->training;
 }
 
-static fplt_agent view_of(struct threads *threads, unsigned number, uint32_t identity,
-                          fplt_local *local)
+/* Field by field: a million of them are filled in a round. `slot`: whose staged state and work it has of those
+ * that the worker trains side by side. */
+static void fill_view(struct threads *threads, unsigned number, unsigned slot, uint32_t identity,
+                      fplt_agent *agent, fplt_local *local)
 {
     struct worker *worker = &threads->workers[number];
     size_t n = threads->plan.dimension, place = identity - threads->first;
-    *local = (fplt_local){
-        .problem = {.objective = threads->objective, .agent = identity},
-        .training = *training_of(threads, identity),
-        .step = threads->step[place],
-        .curvature = threads->curvatures[place],
-        .seed = threads->plan.seed,
-        .round = threads->round ? threads->round->number : 0,
-        .run = threads->plan.run,
-        .identity = identity,
-        .noise = threads->noise ? &threads->noise[number] : NULL,
-        .scratch = worker->scratch,
-        .state = threads->state_size ? threads->state + place * threads->state_size : NULL,
-    };
-    return (fplt_agent){
-        .identity = identity,
-        .dimension = n,
-        .parameter = threads->plan.parameter,
-        .kept = kept_of(threads, identity),
-        .staged = worker->staged,
-        .held = threads->held + place * threads->shape.held * n,
-        .work = worker->work,
-        .local = local,
-    };
+    local->problem.objective = threads->objective;
+    local->problem.agent = identity;
+    local->problem.linear = local->problem.centre = NULL;
+    local->problem.inverse_rho = 0;
+    local->training = *training_of(threads, identity);
+    local->step = threads->step[place];
+    local->curvature = threads->curvatures[place];
+    local->seed = threads->plan.seed;
+    local->round = threads->round ? threads->round->number : 0;
+    local->run = threads->plan.run;
+    local->identity = identity;
+    local->noise = threads->noise ? &threads->noise[number] : NULL;
+    local->scratch = worker->scratch;
+    local->state = threads->state_size ? threads->state + place * threads->state_size : NULL;
+    local->gradients = 0;
+    agent->identity = identity;
+    agent->dimension = n;
+    agent->parameter = threads->plan.parameter;
+    agent->kept = kept_of(threads, identity);
+    agent->staged = worker->staged + slot * kept_size(threads);
+    agent->held = threads->held + place * threads->shape.held * n;
+    agent->work = worker->work + slot * threads->shape.work * n;
+    agent->local = local;
+}
+
+static fplt_agent view_of(struct threads *threads, unsigned number, uint32_t identity,
+                          fplt_local *local)
+{
+    fplt_agent agent;
+    fill_view(threads, number, 0, identity, &agent, local);
+    return agent;
 }
 
 static void commit(struct threads *threads, const fplt_agent *agent)
@@ -156,63 +170,121 @@ static void report(struct threads *threads, uint32_t position, const fplt_error 
     pthread_mutex_unlock(&threads->mutex);
 }
 
-/* Hands out positions 0 .. count - 1 in small portions; zero when none is left. */
-static int take(struct threads *threads, uint32_t count, uint32_t *first, uint32_t *last)
+/* Hands out positions 0 .. count - 1 in small portions; zero when none is left. Where agents go side by side a
+ * portion has whole groups, and some of them: they are small, and what comes next is brought near meanwhile. */
+static int take(struct threads *threads, uint32_t count, uint32_t group, uint32_t *first,
+                uint32_t *last)
 {
-    uint32_t portion = count / (8 * fplt__pool_threads(threads->pool)) + 1;
+    enum { GROUPS = 6 };
+    uint32_t workers = fplt__pool_threads(threads->pool), portion = count / (8 * workers) + 1;
+    if (group > 1) {
+        uint32_t share = (count + workers - 1) / workers, least = GROUPS * group;
+        least = least < share ? least : share;
+        portion = portion > least ? portion : least;
+        portion = (portion + group - 1) / group * group;
+    }
     /* asked before it takes: a portion once taken is done, so that no earlier failure is missed */
     if (atomic_load(&threads->failed))
         return 0;
     *first = atomic_fetch_add(&threads->next, portion);
     if (*first >= count)
         return 0;
-    *last = *first + portion < count ? *first + portion : count;
+    *last = count - *first > portion ? *first + portion : count;
     return 1;
 }
 
-/* The agents that come next: where some of many are active, hardly anything of them is near. */
-static void approach(const struct threads *threads, const uint32_t *active, uint32_t left)
+/* Agents whose turn comes: where some of many are active, hardly anything of them is near. First what tells where
+ * an agent's numbers are, */
+static void approach_places(const struct threads *threads, const uint32_t *active, uint32_t from,
+                            uint32_t to)
 {
-    enum { FAR = 6, NEAR = 3 };
-    if (left > FAR) {
-        uint32_t agent = active[FAR];
-        fplt__objective_approach(threads->objective, agent, 0);
-        __builtin_prefetch(&threads->step[agent - threads->first]);
-        __builtin_prefetch(&threads->curvatures[agent - threads->first]);
-        __builtin_prefetch(kept_of(threads, agent));
-        __builtin_prefetch((const char *)kept_of(threads, agent) + 64);
+    for (uint32_t k = from; k < to; k++) {
+        size_t place = active[k] - threads->first;
+        fplt__objective_approach(threads->objective, active[k], 0);
+        __builtin_prefetch(&threads->step[place]);
+        __builtin_prefetch(&threads->curvatures[place]);
     }
-    if (left > NEAR)
-        fplt__objective_approach(threads->objective, active[NEAR], 1);
+}
+
+/* and later the numbers. */
+static void approach_numbers(const struct threads *threads, const uint32_t *active, uint32_t from,
+                             uint32_t to)
+{
+    size_t size = kept_size(threads), near = size < APPROACHED ? size : APPROACHED;
+    for (uint32_t k = from; k < to; k++) {
+        const double *own = kept_of(threads, active[k]);
+        fplt__objective_approach(threads->objective, active[k], 1);
+        for (size_t at = 0; at < near; at += 8)
+            __builtin_prefetch(own + at);
+        __builtin_prefetch(own + near);
+    }
+}
+
+/* Before the group at i of first .. last - 1 has its turn. */
+static void approach(const struct threads *threads, const uint32_t *active, uint32_t i,
+                     uint32_t first, uint32_t last)
+{
+    uint32_t some = threads->abreast, left = last - i, near = some + 2, far = near + some + 2;
+    approach_places(threads, active + i,
+                    i == first   ? 0
+                    : far < left ? far
+                                 : left,
+                    far + some < left ? far + some : left);
+    approach_numbers(threads, active + i,
+                     i == first    ? 0
+                     : near < left ? near
+                                   : left,
+                     near + some < left ? near + some : left);
+}
+
+/* An exchange with some agents, the first at a position of the cohort; zero where one failed. */
+static int train_some(struct threads *threads, unsigned number, fplt_round *round,
+                      uint32_t position, uint32_t count)
+{
+    struct worker *worker = &threads->workers[number];
+    int last_step =
+        threads->exchange + 1 == threads->shape.exchanges && !threads->shape.finish_down;
+    fplt_error error;
+    fplt_local local[FPLT__MEMBERS];
+    fplt_agent agent[FPLT__MEMBERS];
+    uint32_t done = 0;
+    fplt_status status;
+    for (uint32_t i = 0; i < count; i++)
+        fill_view(threads, number, i, threads->active[position + i], &agent[i], &local[i]);
+    if (threads->abreast > 1) {
+        fplt__members members = {agent, count, position};
+        status = fplt__members_exchange(&threads->plan, &threads->shape, &members, round,
+                                        threads->exchange, threads->point, worker->up, worker->sum,
+                                        &done, &error);
+    } else {
+        round->position = position;
+        status =
+            fplt__member_exchange(&threads->plan, &threads->shape, agent, round, threads->exchange,
+                                  threads->point, worker->up, worker->sum, &error);
+        done = !status;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        /* a multiple of 2^-20, so that the total does not depend on who counted */
+        worker->gradients += nearbyint(local[i].gradients * 0x1p20) * 0x1p-20;
+    for (uint32_t i = 0; last_step && i < done; i++)
+        commit(threads, &agent[i]);
+    if (status)
+        report(threads, position + done, &error);
+    return !status;
 }
 
 static void train_task(void *context, unsigned number)
 {
     struct threads *threads = context;
-    struct worker *worker = &threads->workers[number];
     fplt_round round = *threads->round;
-    int last_step =
-        threads->exchange + 1 == threads->shape.exchanges && !threads->shape.finish_down;
     uint32_t first, last;
-    while (take(threads, threads->active_own, &first, &last)) {
-        for (uint32_t i = first; i < last; i++) {
+    while (take(threads, threads->active_own, threads->abreast, &first, &last)) {
+        for (uint32_t i = first, some; i < last; i += some) {
             uint32_t position = threads->position + i;
-            fplt_error error;
-            fplt_local local;
-            fplt_agent agent = view_of(threads, number, threads->active[position], &local);
-            approach(threads, threads->active + position, last - i);
-            round.position = position;
-            fplt_status status = fplt__member_exchange(&threads->plan, &threads->shape, &agent,
-                                                       &round, threads->exchange, threads->point,
-                                                       worker->up, worker->sum, &error);
-            /* a multiple of 2^-20, so that the total does not depend on who counted */
-            worker->gradients += nearbyint(local.gradients * 0x1p20) * 0x1p-20;
-            if (status) {
-                report(threads, position, &error);
+            some = last - i < threads->abreast ? last - i : threads->abreast;
+            approach(threads, threads->active + threads->position, i, first, last);
+            if (!train_some(threads, number, &round, position, some))
                 return;
-            }
-            if (last_step)
-                commit(threads, &agent);
         }
     }
 }
@@ -222,7 +294,7 @@ static void finish_task(void *context, unsigned number)
     struct threads *threads = context;
     fplt_round round = *threads->round;
     uint32_t first, last;
-    while (take(threads, threads->active_own, &first, &last)) {
+    while (take(threads, threads->active_own, 1, &first, &last)) {
         for (uint32_t i = first; i < last; i++) {
             uint32_t position = threads->position + i;
             fplt_local local;
@@ -234,30 +306,57 @@ static void finish_task(void *context, unsigned number)
     }
 }
 
+/* Adds what was measured of some agents, one behind the other; zero where one is out of range. */
+static int add_measures(struct threads *threads, struct worker *worker, uint32_t agent,
+                        uint32_t count)
+{
+    size_t each = threads->plan.dimension + FPLT_MEASURES;
+    for (uint32_t i = 0; i < count; i++) {
+        fplt_error error;
+        fplt_status status = fplt_sum_add(worker->sum, 0, worker->up + i * each, each);
+        if (status) {
+            fplt_error_set(&error, status,
+                           "the cost of agent %u or its gradient is not finite or too large",
+                           agent + i);
+            report(threads, agent + i, &error);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int evaluate_one(struct threads *threads, struct worker *worker, uint32_t agent)
+{
+    fplt_error error;
+    fplt_status status = fplt__member_measure(threads->objective, agent, threads->point, worker->up,
+                                              worker->scratch);
+    if (status) {
+        fplt_error_set(&error, status, "the cost of agent %u failed", agent);
+        report(threads, agent, &error);
+    }
+    return !status && add_measures(threads, worker, agent, 1);
+}
+
 /* Gradient sums, value, hits, records, agents that classify. */
 static void evaluate_task(void *context, unsigned number)
 {
     struct threads *threads = context;
     struct worker *worker = &threads->workers[number];
-    size_t n = threads->plan.dimension;
-    uint32_t first, last;
-    while (take(threads, threads->own, &first, &last)) {
-        for (uint32_t i = first; i < last; i++) {
+    uint32_t first, last, group = (uint32_t)fplt__objective_abreast(threads->objective);
+    while (take(threads, threads->own, group, &first, &last)) {
+        for (uint32_t i = first, some; i < last; i += some) {
             uint32_t agent = threads->first + i;
-            fplt_error error;
-            double *out = worker->up;
-            fplt_status status = fplt__member_measure(threads->objective, agent, threads->point,
-                                                      out, worker->scratch);
-            const char *what = "the cost of agent %u failed";
-            if (!status) {
-                status = fplt_sum_add(worker->sum, 0, out, n + FPLT_MEASURES);
-                what = "the cost of agent %u or its gradient is not finite or too large";
+            some = last - i < group ? last - i : group;
+            if (some == FPLT__MEMBERS &&
+                fplt__members_measure(threads->objective, agent, threads->point, worker->up,
+                                      worker->scratch)) {
+                if (!add_measures(threads, worker, agent, some))
+                    return;
+                continue;
             }
-            if (status) {
-                fplt_error_set(&error, status, what, agent);
-                report(threads, agent, &error);
-                return;
-            }
+            for (uint32_t k = 0; k < some; k++)
+                if (!evaluate_one(threads, worker, agent + k))
+                    return;
         }
     }
 }
@@ -268,7 +367,7 @@ static void total_task(void *context, unsigned number)
     struct worker *worker = &threads->workers[number];
     size_t n = threads->plan.dimension;
     uint32_t first, last;
-    while (take(threads, threads->own, &first, &last)) {
+    while (take(threads, threads->own, 1, &first, &last)) {
         for (uint32_t i = first; i < last; i++) {
             uint32_t agent = threads->first + i;
             const double *vectors = kept_of(threads, agent) + threads->vector * n;
@@ -404,19 +503,28 @@ static void draw_start(const struct threads *threads, uint32_t agent, double *st
     }
 }
 
+static void begin_task(void *context, unsigned number)
+{
+    struct threads *threads = context;
+    double *start = threads->workers[number].up, *second = start + threads->plan.dimension;
+    uint32_t first, last;
+    while (take(threads, threads->own, 1, &first, &last)) {
+        for (uint32_t i = threads->first + first; i < threads->first + last; i++) {
+            fplt_local local;
+            fplt_agent agent = view_of(threads, number, i, &local);
+            draw_start(threads, i, start, second);
+            fplt__member_begin(&threads->plan, &threads->shape, &agent, start, second);
+            commit(threads, &agent);
+        }
+    }
+}
+
 static fplt_status begin(fplt__fleet *fleet, fplt_sum *totals, fplt_error *error)
 {
     struct threads *threads = threads_of(fleet);
-    size_t n = threads->plan.dimension;
-    double *start = threads->workers[0].up, *second = start + n;
-    for (uint32_t i = threads->first; i < threads->first + threads->own; i++) {
-        fplt_local local;
-        fplt_agent agent = view_of(threads, 0, i, &local);
-        draw_start(threads, i, start, second);
-        fplt__member_begin(&threads->plan, &threads->shape, &agent, start, second);
-        commit(threads, &agent);
-    }
-    fplt_status status = total(fleet, 0, threads->shape.mirrored, totals, error);
+    fplt_status status = run(threads, begin_task, NULL, 0, error);
+    if (!status)
+        status = total(fleet, 0, threads->shape.mirrored, totals, error);
     return status ? fplt_error_set(error, status, "the initial vectors are out of range") : FPLT_OK;
 }
 
@@ -497,14 +605,17 @@ static fplt_status create_worker(struct threads *threads, unsigned number, size_
                                  fplt_error *error)
 {
     size_t n = threads->plan.dimension;
+    size_t beside = (fplt__objective_abreast(threads->objective) - 1) * (n + FPLT_MEASURES);
     struct worker *worker = &threads->workers[number];
     worker->hands.spread = spread;
     worker->threads = threads;
     worker->number = number;
     fplt_status status;
-    if ((status = copy_of(&worker->staged, NULL, threads->shape.kept * n, sizeof(double), error)) ||
-        (status = copy_of(&worker->work, NULL, threads->shape.work * n, sizeof(double), error)) ||
-        (status = copy_of(&worker->up, NULL, threads->numbers, sizeof(double), error)) ||
+    if ((status = copy_of(&worker->staged, NULL, threads->abreast * threads->shape.kept * n,
+                          sizeof(double), error)) ||
+        (status = copy_of(&worker->work, NULL, threads->abreast * threads->shape.work * n,
+                          sizeof(double), error)) ||
+        (status = copy_of(&worker->up, NULL, threads->numbers + beside, sizeof(double), error)) ||
         (status = copy_of(&worker->scratch, NULL, scratch, sizeof(double), error)))
         return status;
     return fplt_sum_create(threads->numbers, FPLT_SUM_EXPONENT, &worker->sum, error);
@@ -579,6 +690,17 @@ static unsigned workers_for(const fplt_ranks *ranks, unsigned asked, uint32_t ag
     return workers > most ? (unsigned)most : workers;
 }
 
+/* Side by side go agents who train alike, where algorithm, solver and cost have the means. */
+static uint32_t abreast_of(const struct threads *threads)
+{
+    const fplt_algorithm *algorithm = threads->plan.algorithm;
+    size_t most = fplt__objective_abreast(threads->objective);
+    if (!algorithm->prepare || !algorithm->conclude || threads->each ||
+        !threads->training.solver->several)
+        return 1;
+    return most < FPLT__MEMBERS ? (uint32_t)most : FPLT__MEMBERS;
+}
+
 fplt_status fplt__threads_create(const struct fplt__fleet_plan *plan, fplt__fleet **out,
                                  fplt_error *error)
 {
@@ -610,6 +732,7 @@ fplt_status fplt__threads_create(const struct fplt__fleet_plan *plan, fplt__flee
     size_t scratch = 0, parts = fplt__objective_parts(plan->objective);
     threads->shares = parts > 1;
     status = create_agents(threads, plan, &scratch, error);
+    threads->abreast = status ? 1 : abreast_of(threads);
     if (!status)
         status =
             fplt__pool_create(workers_for(settings->ranks, settings->threads, threads->own, parts),

@@ -956,17 +956,16 @@ static fplt_status build_run(fplt_job *job, const fplt_settings *settings, uint3
     return FPLT_OK;
 }
 
-uint32_t fplt__job_spacing(const fplt_run_settings *run, const fplt_participation *participation,
-                           int own_data)
+uint32_t fplt__job_spacing(const fplt__load *load, const fplt_run_settings *run,
+                           const fplt_participation *participation, int own_data)
 {
     double agents = fplt_participation_agents(participation), cohort = 0;
     int full = fplt_participation_is_full(participation);
     for (uint32_t i = 0; i < agents; i++)
         cohort += fplt_participation_rate(participation, i);
-    double round = fmax(cohort, 1) * (run->training.epochs ? run->training.epochs : 1);
     if (full && (!own_data || run->algorithm->allows & FPLT_TRAINS_NOTHING))
         return run->evaluate_every;
-    return (uint32_t)fmax(1, ceil(8 * agents / round - 1e-6));
+    return (uint32_t)fplt__load_spacing(load, &run->training, agents, cohort);
 }
 
 /* What is auto becomes a number; agents that train in their own way share the number of epochs. */
@@ -989,8 +988,9 @@ static fplt_status resolve(fplt_job *job, const fplt_settings *settings, int pub
         if (job->each[i].epochs == 0)
             job->each[i].epochs = job->automatic.epochs;
     job->view.automatic = &job->automatic;
+    fplt__load load = fplt__load_of(job->view.objective);
     if (fplt_settings_is_auto(settings, "eval-every"))
-        run->evaluate_every = fplt__job_spacing(run, run->participation, own_data);
+        run->evaluate_every = fplt__job_spacing(&load, run, run->participation, own_data);
     return FPLT_OK;
 }
 

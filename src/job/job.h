@@ -35,12 +35,22 @@ typedef struct fplt__scene {
  * parameters, and the reason in a sentence. */
 void fplt__job_method(const fplt_settings *settings, const fplt__scene *scene,
                       fplt_run_settings *run, double *parameter, char *reason, size_t size);
-/* Rounds between measurements where the settings leave that to the job. A measurement takes about two
- * gradients of every agent, however few were active: so many rounds apart that it is a fifth of the
- * work. After every round where agents only evaluate, for there a round too many costs more, and on
- * generated data with all active, whose tables count single rounds. */
-uint32_t fplt__job_spacing(const fplt_run_settings *run, const fplt_participation *participation,
-                           int own_data);
+/* What an agent has on average. */
+typedef struct fplt__load {
+    double records; /* 0: not known, as of a caller's own costs */
+    double columns, outputs, dimension;
+    int sparse;
+} fplt__load;
+
+fplt__load fplt__load_of(const fplt_objective *objective);
+/* Rounds between measurements so that measuring is at most a fifth of the work, however few agents are active
+ * in a round. */
+double fplt__load_spacing(const fplt__load *load, const fplt_training *training, double agents,
+                          double active);
+/* The same where the settings leave it to the job; but after every round where agents only evaluate, for there
+ * a round too many costs more, and on generated data with all active, whose tables count single rounds. */
+uint32_t fplt__job_spacing(const fplt__load *load, const fplt_run_settings *run,
+                           const fplt_participation *participation, int own_data);
 
 /* Numbers whose squares overflow are legal in a file, where a transform may shorten them: so it is known only
  * behind it that they are too large. Looks for the first such row and names its file and line, counted as if

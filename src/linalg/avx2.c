@@ -1,4 +1,5 @@
 /* The kernel for AVX2 with fused multiply-add. */
+#include <float.h>
 #include <immintrin.h>
 #include <math.h>
 
@@ -12,6 +13,7 @@
 #define LANES      4
 #define PANEL_MOST 16
 #define BLOCK_ROWS 4
+#define ABREAST
 
 typedef __m256d lanes;
 
@@ -190,17 +192,85 @@ static inline void inverse_pair(lanes *a, lanes *b)
     *b = quotient(splat(1), add(splat(1), *b));
 }
 
-/* lanes below 0, and equal to it */
-static inline unsigned negatives(lanes x)
+/* counts of lanes below 0, and equal to it */
+typedef __m256i tally;
+
+static inline tally no_tally(void)
 {
-    return (unsigned)__builtin_popcount(
-        (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(x, splat(0), _CMP_LT_OQ)));
+    return _mm256_setzero_si256();
 }
 
-static inline unsigned zeros(lanes x)
+static inline tally tally_negatives(tally count, lanes x)
 {
-    return (unsigned)__builtin_popcount(
-        (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(x, splat(0), _CMP_EQ_OQ)));
+    return _mm256_sub_epi64(count, _mm256_castpd_si256(_mm256_cmp_pd(x, splat(0), _CMP_LT_OQ)));
+}
+
+static inline tally tally_zeros(tally count, lanes x)
+{
+    return _mm256_sub_epi64(count, _mm256_castpd_si256(_mm256_cmp_pd(x, splat(0), _CMP_EQ_OQ)));
+}
+
+static inline size_t tally_total(tally count)
+{
+    uint64_t each[LANES];
+    _mm256_storeu_si256((__m256i *)each, count);
+    return each[0] + each[1] + each[2] + each[3];
+}
+
+static inline void transpose(lanes *v)
+{
+    lanes low01 = _mm256_unpacklo_pd(v[0], v[1]), high01 = _mm256_unpackhi_pd(v[0], v[1]);
+    lanes low23 = _mm256_unpacklo_pd(v[2], v[3]), high23 = _mm256_unpackhi_pd(v[2], v[3]);
+    v[0] = _mm256_permute2f128_pd(low01, low23, 0x20);
+    v[1] = _mm256_permute2f128_pd(high01, high23, 0x20);
+    v[2] = _mm256_permute2f128_pd(low01, low23, 0x31);
+    v[3] = _mm256_permute2f128_pd(high01, high23, 0x31);
+}
+
+static inline lanes root(lanes a)
+{
+    return _mm256_sqrt_pd(a);
+}
+
+static inline lanes magnitude(lanes a)
+{
+    return _mm256_andnot_pd(splat(-0.0), a);
+}
+
+/* masks: lanes with all bits set, or none */
+static inline lanes below(lanes a, lanes b)
+{
+    return _mm256_cmp_pd(a, b, _CMP_LT_OQ);
+}
+
+static inline lanes equal(lanes a, lanes b)
+{
+    return _mm256_cmp_pd(a, b, _CMP_EQ_OQ);
+}
+
+static inline lanes both(lanes a, lanes b)
+{
+    return _mm256_and_pd(a, b);
+}
+
+static inline lanes not_set(lanes a)
+{
+    return _mm256_xor_pd(a, _mm256_castsi256_pd(_mm256_set1_epi64x(-1)));
+}
+
+static inline lanes choose(lanes mask, lanes a, lanes b)
+{
+    return _mm256_blendv_pd(b, a, mask);
+}
+
+static inline int is_any(lanes mask)
+{
+    return _mm256_movemask_pd(mask) != 0;
+}
+
+static inline int is_all(lanes mask)
+{
+    return _mm256_movemask_pd(mask) == 15;
 }
 
 #include "linalg/simd.inc"

@@ -213,15 +213,27 @@ static inline void inverse_pair(lanes *a, lanes *b)
     *b = mul(inverse, x);
 }
 
-/* lanes below 0, and equal to it */
-static inline unsigned negatives(lanes x)
+/* counts of lanes below 0, and equal to it */
+typedef size_t tally;
+
+static inline tally no_tally(void)
 {
-    return (unsigned)__builtin_popcount(_mm512_cmp_pd_mask(x, splat(0), _CMP_LT_OQ));
+    return 0;
 }
 
-static inline unsigned zeros(lanes x)
+static inline tally tally_negatives(tally count, lanes x)
 {
-    return (unsigned)__builtin_popcount(_mm512_cmp_pd_mask(x, splat(0), _CMP_EQ_OQ));
+    return count + (size_t)__builtin_popcount(_mm512_cmp_pd_mask(x, splat(0), _CMP_LT_OQ));
+}
+
+static inline tally tally_zeros(tally count, lanes x)
+{
+    return count + (size_t)__builtin_popcount(_mm512_cmp_pd_mask(x, splat(0), _CMP_EQ_OQ));
+}
+
+static inline size_t tally_total(tally count)
+{
+    return count;
 }
 
 #include "linalg/simd.inc"

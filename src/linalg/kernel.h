@@ -5,6 +5,7 @@
 #define FPLT_LINALG_KERNEL_H
 
 #include "fedplt/status.h"
+#include "linalg/abreast.h"
 #include "linalg/matrix.h"
 
 enum { FPLT_TILE_MOST = 8 };
@@ -56,6 +57,8 @@ typedef struct fplt__kernel {
      * both have room for the padded count. NULL where the kernel has no panels. */
     void (*collect)(const fplt__matrix *a, const uint32_t *rows, size_t count, double *to,
                     const double *x, double *margins);
+    /* Several small matrices at once; NULL where the kernel has nothing for them. */
+    const fplt__abreast *abreast;
 } fplt__kernel;
 
 /* By name, or the fastest that the machine has when `name` is NULL. */

@@ -10,6 +10,9 @@ __extension__ typedef __int128 wide;
 /* What MPI counts in an int, at once. */
 enum { MOST = 1 << 28 };
 
+/* Sums of so many numbers are added here, MPI has shorter and longer ones; the tag of their messages. */
+enum { MIDDLING = 1 << 11, LONG = 1 << 16, SUMS = 1 };
+
 static MPI_Datatype pair;
 static MPI_Op exact;
 
@@ -49,9 +52,31 @@ static void add_pairs(void *from, void *into, int *count, MPI_Datatype *type)
     }
 }
 
+/* A tree of pairs: MPI_Reduce takes memory from the system for every call of middling length and gives it back,
+ * which costs more than the sum. */
+static void sum_by_tree(const fplt_ranks *ranks, uint64_t *words, int count)
+{
+    static uint64_t received[2 * LONG];
+    for (unsigned step = 1; step < ranks->count; step *= 2) {
+        unsigned other = ranks->number ^ step;
+        if (ranks->number & step) {
+            MPI_Send(words, count, pair, (int)other, SUMS, MPI_COMM_WORLD);
+            return;
+        }
+        if (other >= ranks->count)
+            continue;
+        MPI_Recv(received, count, pair, (int)other, SUMS, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        add_pairs(received, words, &count, &pair);
+    }
+}
+
 static void sum(void *context, uint64_t *words, size_t count)
 {
     const fplt_ranks *ranks = context;
+    if (count >= MIDDLING && count <= LONG) {
+        sum_by_tree(ranks, words, (int)count);
+        return;
+    }
     for (size_t done = 0; done < count; done += MOST) {
         int part = count - done < MOST ? (int)(count - done) : MOST;
         uint64_t *at = words + 2 * done;

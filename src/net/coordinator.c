@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "net/policy.h"
 
-enum { SPARE_CONNECTIONS = 64, SPARE_DESCRIPTORS = 128, LAST_SECONDS = 30 };
+enum { SPARE_CONNECTIONS = 64, SPARE_DESCRIPTORS = 128, LAST_SECONDS = 30, MOST_HANDS = 4 };
 
 const fplt_setting fplt_federation_lead_table[] = {
     {"federation", FPLT_TEXT, FPLT_REQUIRED, NULL, 0, 0, NULL, "its name, as `pki init` had it", 0,
@@ -473,6 +473,44 @@ static fplt_status open_all(fplt__coordinator *c, fplt_error *error)
     return FPLT_OK;
 }
 
+/* Help */
+
+struct sharing {
+    fplt__part part;
+    void *context;
+    double *scratch;
+};
+
+static void do_part(void *context, size_t index, unsigned who)
+{
+    const struct sharing *sharing = context;
+    sharing->part(sharing->context, index, who ? NULL : sharing->scratch);
+}
+
+static void spread(fplt__hands *hands, size_t count, fplt__part part, void *context,
+                   double *scratch)
+{
+    const fplt__coordinator *c = (const fplt__coordinator *)(const void *)hands;
+    struct sharing sharing = {part, context, scratch};
+    fplt__pool_share(c->pool, 0, count, do_part, &sharing);
+}
+
+/* Where no thread can be started the loop does all itself. */
+static void get_help(fplt__coordinator *c)
+{
+    fplt_error error;
+    unsigned cores = fplt__cores(0);
+    c->hands.spread = spread;
+    if (cores > 1 && !fplt__pool_create(cores < MOST_HANDS ? cores : MOST_HANDS, &c->pool, &error))
+        fplt__hands_lend(&c->hands);
+}
+
+static void dismiss_help(fplt__coordinator *c)
+{
+    fplt__hands_lend(NULL);
+    fplt__pool_destroy(c->pool);
+}
+
 static void close_all(fplt__coordinator *c)
 {
     fplt__lead *lead = c->lead;
@@ -499,6 +537,7 @@ static void close_all(fplt__coordinator *c)
     fplt__free(c->information);
     fplt__free(c->start);
     fplt__coordinator_forget(c);
+    dismiss_help(c);
     fplt__free(c);
 }
 
@@ -676,8 +715,8 @@ static void run_loop(fplt__coordinator *c)
             servers[count++] = c->page;
         uint64_t now = fplt__coordinator_now(), wake = fplt__lead_wake(c->lead);
         double seconds = wake <= now ? 0 : (double)(wake - now) / 1000;
-        fplt__servers_turn(servers, count, c->control, fmin(seconds, 0.25));
-        fplt__control_serve(c);
+        if (fplt__servers_turn(servers, count, c->control, fmin(seconds, 0.25)))
+            fplt__control_serve(c);
         if (fplt__lead_wake(c->lead) <= fplt__coordinator_now()) {
             fplt__lead_event event = {.kind = FPLT__LEAD_TIME};
             fplt__coordinator_handle(c, &event);
@@ -720,6 +759,7 @@ fplt_status fplt_federation_lead(const fplt_settings *settings, const fplt_feder
         status = rehearse(c, error);
     } else if (!(status = open_all(c, error))) {
         announce(c);
+        get_help(c);
         run_loop(c);
         if ((status = c->failure) && error)
             *error = c->error;

@@ -1,10 +1,13 @@
-/* The coordinator's process: servers, state on disk and the protocol's machine in one loop, without
- * threads. coordinator.c has its life, requests.c what comes over HTTP, forming.c the way from
+/* The coordinator's process: servers, state on disk and the protocol's machine in one loop on one thread.
+ * A few others lend a hand (base/hands.h) with what is long: the digest of a large message, and adding it.
+ * coordinator.c has its life, requests.c what comes over HTTP, forming.c the way from
  * settings to a plan, starting.c where a run begins, status.c what can be seen from outside, results.c what is left
  * at the end. */
 #ifndef FPLT_NET_COORDINATOR_H
 #define FPLT_NET_COORDINATOR_H
 
+#include "base/hands.h"
+#include "engine/pool.h"
 #include "fedplt/federation.h"
 #include "net/authority.h"
 #include "net/door.h"
@@ -34,6 +37,8 @@ struct fplt__point {
 };
 
 typedef struct fplt__coordinator {
+    fplt__hands hands;             /* first: the pool's are found by it */
+    fplt__pool *pool;              /* NULL: no help */
     const fplt_settings *settings; /* borrowed */
     const fplt_federation_watch *watch;
     char folder[2048];

@@ -1,5 +1,6 @@
 #include "net/door.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -17,6 +18,16 @@ static void head(void *context, fplt__exchange *exchange, uint64_t length, uint6
     *limit = strcmp(path, "/v1/invitation") == 0 ? MOST_REQUEST : 0;
 }
 
+static void tell_admitted(fplt__door *door, const char *certificate)
+{
+    char sentence[FPLT_NAME_SIZE + 60];
+    fplt__identity who = {.name = ""};
+    fplt_error error;
+    fplt__certificate_read(certificate, "the certificate", &who, &error);
+    snprintf(sentence, sizeof sentence, "%s has used its invitation", who.name);
+    door->tell(door->context, "admitted", sentence);
+}
+
 static void redeem(fplt__door *door, fplt__exchange *exchange)
 {
     json_error_t where;
@@ -31,7 +42,7 @@ static void redeem(fplt__door *door, fplt__exchange *exchange)
         door->tell(door->context, "refused", error.text);
         fplt__exchange_refuse(exchange, 403, "invitation", 1, "%s", error.text);
     } else {
-        door->tell(door->context, "admitted", "an invitation was used");
+        tell_admitted(door, certificate);
         fplt__exchange_answer_text(exchange, 200, "application/x-pem-file", certificate);
     }
     fplt__free(certificate);

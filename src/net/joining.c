@@ -32,14 +32,17 @@ static fplt_status write_template(const char *folder, const char *federation, co
     fplt_status status = fplt__address_split(address, host, sizeof host, &port, error);
     if (status)
         return status;
-    snprintf(text, sizeof text,
-             "federation: %s\n"
-             "listen: 127.0.0.1:%u     # 0.0.0.0:%u to be reached from other machines\n"
-             "status: 127.0.0.1:%u     # live page, for this machine only\n"
-             "roster: []                # names of the agents: fedplt pki invite NAME\n"
-             "train: {algorithm: fed-plt, eps: 0.01, rounds: 100}\n"
-             "# privacy: {epsilon: 2}\n",
-             federation, port, port, port < 65533 ? port + 2 : 0);
+    snprintf(
+        text, sizeof text,
+        "federation: %s\n"
+        "listen: 127.0.0.1:%u     # 0.0.0.0:%u to be reached from other machines\n"
+        "status: 127.0.0.1:%u     # live page, for this machine only\n"
+        "roster: []                # names of the agents: fedplt pki invite NAME\n"
+        "train: {}                 # keys of fedplt train; --dry-run shows what is meant without\n"
+        "# privacy: {epsilon: 2}   # and a schema\n"
+        "# run: 2                  # the next run\n"
+        "# continue: yes           # which begins at the last model\n",
+        federation, port, port, port < 65533 ? port + 2 : 0);
     return fplt_file_save(path, 0644, text, strlen(text), error);
 }
 
@@ -232,7 +235,7 @@ static fplt_status save_certificate(const char *folder, const char *certificate,
                                     const fplt__invitation *invitation, char *name,
                                     fplt_error *error)
 {
-    char path[4200], text[600];
+    char path[4200], text[1000];
     fplt__identity identity;
     fplt_status status = fplt__certificate_read(certificate, "the answer", &identity, error);
     if (status)
@@ -246,17 +249,18 @@ static fplt_status save_certificate(const char *folder, const char *certificate,
     path_in(folder, "site.yaml", path);
     if (access(path, F_OK) == 0)
         return FPLT_OK;
-    snprintf(text, sizeof text,
-             "coordinator: https://%s%s%s:%u\n"
-             "data: site.csv            # and whatever else says how to read it\n"
-             "# policy:\n"
-             "#   federations: [%s]\n"
-             "#   algorithms: [fed-plt]\n"
-             "#   rounds: 1000           # at most\n"
-             "#   participants: 3        # at least\n"
-             "#   epsilon: 2             # budget of all runs; off: to train without privacy\n",
-             strchr(invitation->host, ':') ? "[" : "", invitation->host,
-             strchr(invitation->host, ':') ? "]" : "", invitation->port, identity.federation);
+    snprintf(
+        text, sizeof text,
+        "coordinator: https://%s%s%s:%u\n"
+        "data: site.csv            # and whatever else says how to read it\n"
+        "# policy:\n"
+        "#   federations: [%s]\n"
+        "#   algorithms: [fed-plt, fed-plt-anderson, fed-newton, fed-lbfgs]   # not said: any\n"
+        "#   rounds: 1000           # at most\n"
+        "#   participants: 3        # at least\n"
+        "#   epsilon: 2             # budget of all runs; off: to train without privacy\n",
+        strchr(invitation->host, ':') ? "[" : "", invitation->host,
+        strchr(invitation->host, ':') ? "]" : "", invitation->port, identity.federation);
     return fplt_file_save(path, 0644, text, strlen(text), error);
 }
 

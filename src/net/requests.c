@@ -4,9 +4,12 @@
 
 #include <jansson.h>
 
+#include "base/machine.h"
 #include "base/memory.h"
 #include "net/coordinator.h"
 #include "wire/message.h"
+
+static const double judged_seconds = 0.1;
 
 static const struct route {
     const char *method, *path;
@@ -97,26 +100,41 @@ static void notice_revocation(fplt__coordinator *c, int64_t identity)
     fplt__coordinator_handle(c, &event);
 }
 
+/* Whether the certificate is one of an agent, in force and not revoked; if not, it is answered. That is in
+ * a database, and is asked again only after a moment. */
+static int is_let_in(fplt__coordinator *c, fplt__exchange *exchange, int64_t identity)
+{
+    double *judged = fplt__exchange_judged(exchange), now = fplt__now();
+    char why[400];
+    fplt_error error;
+    if (*judged > 0 && now - *judged < judged_seconds)
+        return 1;
+    *judged = 0;
+    if (fplt__authority_judge(&c->authority, fplt__exchange_identity(exchange), why, sizeof why,
+                              &error)) {
+        fplt__exchange_refuse(exchange, 503, "busy", 0, "%s", error.text);
+        return 0;
+    }
+    if (*why) {
+        turn_away(c, exchange, identity, 403, "certificate", why);
+        if (strstr(why, "revoked"))
+            notice_revocation(c, identity);
+        return 0;
+    }
+    *judged = now;
+    return 1;
+}
+
 static void head(void *context, fplt__exchange *exchange, uint64_t length, uint64_t *limit)
 {
     fplt__coordinator *c = context;
     const struct route *route = route_of(exchange);
     int64_t identity = identity_of(c, exchange);
     char why[400];
-    fplt_error error;
     (void)length;
     c->requests++;
-    if (fplt__authority_judge(&c->authority, fplt__exchange_identity(exchange), why, sizeof why,
-                              &error)) {
-        fplt__exchange_refuse(exchange, 503, "busy", 0, "%s", error.text);
+    if (!is_let_in(c, exchange, identity))
         return;
-    }
-    if (*why) {
-        turn_away(c, exchange, identity, 403, "certificate", why);
-        if (strstr(why, "revoked"))
-            notice_revocation(c, identity);
-        return;
-    }
     if (identity < 0) {
         snprintf(why, sizeof why, "%s is not on the roster of run %u of %s",
                  fplt__exchange_identity(exchange)->name, c->run, c->authority.federation);
@@ -171,6 +189,7 @@ static void whole(void *context, fplt__exchange *exchange)
     fplt__exchange_set_data(exchange, c);
     fplt__exchange_hold(exchange);
     fplt__coordinator_handle(c, &event);
+    fplt__exchange_drop_body(exchange); /* it may wait for news, but not with its message */
 }
 
 static void gone(fplt__coordinator *c, fplt__exchange *exchange)
@@ -253,8 +272,8 @@ void fplt__coordinator_reply(fplt__coordinator *c, const fplt__reply *reply)
         fplt__hex(&reply->etag, sizeof reply->etag, text);
         fplt__exchange_add_header(exchange, "ETag", text);
     }
-    if (route && c->finished && (route->kind == FPLT__NEXT || route->kind == FPLT__MODEL) &&
-        reply->status == 200)
+    if (route && c->finished && reply->status == 200 && reply->parts &&
+        (route->kind == FPLT__NEXT || route->kind == FPLT__UPDATE || route->kind == FPLT__MODEL))
         c->fetched[reply->identity] = 1; /* the end, with the last model */
     fplt__exchange_set_data(exchange, NULL);
     fplt__exchange_answer(exchange, reply->status,

@@ -23,9 +23,10 @@
 enum { MOST_HEADERS = 8, IDLE_SECONDS = 300, MOST_PIECES = 16 };
 enum {
     LEAST_ROOM = 2 << 20,    /* the window counts bodies of so many bytes at least */
-    WORTH_KEEPING = 1 << 20, /* as a spare buffer: its pages would be cleared anew */
-    MOST_SPARE = 4,
+    WORTH_KEEPING = 1 << 14, /* as a spare buffer: its pages would be cleared anew */
+    MOST_SPARE = 64,
     MOST_SERVERS = 7,
+    MOST_RUNS = 16,               /* of a server in one turn, while it has something to do */
     CONNECTION_MEMORY = 48 << 10, /* half of it is for reading: a record and what is before it */
     RECORD = 16384                /* of TLS */
 };
@@ -42,6 +43,7 @@ typedef struct caller {
     int refused;
     fplt__identity identity;
     int64_t place;  /* the owner's */
+    double judged;  /* the owner's */
     uint64_t moved; /* bytes that the other side sent or has acknowledged, when last seen */
     fplt__exchange *exchange; /* at hand, or NULL */
 } caller;
@@ -59,6 +61,7 @@ struct fplt__exchange {
     uint64_t length;
     size_t received;
     uint8_t *body;            /* owned */
+    size_t room;              /* of it */
     double since, held_until; /* when the body began */
     unsigned code;
     struct MHD_Response *response;
@@ -76,7 +79,7 @@ struct queue {
     fplt__exchange *first, *last;
 };
 
-/* A buffer of a large body, kept for the next. */
+/* A buffer of a body, kept for the next. */
 struct spare {
     uint8_t *bytes; /* owned */
     size_t size;
@@ -89,6 +92,7 @@ struct fplt__server {
     unsigned port, connections, window;
     size_t large; /* bytes of large bodies at hand */
     struct spare spare[MOST_SPARE];
+    size_t spared; /* bytes of them */
     int tls, wants_certificate;
     gnutls_x509_crt_t authority;
     gnutls_pcert_st *chain;
@@ -372,31 +376,41 @@ static int has_room(const fplt__exchange *exchange)
     return !exchange->large || !server->large || server->large + length <= server->window * buffer;
 }
 
-static uint8_t *take_buffer(fplt__server *server, size_t size)
+/* A spare one that is not much too large, or a new one; *size becomes what it has. */
+static uint8_t *take_buffer(fplt__server *server, size_t *size)
 {
-    for (size_t i = 0; i < MOST_SPARE && size > WORTH_KEEPING; i++) {
+    for (size_t i = 0; i<MOST_SPARE && * size> WORTH_KEEPING; i++) {
         struct spare *spare = &server->spare[i];
-        if (spare->size < size)
+        if (spare->size < *size || spare->size / 2 > *size)
             continue;
         uint8_t *bytes = spare->bytes;
+        *size = spare->size;
+        server->spared -= spare->size;
         *spare = (struct spare){NULL, 0};
         return bytes;
     }
-    return fplt__alloc(size, 1);
+    return fplt__alloc(*size, 1);
 }
 
+/* Kept where the window could need it; those of other sizes make room. */
 static void drop_buffer(fplt__server *server, uint8_t *bytes, size_t size)
 {
-    for (size_t i = 0; i < MOST_SPARE && i < server->window && bytes && size > WORTH_KEEPING; i++) {
+    size_t most = server->window * (size > LEAST_ROOM ? size : (size_t)LEAST_ROOM);
+    int kept = !bytes || size <= WORTH_KEEPING;
+    for (size_t i = 0; i < MOST_SPARE && !kept; i++) {
         struct spare *spare = &server->spare[i];
-        if (spare->size >= size)
+        if (spare->size == size || (!spare->size && server->spared + size > most))
             continue;
-        struct spare smaller = *spare;
-        *spare = (struct spare){bytes, size};
-        bytes = smaller.bytes;
-        size = smaller.size;
+        fplt__free(spare->bytes);
+        server->spared -= spare->size;
+        *spare = (struct spare){NULL, 0};
+        if ((kept = server->spared + size <= most)) {
+            *spare = (struct spare){bytes, size};
+            server->spared += size;
+        }
     }
-    fplt__free(bytes);
+    if (!kept || size <= WORTH_KEEPING)
+        fplt__free(bytes);
 }
 
 static void receive(fplt__exchange *exchange)
@@ -406,7 +420,8 @@ static void receive(fplt__exchange *exchange)
     exchange->since = fplt__now();
     if (!exchange->length)
         return;
-    exchange->body = take_buffer(server, (size_t)exchange->length + 1);
+    exchange->room = (size_t)exchange->length + 1;
+    exchange->body = take_buffer(server, &exchange->room);
     if (!exchange->body)
         fplt__exchange_refuse(exchange, 503, "memory", 0, "the coordinator has no memory left");
     else if (exchange->large)
@@ -418,7 +433,7 @@ static void release_body(fplt__exchange *exchange)
     if (exchange->body && exchange->large)
         exchange->server->large -= (size_t)exchange->length;
     exchange->large = 0;
-    drop_buffer(exchange->server, exchange->body, (size_t)exchange->length + 1);
+    drop_buffer(exchange->server, exchange->body, exchange->room);
     exchange->body = NULL;
 }
 
@@ -623,6 +638,11 @@ const fplt__identity *fplt__exchange_identity(const fplt__exchange *exchange)
 int64_t *fplt__exchange_place(fplt__exchange *exchange)
 {
     return &exchange->peer->place;
+}
+
+double *fplt__exchange_judged(fplt__exchange *exchange)
+{
+    return &exchange->peer->judged;
 }
 
 void fplt__exchange_set_data(fplt__exchange *exchange, void *data)
@@ -924,7 +944,21 @@ static double patience(const fplt__server *server, double now)
     return seconds;
 }
 
-void fplt__servers_turn(fplt__server *const *servers, size_t count, int descriptor, double seconds)
+/* A server that is busy runs on: each time it takes one record of every connection. */
+static void run_server(fplt__server *server)
+{
+    MHD_UNSIGNED_LONG_LONG milliseconds = 0;
+    for (int i = 0; i < MOST_RUNS; i++) {
+        server->stirred = 0;
+        MHD_run(server->daemon);
+        serve_waiting(server, fplt__now());
+        if (!server->stirred &&
+            (MHD_get_timeout(server->daemon, &milliseconds) != MHD_YES || milliseconds))
+            break;
+    }
+}
+
+int fplt__servers_turn(fplt__server *const *servers, size_t count, int descriptor, double seconds)
 {
     struct pollfd wanted[MOST_SERVERS + 1];
     double due[MOST_SERVERS], now = fplt__now();
@@ -937,15 +971,14 @@ void fplt__servers_turn(fplt__server *const *servers, size_t count, int descript
     }
     if (descriptor >= 0)
         wanted[used++] = (struct pollfd){descriptor, POLLIN, 0};
-    poll(wanted, used, (int)fmin(ceil(fmax(0, seconds) * 1000), 60000));
+    int ready = poll(wanted, used, (int)fmin(ceil(fmax(0, seconds) * 1000), 60000));
     now = fplt__now();
     for (size_t i = 0; i < count; i++) {
         if (!wanted[i].revents && now < due[i] && !servers[i]->stirred)
             continue;
-        servers[i]->stirred = 0;
-        MHD_run(servers[i]->daemon);
+        run_server(servers[i]);
         sweep(servers[i], now);
         watch_moves(servers[i], now);
-        serve_waiting(servers[i], now);
     }
+    return ready > 0 && descriptor >= 0 && wanted[used - 1].revents;
 }

@@ -66,8 +66,8 @@ uint64_t fplt__server_received(const fplt__server *server);
 uint64_t fplt__server_sent(const fplt__server *server);
 
 /* Waits until one of the servers has something to do, `seconds` have passed, or the descriptor (-1:
- * none) can be read, and lets the servers do it. */
-void fplt__servers_turn(fplt__server *const *servers, size_t count, int descriptor, double seconds);
+ * none) can be read, and lets the servers do it. Whether the descriptor can be read. */
+int fplt__servers_turn(fplt__server *const *servers, size_t count, int descriptor, double seconds);
 
 /* The request. Texts live as long as the exchange. */
 const char *fplt__exchange_method(const fplt__exchange *exchange);
@@ -79,6 +79,8 @@ size_t fplt__exchange_size(const fplt__exchange *exchange);
 const fplt__identity *fplt__exchange_identity(const fplt__exchange *exchange);
 /* A number of the owner's that stays with the connection; -1 at first. */
 int64_t *fplt__exchange_place(fplt__exchange *exchange);
+/* Seconds of the owner's that stay with the connection; 0 at first. */
+double *fplt__exchange_judged(fplt__exchange *exchange);
 /* Something of the owner's that goes with the exchange. */
 void fplt__exchange_set_data(fplt__exchange *exchange, void *data);
 void *fplt__exchange_data(const fplt__exchange *exchange);

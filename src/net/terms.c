@@ -403,11 +403,24 @@ static void fill_plan(const fplt__terms *terms, uint32_t members, fplt__agreemen
         snprintf(agreement->kernel, sizeof agreement->kernel, "%s", kernel);
 }
 
+/* The outline's objective has rows of zeros; what agents have is gathered. */
+static fplt__load load_of(const fplt__terms *terms, const fplt__gathered *gathered,
+                          uint32_t members)
+{
+    fplt__load load = fplt__load_of(terms->job.objective);
+    load.records = 0;
+    for (uint32_t i = 0; i < members; i++)
+        load.records += (double)gathered->records[i] / members;
+    load.sparse = !gathered->form.dense;
+    return load;
+}
+
 /* Without privacy: by how the costs curve. */
 static fplt_status settle_by_facts(fplt__terms *terms, const fplt__gathered *gathered,
                                    fplt__agreement *agreement, fplt_error *error)
 {
     fplt_auto choice = {.curvatures = NULL};
+    fplt__load load = load_of(terms, gathered, agreement->proposal.members);
     fplt_bend bend = join_bends(gathered->bend, agreement->proposal.members);
     agreement->curvature = bend.everywhere;
     fplt_status status = fplt_auto_choose(&bend, &terms->job.run, agreement->proposal.members,
@@ -416,7 +429,7 @@ static fplt_status settle_by_facts(fplt__terms *terms, const fplt__gathered *gat
         fplt_auto_apply(&choice, &terms->job.run);
         if (fplt_settings_is_auto(terms->settings, "eval-every"))
             terms->job.run.evaluate_every =
-                fplt__job_spacing(&terms->job.run, terms->job.participation, 1);
+                fplt__job_spacing(&load, &terms->job.run, terms->job.participation, 1);
         fill_plan(terms, agreement->proposal.members, agreement);
         status = resolve(agreement, &terms->job.run, terms->job.participation, error);
     }

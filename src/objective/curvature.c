@@ -296,6 +296,13 @@ static double lowest_without_data(const fplt_objective *o)
     return o->intercepts ? fmin(lowest, 0) : lowest;
 }
 
+static fplt_curvature bounds_of(const fplt_objective *o, const fplt__shard *shard, double lowest,
+                                double most, double largest)
+{
+    return (fplt_curvature){shard->scale * lowest,
+                            shard->scale * (most * largest + o->weight * o->regulariser->most)};
+}
+
 fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int how,
                                     fplt_curvature *curvature, fplt_error *error)
 {
@@ -324,9 +331,18 @@ fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int
     } else {
         status = largest_by_lanczos(o, shard, all_rows(o), STEPS_MOST, &largest, error);
     }
-    if (status)
-        return status;
-    curvature->lowest = shard->scale * lowest;
-    curvature->highest = shard->scale * (most * largest + o->weight * o->regulariser->most);
-    return FPLT_OK;
+    if (!status)
+        *curvature = bounds_of(o, shard, lowest, most, largest);
+    return status;
+}
+
+int fplt__records_curvatures(const fplt_objective *o, uint32_t first, fplt_curvature *curvatures)
+{
+    double largest[FPLT_ABREAST];
+    if (!o->abreast || o->loss->least > 0 || !fplt__objective_largest(o, first, largest))
+        return 0;
+    for (uint32_t i = 0; i < FPLT_ABREAST; i++)
+        curvatures[i] = bounds_of(o, &o->shard[first + i], lowest_without_data(o), o->most,
+                                  largest[i] * (1 + rounding));
+    return 1;
 }

@@ -59,6 +59,7 @@ static const fplt__loss logistic = {
     .help = "log(1 + exp(-b m)): two classes",
     .tasks = BINARY,
     .flips = 1,
+    .sigmoid = 1,
     .probable = 1,
     .least = 0,
     .most = 0.25,

@@ -26,6 +26,7 @@ typedef struct fplt__loss {
     unsigned tasks; /* bit 1 << task for those it fits */
     int flips;      /* margins are of -label times the row, and the label is not used */
     int classes;    /* one output a class, labels 0, 1, ... */
+    int sigmoid;    /* its slope is the kernel's sigmoid of the margin */
     int likelihood; /* minus the logarithm of one, up to a constant and a factor: its curvature tells
                         how far estimates may be off */
     int dispersed;  /* that factor is unknown, and estimated from the losses */

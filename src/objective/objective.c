@@ -58,14 +58,14 @@ void fplt__objective_approach(const fplt_objective *objective, uint32_t agent, i
     const fplt__shard *shard = &objective->shard[agent];
     if (!soon) {
         __builtin_prefetch(shard);
-        __builtin_prefetch((const char *)shard + LINE);
+        __builtin_prefetch(&shard->matrix.start); /* all before it tells where a dense matrix is */
         return;
     }
     const fplt__matrix *a = &shard->matrix;
     const char *from = a->layout == FPLT_SPARSE ? (const char *)a->column
                        : a->narrow              ? (const char *)a->narrow
                                                 : (const char *)a->dense;
-    size_t bytes = a->rows * a->stride * (a->narrow ? sizeof(float) : sizeof(double));
+    size_t bytes = fplt__padded(a->rows) * a->stride * (a->narrow ? sizeof(float) : sizeof(double));
     for (size_t k = 0; k < LINES && k * LINE < bytes; k++)
         __builtin_prefetch(from + k * LINE);
 }
@@ -159,6 +159,25 @@ fplt_status fplt_objective_curvature(const fplt_objective *objective, uint32_t a
         return fplt_error_set(error, FPLT_BAD_VALUE, "there is no agent %u: the last is %u", agent,
                               objective->agents - 1);
     return objective->kind->curvature(objective, agent, how, curvature, error);
+}
+
+fplt_status fplt__objective_curvatures(const fplt_objective *objective, uint32_t first,
+                                       uint32_t count, int how, fplt_curvature *curvatures,
+                                       fplt_error *error)
+{
+    for (uint32_t done = 0; done < count;) {
+        uint32_t left = count - done, some = left < FPLT_ABREAST ? left : FPLT_ABREAST;
+        if (some < FPLT_ABREAST || how == FPLT_CURVATURE_BOUND ||
+            !fplt__records_curvatures(objective, first + done, curvatures + done))
+            for (uint32_t i = 0; i < some; i++) {
+                fplt_status status = fplt_objective_curvature(objective, first + done + i, how,
+                                                              &curvatures[done + i], error);
+                if (status)
+                    return status;
+            }
+        done += some;
+    }
+    return FPLT_OK;
 }
 
 fplt_status fplt_objective_hits(const fplt_objective *objective, uint32_t agent, const double *x,

@@ -37,6 +37,7 @@ typedef struct fplt__objective_kind {
 
 /* What one agent has. */
 typedef struct fplt__shard {
+    double scale; /* of f_i: 1, or its share of the rows times the number of agents */
     fplt__matrix matrix;
     size_t records; /* here or in another process, where the matrix is then empty */
     union {         /* borrowed from the objective */
@@ -47,8 +48,7 @@ typedef struct fplt__shard {
     const double *weight, *offset; /* of the rows, or NULL; borrowed likewise. Weights have mean 1,
                                       offsets the sign of their row */
     double total;                  /* weight of all rows: their number where they have none */
-    double scale; /* of f_i: 1, or its share of the rows times the number of agents */
-    size_t part;  /* rows of one part of the grid, a multiple of the chunk */
+    size_t part;                   /* rows of one part of the grid, a multiple of the chunk */
 } fplt__shard;
 
 /* Parts of a shard at most. */
@@ -83,6 +83,7 @@ struct fplt_objective {
     size_t parts;                      /* the most that a shard has */
     int plain;                         /* one output, all records alike, nothing clipped */
     int sparse;                        /* their layout */
+    int abreast;                       /* some agents can go side by side */
     int narrow, inward;                /* numbers of rows are floats; rounded towards 0 */
     fplt__shard *shard;                /* owned, as are the arrays it points into: */
     double *values, *same, *label, *norm, *row_weight, *offset;
@@ -105,6 +106,33 @@ size_t fplt__objective_parts(const fplt_objective *objective);
 /* Brings what is first needed of an agent's records near: `soon` where they are, later them. For those who
  * visit many small agents in no order. */
 void fplt__objective_approach(const fplt_objective *objective, uint32_t agent, int soon);
+
+/* How many agents can go side by side: FPLT_ABREAST where they are many and small, otherwise 1. */
+size_t fplt__objective_abreast(const fplt_objective *objective);
+
+/* A run of plain gradient steps on f_i(w) + <linear, w> + (inverse_rho / 2) ||w - centre||^2; `linear` and
+ * `centre` may be NULL. */
+typedef struct fplt__course {
+    uint32_t agent;
+    const double *linear, *centre;
+    double inverse_rho, step;
+    double *w; /* the start, and in the end the result */
+} fplt__course;
+
+/* FPLT_ABREAST of them, with the bits of one after the other; zero, and nothing done, where these agents cannot
+ * go side by side. */
+int fplt__objective_descend(const fplt_objective *objective, const fplt__course *course,
+                            uint32_t epochs, double *scratch);
+
+/* What is measured of FPLT_ABREAST agents with classes from `first` on, with the bits of fplt__objective_measure:
+ * at out, out + stride, ... the gradient, and behind it value and hits. Zero where they cannot go side by side. */
+int fplt__objective_measures(const fplt_objective *objective, uint32_t first, const double *x,
+                             double *out, size_t stride, double *scratch);
+
+/* How the costs of the agents from `first` on curve. Of those that fail the first one's error is told. */
+fplt_status fplt__objective_curvatures(const fplt_objective *objective, uint32_t first,
+                                       uint32_t count, int how, fplt_curvature *curvatures,
+                                       fplt_error *error);
 
 /* The kernel of the objective: for solvers, so that all arithmetic of a run is of one kind. */
 const fplt__kernel *fplt__objective_arithmetic(const fplt_objective *objective);
@@ -154,7 +182,20 @@ fplt_status fplt__objective_pack(fplt_objective *objective, const fplt_dataset *
  * its place in it, and the factor of its label. */
 void fplt__objective_spread(fplt_objective *objective);
 
-/* Curvature of an objective over records. */
+/* gradient = w_i (sums / records + weight r'(x)) */
+void fplt__records_finish(const fplt_objective *objective, const fplt__shard *shard, size_t records,
+                          const double *x, const double *sums, double *gradient);
+
+/* Finds whether agents can go side by side, and the scratch for it. */
+void fplt__objective_pair_up(fplt_objective *objective);
+/* The largest eigenvalue of A'A/q for FPLT_ABREAST agents from `first` on; zero where they cannot go side by
+ * side. */
+int fplt__objective_largest(const fplt_objective *objective, uint32_t first, double *largest);
+
+/* Curvature of an objective over records; of FPLT_ABREAST agents at once, zero where they cannot go side by
+ * side. */
+int fplt__records_curvatures(const fplt_objective *objective, uint32_t first,
+                             fplt_curvature *curvatures);
 fplt_status fplt__records_curvature(const fplt_objective *objective, uint32_t agent, int how,
                                     fplt_curvature *curvature, fplt_error *error);
 

@@ -22,7 +22,7 @@ struct room {
     double *rows;                        /* chunk dense rows, of a minibatch */
     double *whole;                       /* 2 * chunk, of a whole loss */
     double *weights, *directions, *sums; /* outputs * columns, used where gathered */
-    double *partial;                     /* outputs * columns for every part but the first */
+    double *partial;                     /* part_stride for every part but the first */
 };
 
 static int gathers(const fplt_objective *o)
@@ -38,11 +38,18 @@ static size_t batch_room(const fplt_objective *o)
                : o->chunk * o->columns;
 }
 
+/* From the sums of one part to those of the next: threads that add to two of them share no cache line. */
+static size_t part_stride(const fplt_objective *o)
+{
+    enum { LINE = 8 };
+    return o->outputs * o->columns + LINE;
+}
+
 static size_t scratch_needed(const fplt_objective *o)
 {
     return 2 * (o->outputs + 1) * o->chunk + batch_room(o) +
            (gathers(o) ? 3 * o->outputs * o->columns : 0) + (o->loss->whole ? 2 * o->chunk : 0) +
-           (o->parts - 1) * o->outputs * o->columns;
+           (o->parts - 1) * part_stride(o);
 }
 
 static inline struct room divide(const fplt_objective *o, double *scratch)
@@ -212,8 +219,8 @@ static void clip_slopes(const fplt_objective *o, const fplt__block *block, const
 }
 
 /* gradient = w_i (sums / records + weight r'(x)) */
-static void finish_gradient(const fplt_objective *o, const fplt__shard *shard, size_t records,
-                            const double *x, const double *sums, double *gradient)
+void fplt__records_finish(const fplt_objective *o, const fplt__shard *shard, size_t records,
+                          const double *x, const double *sums, double *gradient)
 {
     if (gathers(o)) {
         memset(gradient, 0, o->dimension * sizeof *gradient);
@@ -259,7 +266,7 @@ static void traverse_part(void *context, size_t part, double *scratch)
     size_t vector = o->outputs * o->columns, first = part * pass->shard->part;
     size_t left = pass->shard->matrix.rows - first;
     size_t end = first + (left < pass->shard->part ? left : pass->shard->part);
-    double *sums = pass->sums && part ? pass->partial + (part - 1) * vector : pass->sums;
+    double *sums = pass->sums && part ? pass->partial + (part - 1) * part_stride(o) : pass->sums;
     if (sums)
         memset(sums, 0, vector * sizeof *sums);
     pass->losses[part] = 0;
@@ -282,7 +289,7 @@ static void traverse(struct pass *pass, const struct room *room, double *scratch
         pass->losses[0] += pass->losses[part];
         pass->right[0] += pass->right[part];
         for (size_t j = 0; pass->sums && j < vector; j++)
-            pass->sums[j] += pass->partial[(part - 1) * vector + j];
+            pass->sums[j] += pass->partial[(part - 1) * part_stride(pass->o) + j];
     }
 }
 
@@ -335,7 +342,7 @@ static fplt_status measure(const fplt_objective *o, uint32_t agent, const double
             shard->scale * (pass.losses[0] / (double)records +
                             o->weight * o->regulariser->value(x, o->dimension - o->intercepts));
     if (gradient)
-        finish_gradient(o, shard, records, x, pass.sums, gradient);
+        fplt__records_finish(o, shard, records, x, pass.sums, gradient);
     return FPLT_OK;
 }
 
@@ -359,7 +366,7 @@ static fplt_status plain_from(const fplt_objective *o, const fplt__shard *shard,
     for (size_t j = 0; j < o->dimension; j++)
         gradient[j] = 0;
     o->kernel->combine(a, 0, a->rows, margins, gradient);
-    finish_gradient(o, shard, a->rows, x, gradient, gradient);
+    fplt__records_finish(o, shard, a->rows, x, gradient, gradient);
     return FPLT_OK;
 }
 
@@ -455,7 +462,7 @@ static fplt_status batch_gradient(const fplt_objective *o, uint32_t agent, const
     for (size_t first = 0; first < count; first += o->chunk)
         add_batch(o, shard, rows + first, count - first < o->chunk ? count - first : o->chunk,
                   weights, &room, sums);
-    finish_gradient(o, shard, count, x, sums, gradient);
+    fplt__records_finish(o, shard, count, x, sums, gradient);
     return FPLT_OK;
 }
 
@@ -912,6 +919,7 @@ static void divide_shards(fplt_objective *o)
         o->parts = parts > o->parts ? parts : o->parts;
     }
     o->scratch = scratch_needed(o);
+    fplt__objective_pair_up(o);
 }
 
 static void weigh(fplt_objective *o, const fplt_objective_settings *settings)

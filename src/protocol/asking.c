@@ -18,7 +18,7 @@ static fplt_status put_question(fplt__lead *lead, unsigned kind, const double *d
     fplt__put_reals(shared->bytes, down, count);
     fplt__shared_release(lead->ask_down);
     lead->ask_down = shared;
-    lead->ask_digest = fplt__hash_bytes(shared->bytes, shared->size);
+    lead->ask_digest = fplt__body_hash(shared->bytes, shared->size);
     lead->asking = kind;
     lead->ask_scalars = scalars;
     lead->ask_numbers = numbers;
@@ -354,7 +354,7 @@ void fplt__ask_update(fplt__lead *lead, const fplt__request *request, const fplt
         return;
     }
     if (lead->guest[i].answered) {
-        fplt__lead_reply(lead, request->ticket, i, 200);
+        fplt__lead_taken(lead, request, 200);
         return;
     }
     double *scalars = NULL;
@@ -385,6 +385,6 @@ void fplt__ask_update(fplt__lead *lead, const fplt__request *request, const fplt
         }
     }
     fplt__free(scalars);
-    fplt__lead_reply(lead, request->ticket, i, 202);
+    fplt__lead_taken(lead, request, 202);
     fplt__ask_look(lead);
 }

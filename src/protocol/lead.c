@@ -637,7 +637,7 @@ static void add_verdict(fplt__lead *lead, fplt__reply *reply, uint32_t i, uint64
                          .count = count,
                          .payload = 8 * count,
                          .plan = lead->record.hash,
-                         .digest = fplt__hash_bytes(body->bytes, body->size)};
+                         .digest = fplt__body_hash(body->bytes, body->size)};
     fplt__frame_write(&frame, head);
     add_frame(lead, reply, head, body);
     fplt__shared_release(body);
@@ -758,32 +758,56 @@ void fplt__lead_tell(fplt__lead *lead)
 
 /* --- requests --- */
 
-static void take_report(fplt__lead *lead, const fplt__request *request)
+/* The request becomes the poll of its member. */
+static void keep_report(fplt__lead *lead, const fplt__request *request, const fplt__report *report)
 {
     uint32_t i = request->identity;
     fplt__guest *guest = &lead->guest[i];
-    fplt__report report;
-    fplt_error error;
-    if (fplt__report_read(request->body, request->size, &report, &error)) {
-        fplt__lead_fault(lead, request->ticket, i, 400, "malformed", 1, "%s", error.text);
-        return;
-    }
-    if (!fplt__same(&report.plan, &lead->record.hash)) {
-        fplt__lead_fault(lead, request->ticket, i, 409, "plan", 0, "another plan is in force");
-        return;
-    }
     let_go(lead, i, "old", 0);
-    if (report.has_charged && report.charged.rate > lead->row[i].charged) {
+    if (report->has_charged && report->charged.rate > lead->row[i].charged) {
         lead->row[i].has_charged = 1;
-        lead->row[i].charged = report.charged.rate;
-        lead->row[i].charged_mac = report.charged.mac;
-        lead->row[i].charges = report.charged.rounds;
+        lead->row[i].charged = report->charged.rate;
+        lead->row[i].charged_mac = report->charged.mac;
+        lead->row[i].charges = report->charged.rounds;
         fplt__bit_set(lead->changed, i, 1);
     }
-    guest->report = report;
+    guest->report = *report;
     guest->finding = FPLT__UNHEARD;
     guest->ticket = request->ticket;
     guest->since = lead->now;
+}
+
+/* Reads a report of the plan in force, or refuses the request. */
+static int read_report(fplt__lead *lead, const fplt__request *request, const void *text,
+                       size_t size, fplt__report *report)
+{
+    fplt_error error;
+    if (fplt__report_read(text, size, report, &error)) {
+        fplt__lead_fault(lead, request->ticket, request->identity, 400, "malformed", 1, "%s",
+                         error.text);
+        return 0;
+    }
+    if (!fplt__same(&report->plan, &lead->record.hash)) {
+        fplt__lead_fault(lead, request->ticket, request->identity, 409, "plan", 0,
+                         "another plan is in force");
+        return 0;
+    }
+    return 1;
+}
+
+static void take_report(fplt__lead *lead, const fplt__request *request)
+{
+    fplt__report report;
+    if (read_report(lead, request, request->body, request->size, &report))
+        keep_report(lead, request, &report);
+}
+
+void fplt__lead_taken(fplt__lead *lead, const fplt__request *request, unsigned status)
+{
+    if (lead->has_rider)
+        keep_report(lead, request, &lead->rider);
+    else
+        fplt__lead_reply(lead, request->ticket, request->identity, status);
 }
 
 static void take_update(fplt__lead *lead, const fplt__request *request)
@@ -804,10 +828,15 @@ static void take_update(fplt__lead *lead, const fplt__request *request)
         return;
     }
     if (fplt__frame_read(request->body, &frame, &error) ||
-        fplt__frame_check_body(&frame, body, request->size - FPLT__FRAME_HEAD, &error)) {
+        fplt__frame_check_body(&frame, body, (size_t)fplt__frame_body(&frame), &error)) {
         fplt__lead_fault(lead, request->ticket, i, 400, "malformed", 1, "%s", error.text);
         return;
     }
+    const uint8_t *behind = body + fplt__frame_body(&frame);
+    size_t left = request->size - FPLT__FRAME_HEAD - (size_t)fplt__frame_body(&frame);
+    lead->has_rider = left > 0;
+    if (left && !read_report(lead, request, behind, left, &lead->rider))
+        return;
     if (frame.kind == FPLT__TRAIN)
         fplt__round_update(lead, request, &frame, body);
     else if (frame.kind == FPLT__ENROL)
@@ -835,8 +864,9 @@ unsigned fplt__lead_peek(fplt__lead *lead, const fplt__request *request,
         return refuse(fault, 413, "long", 1, "no message is that long");
     if (fplt__frame_read(head, &frame, &error))
         return refuse(fault, 400, "malformed", 1, error.text);
+    uint64_t needed = FPLT__FRAME_HEAD + fplt__frame_body(&frame);
     if (frame.identity != request->identity || !fplt__same(&frame.plan, &lead->record.hash) ||
-        content_length != FPLT__FRAME_HEAD + fplt__frame_body(&frame))
+        content_length < needed || content_length - needed > FPLT__MESSAGE_LIMIT)
         return refuse(fault, 409, "other", 0, "of another member, plan or length");
     if (frame.kind == FPLT__VERDICT || frame.kind == FPLT__END)
         return refuse(fault, 400, "malformed", 1, "a kind that only the coordinator sends");
@@ -867,7 +897,7 @@ uint64_t fplt__lead_longest(const fplt__lead *lead)
         uint64_t asked = fplt__frame_limit(lead->ask_scalars, lead->ask_numbers);
         most = asked > most ? asked : most;
     }
-    return most;
+    return most + FPLT__MESSAGE_LIMIT; /* a report behind it */
 }
 
 static void give(fplt__lead *lead, const fplt__request *request)
@@ -883,6 +913,11 @@ static void give(fplt__lead *lead, const fplt__request *request)
         }
         fplt__repair_head(lead, request->identity, head, &bytes);
         add_part(lead, add_reply(lead, request->ticket, request->identity, 200), bytes);
+        return;
+    }
+    if (request->kind == FPLT__START && (!bytes || !bytes->size)) { /* of a plan that is not here */
+        fplt__lead_fault(lead, request->ticket, request->identity, 409, "plan", 0,
+                         "there is no plan here that begins at a vector");
         return;
     }
     reply = add_reply(lead, request->ticket, request->identity, 200);

@@ -161,10 +161,11 @@ typedef enum fplt__lead_event_kind {
 } fplt__lead_event_kind;
 
 typedef enum fplt__request_kind {
-    FPLT__JOIN,     /* POST /join; session and sequence are 0 */
-    FPLT__CONSENT,  /* POST /consent: fplt__consent */
-    FPLT__NEXT,     /* POST /next: fplt__report */
-    FPLT__UPDATE,   /* PUT /update: one frame */
+    FPLT__JOIN,    /* POST /join; session and sequence are 0 */
+    FPLT__CONSENT, /* POST /consent: fplt__consent */
+    FPLT__NEXT,    /* POST /next: fplt__report */
+    FPLT__UPDATE, /* PUT /update: one frame, and behind it a fplt__report or nothing. With one it is
+                     * an update and, where that is taken, at once the poll that would follow */
     FPLT__DOCUMENT, /* GET /plan: needs no session */
     FPLT__START,    /* GET /start: the start vector, doubles; needs no session */
     FPLT__MODEL /* GET /model: the last model, doubles; needs no session; 409 `running` before the end */

@@ -23,26 +23,27 @@ enum fplt__finding {
     FPLT__LOST      /* it lost its state, or has an old one */
 };
 
-/* What is known of a member by this process only. */
+/* What is known of a member by this process only. What is looked at for all members at every event comes
+ * first. */
 typedef struct fplt__guest {
-    uint64_t session, sequence; /* session 0: never joined */
-    int consented, refused;
+    uint64_t ticket, since; /* the poll that is held; 0: none */
+    enum fplt__finding finding;
     int heard;
     uint64_t last_heard;
-    uint64_t ticket, since; /* the poll that is held; 0: none */
-    fplt__report report;    /* that came with it */
-    enum fplt__finding finding;
     uint64_t judged;  /* after how many commits */
-    int told;         /* has its version on disk */
+    unsigned answers; /* exchanges of the open round answered */
     int left_out;     /* of the open round, after a conflict */
     int absent;       /* from the open round: trouble */
     int spent;        /* absent for the rest of the run */
-    unsigned answers; /* exchanges of the open round answered */
+    int answered;     /* the question or the step of facts at hand */
+    int enrols;       /* alone: it lost its state, nobody else is concerned */
+    int enrolled;     /* in the repair at hand */
+    int told;         /* has its version on disk */
+    int consented, refused;
+    uint64_t session, sequence; /* session 0: never joined */
     fplt__answer answer[2];
-    int enrols;   /* alone: it lost its state, nobody else is concerned */
-    int enrolled; /* in the repair at hand */
     fplt__answer enrolment;
-    int answered; /* the question or the step of facts at hand */
+    fplt__report report; /* that came with the poll */
 } fplt__guest;
 
 struct fplt__lead {
@@ -79,6 +80,9 @@ struct fplt__lead {
     fplt__closing *closing;          /* owned vectors */
     size_t closing_count, closing_room;
     fplt__trace_row trace;
+
+    int has_rider; /* the update at hand brings the report of a poll */
+    fplt__report rider;
 
     /* an evaluation, or a step of the facts */
     int due, stalled;
@@ -125,6 +129,8 @@ fplt__lead_action *fplt__lead_add(fplt__lead *lead, fplt__lead_action_kind kind)
 void fplt__lead_say(fplt__lead *lead, uint32_t identity, const char *word, const char *format, ...)
     FPLT_PRINTF(4, 5);
 void fplt__lead_reply(fplt__lead *lead, uint64_t ticket, uint32_t identity, unsigned status);
+/* An update is taken: says so, or lets it wait as the poll that it brings. */
+void fplt__lead_taken(fplt__lead *lead, const fplt__request *request, unsigned status);
 void fplt__lead_fault(fplt__lead *lead, uint64_t ticket, uint32_t identity, unsigned status,
                       const char *word, int final, const char *format, ...) FPLT_PRINTF(7, 8);
 void fplt__lead_commit(fplt__lead *lead);

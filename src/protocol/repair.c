@@ -180,7 +180,7 @@ void fplt__repair_head(fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HE
                          .count = lead->n,
                          .payload = 8 * lead->n,
                          .plan = lead->record.hash,
-                         .digest = fplt__hash_bytes((*model)->bytes, (*model)->size)};
+                         .digest = fplt__body_hash((*model)->bytes, (*model)->size)};
     fplt__frame_write(&frame, head);
 }
 
@@ -260,7 +260,7 @@ void fplt__repair_update(fplt__lead *lead, const fplt__request *request, const f
         int same = fplt__same(&guest->enrolment.digest, &frame->digest);
         if (!same)
             fplt__repair_begin(lead);
-        fplt__lead_reply(lead, request->ticket, i, same ? 200 : 202);
+        fplt__lead_taken(lead, request, same ? 200 : 202);
         return;
     }
     if (all && add_enrolment(lead, frame, body)) {
@@ -270,7 +270,7 @@ void fplt__repair_update(fplt__lead *lead, const fplt__request *request, const f
     }
     guest->enrolment = (fplt__answer){frame->task, frame->digest};
     guest->enrolled = 1;
-    fplt__lead_reply(lead, request->ticket, i, 202);
+    fplt__lead_taken(lead, request, 202);
     if (all) {
         if (++lead->enrol_count == lead->settings.members)
             open_leg(lead);

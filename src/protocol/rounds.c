@@ -42,7 +42,7 @@ static fplt_status make_question(fplt__lead *lead, fplt_error *error)
     fplt__put_reals(down->bytes + 8 * scalars, lead->numbers, count);
     fplt__shared_release(lead->down);
     lead->down = down;
-    lead->down_digest = fplt__hash_bytes(down->bytes, down->size);
+    lead->down_digest = fplt__body_hash(down->bytes, down->size);
     return status;
 }
 
@@ -183,7 +183,7 @@ static fplt_status keep_closing(fplt__lead *lead, fplt__digest *digest, fplt_err
     lead->closing[lead->closing_count++] = (fplt__closing){lead->record.round, vector};
     status = fplt_hub_broadcast(lead->hub, &lead->question, lead->shape.exchanges, vector);
     fplt__put_reals((uint8_t *)lead->numbers, vector, count);
-    *digest = fplt__hash_bytes(lead->numbers, 8 * count);
+    *digest = fplt__body_hash(lead->numbers, 8 * count);
     return status;
 }
 
@@ -393,7 +393,7 @@ void fplt__round_update(fplt__lead *lead, const fplt__request *request, const fp
             fplt__round_look(lead);
             return;
         }
-        fplt__lead_reply(lead, request->ticket, i, 200);
+        fplt__lead_taken(lead, request, 200);
         return;
     }
     fplt__round_head(lead, i, head);
@@ -417,6 +417,6 @@ void fplt__round_update(fplt__lead *lead, const fplt__request *request, const fp
     fplt__bit_set(lead->changed, i, 1);
     lead->bytes_up += request->size;
     note_arrival(lead, lead->record.round);
-    fplt__lead_reply(lead, request->ticket, i, 202);
+    fplt__lead_taken(lead, request, 202);
     fplt__round_look(lead);
 }

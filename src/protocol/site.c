@@ -12,6 +12,7 @@
 #include "protocol/planted.h"
 
 enum { FIRST_WAIT = 1000, LONGEST_WAIT = 30000, DISK_WAIT = 5000, NEXT_RUN = 30000 };
+enum { SMALL_FRAME = 256 << 10 };
 
 /* What the machine waits for. */
 enum waiting {
@@ -193,20 +194,14 @@ static void request(fplt__site *site, fplt__request_kind kind, char *text)
     flush(site);
 }
 
-static void request_frame(fplt__site *site, const struct kept_frame *frame)
-{
-    site->request =
-        (fplt__request){.kind = FPLT__UPDATE, .body = frame->bytes, .size = frame->size};
-    flush(site);
-}
-
 static void join(fplt__site *site)
 {
     site->joined = 0;
     request(site, FPLT__JOIN, NULL);
 }
 
-static void poll(fplt__site *site)
+/* What is durable here, as text; NULL where there is no memory. */
+static char *report_of(fplt__site *site)
 {
     const fplt__site_record *record = &site->record;
     fplt_error error;
@@ -234,11 +229,37 @@ static void poll(fplt__site *site)
         report.charged.rounds = record->charges;
         report.charged.mac = fplt__charged_mac(site->charged, site->settings.ledger_key);
     }
-    if (fplt__report_text(&report, &text, &error)) {
-        site->failed = 1;
-        return;
+    site->failed |= fplt__report_text(&report, &text, &error) != FPLT_OK;
+    return text;
+}
+
+static void poll(fplt__site *site)
+{
+    char *text = report_of(site);
+    if (text)
+        request(site, FPLT__NEXT, text);
+}
+
+/* A small frame brings the report along, so that its answer is that of the poll that would follow. A large
+ * one would have to be sent again if the line broke in the meantime. */
+static void request_frame(fplt__site *site, const struct kept_frame *frame)
+{
+    fplt_error error;
+    uint8_t *bytes;
+    char *text = frame->size <= SMALL_FRAME && !site->has_trouble ? report_of(site) : NULL;
+    size_t size = text ? strlen(text) : 0;
+    site->request =
+        (fplt__request){.kind = FPLT__UPDATE, .body = frame->bytes, .size = frame->size};
+    if (text && !fplt__alloc_into(&bytes, frame->size + size, 1, "a message", &error)) {
+        memcpy(bytes, frame->bytes, frame->size);
+        memcpy(bytes + frame->size, text, size);
+        fplt__free(site->body);
+        site->body = bytes;
+        site->request.body = bytes;
+        site->request.size += size;
     }
-    request(site, FPLT__NEXT, text);
+    fplt__free(text);
+    flush(site);
 }
 
 static void consent(fplt__site *site, int agreed, const char *sentence)
@@ -879,7 +900,8 @@ static void take_reply(fplt__site *site, const fplt__site_event *event)
     case FPLT__DOCUMENT: take_document(site, event->body, event->size, site->planned_hint); break;
     case FPLT__START: take_start(site, event->body, event->size); break;
     case FPLT__NEXT:
-        if (event->status == 200)
+    case FPLT__UPDATE:
+        if (event->status == 200 && event->size)
             take_frames(site, event->body, event->size);
         else
             poll(site);

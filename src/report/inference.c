@@ -252,6 +252,17 @@ static fplt_status check(const fplt_model *model, const fplt_summary_settings *s
     return FPLT_OK;
 }
 
+/* Two classes of which hardly a row is in doubt: the sum of p (1 - p), as the intercept's information has it,
+ * is about the number of the rarer class's rows otherwise. */
+static int is_separated(const fplt_model *model)
+{
+    const double doubt = 1e-3;
+    size_t n = model->info.dimension;
+    return model->info.task == FPLT_TASK_BINARY && model->info.intercept &&
+           strcmp(model->info.loss, "logistic") == 0 &&
+           model->info.inference->information[n * n - 1] < doubt;
+}
+
 static void write_notes(const fplt_model *model, const fplt_summary_settings *settings,
                         fplt__buffer *notes)
 {
@@ -264,6 +275,9 @@ static void write_notes(const fplt_model *model, const fplt_summary_settings *se
     if (!inference->by_rows && !settings->robust)
         fplt__buffer_add(notes, "Every site counted alike, however many rows it has: errors are "
                                 "right only if every row does, or robust.\n");
+    if (is_separated(model))
+        fplt__buffer_add(notes, "The columns separate the classes perfectly: no likelihood is the "
+                                "largest, and the coefficients say only where training ended.\n");
     if (t->radius > 0)
         fplt__buffer_add(notes, "Rows were shortened to a norm: coefficients are those of the "
                                 "shortened rows.\n");

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "objective/objective.h"
+
 static size_t gradient_work(const fplt_objective *objective, const fplt_training *training)
 {
     (void)training;
@@ -42,6 +44,40 @@ static fplt_status descend(fplt_local *local, double *w, fplt_error *error)
     }
     local->gradients += local->training.epochs;
     return fplt__check_finite(w, fplt_objective_dimension(problem->objective), error);
+}
+
+/* Where agents are many and small, some at a time go side by side. */
+static int descend_abreast(fplt_local *const *local, double *const *w)
+{
+    fplt__course course[FPLT_ABREAST];
+    uint32_t epochs = local[0]->training.epochs;
+    for (size_t i = 0; i < FPLT_ABREAST; i++) {
+        const fplt_subproblem *problem = &local[i]->problem;
+        course[i] = (fplt__course){problem->agent,       problem->linear, problem->centre,
+                                   problem->inverse_rho, local[i]->step,  w[i]};
+    }
+    if (!fplt__objective_descend(local[0]->problem.objective, course, epochs, local[0]->scratch))
+        return 0;
+    for (size_t i = 0; i < FPLT_ABREAST; i++)
+        local[i]->gradients += epochs;
+    return 1;
+}
+
+static fplt_status descend_several(fplt_local *const *local, double *const *w, size_t count,
+                                   size_t *done, fplt_error *error)
+{
+    size_t n = fplt_objective_dimension(local[0]->problem.objective);
+    for (*done = 0; *done < count;) {
+        size_t left = count - *done, some = left < FPLT_ABREAST ? left : FPLT_ABREAST;
+        int abreast = some == FPLT_ABREAST && descend_abreast(local + *done, w + *done);
+        for (size_t i = 0; i < some; i++, ++*done) {
+            fplt_status status = abreast ? fplt__check_finite(w[*done], n, error)
+                                         : descend(local[*done], w[*done], error);
+            if (status)
+                return status;
+        }
+    }
+    return FPLT_OK;
 }
 
 static fplt_status descend_noisily(fplt_local *local, double *w, fplt_error *error)
@@ -121,6 +157,7 @@ const fplt_solver fplt__solver_gradient = {
     .traits = FPLT_PLAIN_STEPS,
     .work = gradient_work,
     .run = descend,
+    .several = descend_several,
 };
 
 const fplt_solver fplt__solver_noisy = {

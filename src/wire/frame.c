@@ -110,8 +110,8 @@ fplt_status fplt__frame_read(const uint8_t head[FPLT__FRAME_HEAD], fplt__frame *
 
 fplt__digest fplt__frame_task(const uint8_t head[FPLT__FRAME_HEAD])
 {
-    const fplt__part parts[] = {{head, 96}, {head + 160, FPLT__HASH}};
-    return fplt__hash(parts, 2);
+    const fplt__input inputs[] = {{head, 96}, {head + 160, FPLT__HASH}};
+    return fplt__hash(inputs, 2);
 }
 
 uint64_t fplt__frame_body(const fplt__frame *frame)
@@ -131,7 +131,7 @@ fplt_status fplt__frame_check_body(const fplt__frame *frame, const void *body, s
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "a frame with %zu bytes behind its head, which says %llu", size,
                               (unsigned long long)fplt__frame_body(frame));
-    fplt__digest digest = fplt__hash_bytes(body, size);
+    fplt__digest digest = fplt__body_hash(body, size);
     return fplt__same(&digest, &frame->digest)
                ? FPLT_OK
                : fplt_error_set(error, FPLT_BAD_DATA,
@@ -155,7 +155,7 @@ fplt_status fplt__frame_make(fplt__frame *frame, const double *scalars, const do
         fplt_words_pack(words, count, *bytes + front, (size_t)frame->payload);
     else if (count)
         fplt__put_reals(*bytes + front, numbers, count);
-    frame->digest = fplt__hash_bytes(*bytes + FPLT__FRAME_HEAD, *size - FPLT__FRAME_HEAD);
+    frame->digest = fplt__body_hash(*bytes + FPLT__FRAME_HEAD, *size - FPLT__FRAME_HEAD);
     fplt__frame_write(frame, *bytes);
     return FPLT_OK;
 }

@@ -11,14 +11,21 @@ typedef struct fplt__digest {
     uint8_t byte[FPLT__HASH];
 } fplt__digest;
 
-typedef struct fplt__part {
+typedef struct fplt__input {
     const void *bytes;
     size_t size;
-} fplt__part;
+} fplt__input;
 
-/* Of the parts, one behind the other. */
-fplt__digest fplt__hash(const fplt__part *parts, size_t count);
+/* Of the inputs, one behind the other. */
+fplt__digest fplt__hash(const fplt__input *inputs, size_t count);
 fplt__digest fplt__hash_bytes(const void *bytes, size_t size);
+
+/* Of a frame's content: H("fedplt-body-1\n", u64 size, H of its first 2048 bytes, H of the next 2048,
+ * ...). Pieces can be digested side by side: several by one processor, and where hands are lent
+ * (base/hands.h) by several. */
+enum { FPLT__PIECE = 2048 };
+fplt__digest fplt__body_hash(const void *bytes, size_t size);
+
 int fplt__same(const fplt__digest *a, const fplt__digest *b);
 int fplt__is_zero(const fplt__digest *digest);
 

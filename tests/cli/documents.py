@@ -307,9 +307,12 @@ def runs_that_do_not_converge_have_a_document(place):
 def interrupted_runs_have_a_document(place):
     data(place)
     process = subprocess.Popen([PROGRAM, "train", "--rounds", str(10 ** 9), "--tolerance", "0", "--json",
-                                "--eval-every", "0", "--out", "t"], cwd=place.folder, text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(0.5)
+                                "--eval-every", "0", "--out", "t", "--checkpoint", "state", "--checkpoint-every",
+                                "1000"], cwd=place.folder, text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    until = time.monotonic() + 60
+    while not (place.folder / "state").exists() and time.monotonic() < until:  # then it is among its rounds
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     try:
         out, told = process.communicate(timeout=20)

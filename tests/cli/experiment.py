@@ -15,7 +15,8 @@ import tempfile
 import time
 
 PROGRAM = os.path.abspath(sys.argv[1])
-TINY = ["--agents", "8", "--features", "3", "--rows", "30", "--rounds", "150"]
+PROBLEM = ["--agents", "8", "--features", "3", "--rows", "30"]
+TINY = [*PROBLEM, "--rounds", "150"]
 CASES = []
 
 
@@ -82,7 +83,7 @@ def theory_says_what_is_not_proved(folder):
     assert "not proved" in done.stdout
     assert "  NO   S corrected has spectral radius below 1" in done.stdout
     assert "take at least 66 epochs" in " ".join(done.stdout.split())
-    done = run(folder, "theory", *TINY, "--epochs", "40")
+    done = run(folder, "theory", *PROBLEM, "--epochs", "40")
     assert "Convergence is proved" in done.stdout
     if shutil.which("gnuplot"):
         assert (folder / "theory.png").read_bytes().startswith(b"\x89PNG")

@@ -371,6 +371,11 @@ def where_errors_mean_nothing(folder):
         "--intercept", "yes")
     assert "separate" in run(folder, "summary", "sep/model.json", "sep.csv", "--refit",
                              status=2).stderr
+    told = json.loads(run(folder, "summary", "sep/model.json", "--json").stdout)["notes"]
+    assert not any("separate" in note for note in told), told
+    run(folder, "train", "--data", "sep.csv", "--out", "sep", "--pictures", "no", "--quiet", "--eps", "0")
+    told = json.loads(run(folder, "summary", "sep/model.json", "--json").stdout)["notes"]
+    assert len(told) == 1 and "separate the classes perfectly" in told[0], told
     with open(folder / "twice.csv", "w") as file:
         file.write("label,a,b\n" + "".join(f"{i % 3 > 0:d},{i},{i}\n" for i in range(20)))
     run(folder, "train", "--data", "twice.csv", "--out", "twice", "--pictures", "no", "--quiet")

@@ -63,11 +63,15 @@ def a_setting_without_effect_says_what_it_belongs_to(place):
             (["--data", "s.libsvm", "--header", "no"], "s.libsvm: header is for CSV files"),
             (["--data", "s.libsvm", "--separator", "tab"], "s.libsvm: separator is for CSV files")):
         place.refuses("train", *words, says=says)
+    place.run("train", "--task", "auto", "--agents", 3, "--rows", 20, "--pictures", "no", "--quiet")
     place.refuses("data", "generate", "x.csv", "--task", "classes", says="task has no effect without generator planted")
     place.refuses("compare", "--points", 5, says="points has no effect without tune yes")
     place.refuses("tune", "--tune-rounds", 5, says="without by experiment or both, but by is theory")
     place.refuses("data", "inspect", "g.csv", "--data", "g.csv", says="takes its files without a flag")
     place.run("train", "--data", "g.csv", "--pictures", "no", "--quiet")
+    for command in "baseline", "validate":
+        place.refuses(command, "--data", "g.csv", "--holdout", 0.5, says=f"holdout has no effect in fedplt {command}: ")
+    place.refuses("theory", "--rounds", 5, says="rounds has no effect in fedplt theory: show-rounds says")
     for command in ("summary", "fedplt-out/model.json"), ("report", "fedplt-out"):
         place.refuses(*command, "--header", "no", says="header has no effect without data: give their files behind")
     place.refuses("evaluate", "fedplt-out/model.json", "g.csv", "--details", "--json", says="details has no effect")
@@ -258,6 +262,8 @@ def files_as_spreadsheets_write_them(place):
         lines[3] = lines[3].rsplit(",", 1)[0] + "," + word
         place.write("gap.csv", "\n".join(lines) + "\n")
         place.refuses("train", "--data", "gap.csv", says="gap.csv:4: column 'x3': the value is missing")
+    place.write("comma.csv", text.replace(",", ";").replace(".", ","))
+    place.refuses("train", "--data", "comma.csv", says=["is not a number; write decimals with a point"])
     lines[3] = lines[3].rsplit(",", 1)[0] + ",blue"
     place.write("word.csv", "\n".join(lines) + "\n")
     place.refuses("train", "--data", "word.csv", says=["word.csv:4: column 'x3': 'blue' is not a number",

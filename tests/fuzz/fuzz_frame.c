@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         memcpy(copy, bytes, size);
         uint64_t length = fplt__frame_body(&frame);
         if (length <= size - FPLT__FRAME_HEAD) {
-            frame.digest = fplt__hash_bytes(bytes + FPLT__FRAME_HEAD, (size_t)length);
+            frame.digest = fplt__body_hash(bytes + FPLT__FRAME_HEAD, (size_t)length);
             fplt__frame_write(&frame, copy);
         }
         while (cursor < size) {

@@ -1,8 +1,10 @@
 /* Packed words, and the sum of words only: against arithmetic done another way. */
 #include "testing.h"
 
+#include "base/memory.h"
 #include "fedplt/random.h"
 #include "fedplt/sum.h"
+#include "lent.h"
 
 enum { MOST = 300 };
 
@@ -202,6 +204,69 @@ static void packed_words_add_alike(void **state)
     fplt_sum_destroy(packed);
 }
 
+/* Many numbers, which others help to add: the sum and the sentence are those of one hand, whatever is wrong
+ * with the numbers and wherever. */
+static void others_help_to_add(void **state)
+{
+    (void)state;
+    enum { COUNT = 1200007, FIRST = 3 }; /* more than are shared at once */
+    fplt_stream stream = fplt_stream_make(6, 0, FPLT_FOR_TEST, 0, 0, 0);
+    fplt_error error, other;
+    fplt_sum *alone, *helped;
+    uint64_t *words, *a, *b;
+    uint8_t *bytes;
+    struct lent lent;
+    size_t room = fplt_words_most(COUNT) + 1;
+    assert_ok(fplt_sum_create_words(COUNT + FIRST, -64, &alone, &error), error);
+    assert_ok(fplt_sum_create_words(COUNT + FIRST, -64, &helped, &error), error);
+    assert_ok(fplt__alloc_into(&words, 2 * COUNT, 8, "words", &error), error);
+    assert_ok(fplt__alloc_into(&a, 2 * (COUNT + FIRST), 8, "words", &error), error);
+    assert_ok(fplt__alloc_into(&b, 2 * (COUNT + FIRST), 8, "words", &error), error);
+    assert_ok(fplt__alloc_into(&bytes, room, 1, "words", &error), error);
+    lent_begin(&lent);
+    for (int trial = 0; trial < 12; trial++) {
+        for (size_t i = 0; i < COUNT; i += 1000)
+            any_words(&stream, words + 2 * i, COUNT - i < 1000 ? COUNT - i : 1000);
+        for (size_t i = 0; i < COUNT; i++) /* far from the limit */
+            words[2 * i + 1] = (uint64_t)((int64_t)words[2 * i + 1] >> 12);
+        if (trial == 1) { /* out of range, late */
+            words[2 * (COUNT - 2)] = 0;
+            words[2 * (COUNT - 2) + 1] = UINT64_C(1) << 61;
+        }
+        if (trial == 2 || trial == 3) {
+            fplt_sum_clear(alone);
+            fplt_sum_clear(helped);
+        }
+        if (trial == 2) { /* legal, but only just */
+            words[0] = 1;
+            words[1] = -(UINT64_C(1) << 61);
+        }
+        size_t size = fplt_words_pack(words, COUNT, bytes, room);
+        if (trial > 3)
+            bytes[fplt_stream_below(&stream, size)] ^= 1 << fplt_stream_below(&stream, 8);
+        size += trial == 3;
+        size -= trial == 4;
+        fplt__hands_lend(NULL);
+        fplt_status status = fplt_sum_add_packed(alone, FIRST, bytes, size, COUNT, &error);
+        fplt__hands_lend(&lent.hands);
+        assert_int_equal(fplt_sum_add_packed(helped, FIRST, bytes, size, COUNT, &other), status);
+        if (status)
+            assert_string_equal(error.text, other.text);
+        if (trial < 5)
+            assert_int_equal(!status, trial == 0 || trial == 2);
+        fplt_sum_export(alone, 0, a, COUNT + FIRST);
+        fplt_sum_export(helped, 0, b, COUNT + FIRST);
+        assert_memory_equal(a, b, 16 * (COUNT + FIRST));
+    }
+    lent_end(&lent);
+    fplt_sum_destroy(alone);
+    fplt_sum_destroy(helped);
+    fplt__free(words);
+    fplt__free(a);
+    fplt__free(b);
+    fplt__free(bytes);
+}
+
 /* The limit is 2^125, exclusive, on both sides and to the last bit. */
 static void the_limit_is_exact(void **state)
 {
@@ -226,6 +291,7 @@ int main(void)
         cmocka_unit_test(only_its_own_form_is_read),
         cmocka_unit_test(a_sum_of_words_is_the_sum),
         cmocka_unit_test(packed_words_add_alike),
+        cmocka_unit_test(others_help_to_add),
         cmocka_unit_test(the_limit_is_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,6 +39,7 @@ static struct {
         int asks; /* a request waits to be delivered */
         fplt__request request;
         uint8_t *body; /* owned: of the request, or of the reply */
+        unsigned polls, status;
     } agent[N];
 } w;
 
@@ -124,6 +125,7 @@ static void at_lead(fplt__lead_event event)
         *reply = (struct reply){.site = (uint32_t)action->reply.ticket - 1,
                                 .status = action->reply.status,
                                 .body = malloc(65536)};
+        w.agent[reply->site].status = reply->status;
         for (unsigned p = 0; p < action->reply.parts; p++) {
             memcpy(reply->body + reply->size, action->reply.part[p].bytes,
                    action->reply.part[p].size);
@@ -155,6 +157,8 @@ static int deliver(uint32_t i, int updates)
     if (!agent->asks || (agent->request.kind == FPLT__UPDATE && !updates))
         return 0;
     agent->asks = 0;
+    agent->polls += agent->request.kind == FPLT__NEXT;
+    agent->status = 0;
     agent->request.ticket = i + 1;
     agent->request.identity = i;
     agent->request.body = agent->body;
@@ -303,6 +307,89 @@ static void test_silence(void **state)
     assert_int_equal(fplt__lead_see(w.lead).round, 1);
 }
 
+/* Hands the coordinator the update of agent 0 once more, with the report behind it as `text` says. */
+static void send_again(size_t report, const char *text)
+{
+    struct agent *agent = &w.agent[0];
+    size_t frame = agent->request.size - report, size = strlen(text);
+    uint8_t *bytes = malloc(frame + size + 1);
+    fplt__request request = agent->request;
+    memcpy(bytes, agent->body, frame);
+    memcpy(bytes + frame, text, size);
+    request.body = bytes;
+    request.size = frame + size;
+    request.ticket = 1;
+    agent->status = 0;
+    at_lead((fplt__lead_event){.kind = FPLT__LEAD_REQUEST, .request = request});
+    free(bytes);
+}
+
+/* What comes behind the frame. */
+static size_t report_of(const struct agent *agent)
+{
+    fplt__frame frame;
+    fplt_error error;
+    assert_ok(fplt__frame_read(agent->body, &frame, &error), error);
+    return agent->request.size - FPLT__FRAME_HEAD - (size_t)fplt__frame_body(&frame);
+}
+
+/* An update brings the report of a poll: it is answered as one, with the verdict and the next task. */
+static void test_rider(void **state)
+{
+    (void)state;
+    unsigned polls = w.agent[0].polls + w.agent[1].polls + w.agent[2].polls;
+    assert_true(report_of(&w.agent[0]) > 0);
+    for (uint32_t round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < N; i++) {
+            update(i);
+            assert_int_equal(w.agent[i].status, i + 1 < N ? 0 : 200);
+            if (i + 1 < N)
+                assert_true(fplt__lead_member(w.lead, i).received);
+        }
+    assert_int_equal(fplt__lead_see(w.lead).round, 2);
+    assert_int_equal(fplt__site_see(w.agent[0].site).version, 2);
+    assert_int_equal(w.agent[0].polls + w.agent[1].polls + w.agent[2].polls, polls);
+}
+
+/* One that is sent again waits in the place of the first, and counts once. */
+static void test_rider_again(void **state)
+{
+    (void)state;
+    char text[4096];
+    size_t size = report_of(&w.agent[0]);
+    snprintf(text, sizeof text, "%.*s", (int)size,
+             (const char *)w.agent[0].body + w.agent[0].request.size - size);
+    fplt__request before = w.agent[0].request;
+    deliver(0, 1);
+    w.agent[0].request.sequence = before.sequence + 1;
+    send_again(size, text);
+    assert_int_equal(w.agent[0].status, 409); /* the first, let go */
+    assert_int_equal(fplt__lead_see(w.lead).received, 1);
+    w.agent[0].request.sequence = before.sequence + 2;
+    send_again(size, ""); /* without a report it is answered at once */
+    assert_int_equal(w.agent[0].status, 200);
+    assert_int_equal(fplt__lead_see(w.lead).received, 1);
+}
+
+/* With a report that cannot be read, or of another plan, nothing is counted. */
+static void test_bad_rider(void **state)
+{
+    (void)state;
+    size_t size = report_of(&w.agent[0]);
+    send_again(size, "{");
+    assert_int_equal(w.agent[0].status, 400);
+    assert_int_equal(fplt__lead_see(w.lead).received, 0);
+    char text[4096], *plan;
+    snprintf(text, sizeof text, "%.*s", (int)size,
+             (const char *)w.agent[0].body + w.agent[0].request.size - size);
+    assert_non_null(plan = strstr(text, "\"plan\":\""));
+    plan[8] = plan[8] == '0' ? '1' : '0';
+    w.agent[0].request.sequence++;
+    send_again(size, text);
+    assert_int_equal(w.agent[0].status, 409);
+    assert_int_equal(fplt__lead_see(w.lead).received, 0);
+}
+
 static uint64_t round_open(void)
 {
     fplt__lead_view view = fplt__lead_see(w.lead);
@@ -346,6 +433,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_deadline, begin, end),
         cmocka_unit_test_setup_teardown(test_quorum, begin, end),
         cmocka_unit_test_setup_teardown(test_silence, begin, end),
+        cmocka_unit_test_setup_teardown(test_rider, begin, end),
+        cmocka_unit_test_setup_teardown(test_rider_again, begin, end),
+        cmocka_unit_test_setup_teardown(test_bad_rider, begin, end),
         cmocka_unit_test_setup_teardown(test_evaluation, begin_open, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

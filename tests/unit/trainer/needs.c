@@ -22,9 +22,11 @@ static fplt_settings *settings_of(const char *algorithm)
 /* Some legal value. */
 static void sample(const fplt_setting *row, char *value, size_t size)
 {
-    size_t length = row->choices ? strcspn(row->choices, "|") : 0;
+    const char *choice = row->choices;
+    if (choice && strncmp(choice, "auto|", 5) == 0) /* auto is no wish */
+        choice += 5;
     if (row->kind == FPLT_CHOICE)
-        snprintf(value, size, "%.*s", (int)length, row->choices);
+        snprintf(value, size, "%.*s", (int)strcspn(choice, "|"), choice);
     else if (row->kind == FPLT_SWITCH)
         snprintf(value, size, "yes");
     else if (row->kind == FPLT_TEXT)

@@ -1,11 +1,16 @@
 /* Frames, messages and documents: what is written is read, and nothing else is. */
 #include "testing.h"
 
+#include <sodium.h>
+
+#include "base/bytes.h"
 #include "base/memory.h"
 #include "fedplt/random.h"
+#include "lent.h"
 #include "wire/document.h"
 #include "wire/frame.h"
 #include "wire/json.h"
+#include "wire/lanes.h"
 
 static fplt__frame some_frame(fplt_stream *stream)
 {
@@ -125,6 +130,81 @@ static void a_task_is_the_whole_question(void **state)
     }
 }
 
+/* Four lanes at once against libsodium, one message after the other. */
+static void lanes_are_blake2b(void **state)
+{
+    (void)state;
+    fplt_stream stream = fplt_stream_make(5, 0, FPLT_FOR_TEST, 0, 0, 0);
+    uint8_t bytes[4 * 24 * FPLT__LANE_BLOCK], digests[4 * FPLT__HASH], one[FPLT__HASH];
+    if (!fplt__lanes_there())
+        skip();
+    for (size_t size = FPLT__LANE_BLOCK; size <= 24 * FPLT__LANE_BLOCK; size += FPLT__LANE_BLOCK) {
+        for (size_t i = 0; i < 4 * size; i++)
+            bytes[i] = (uint8_t)fplt_stream_bits(&stream);
+        fplt__lanes_hash(bytes, size, digests);
+        for (size_t lane = 0; lane < 4; lane++) {
+            crypto_generichash(one, sizeof one, bytes + lane * size, size, NULL, 0);
+            assert_memory_equal(one, digests + lane * FPLT__HASH, sizeof one);
+        }
+    }
+}
+
+/* By the letter of its definition. */
+static fplt__digest body_slowly(const uint8_t *bytes, size_t size)
+{
+    fplt__digest digest;
+    uint8_t *text;
+    fplt_error error;
+    size_t used = 22;
+    assert_ok(fplt__alloc_into(&text, 22 + 32 * (size / 2048 + 1), 1, "text", &error), error);
+    memcpy(text, "fedplt-body-1\n", 14);
+    fplt__put64(text + 14, size);
+    for (size_t at = 0; at < size; at += 2048, used += 32)
+        crypto_generichash(text + used, 32, bytes + at, size - at < 2048 ? size - at : 2048, NULL,
+                           0);
+    crypto_generichash(digest.byte, 32, text, used, NULL, 0);
+    fplt__free(text);
+    return digest;
+}
+
+/* Any length, alone and with help; and as Python's hashlib says. */
+static void a_body_has_its_digest(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t size;
+        const char *digest;
+    } known[] = {{0, "86d4df3a2fdfdbab7be7b8617c0409b461da74a9d3de733f00846d81642d4e68"},
+                 {1, "480294b1d41b421f6a59e97ddeed48f607999bc9e9acb76c2e29fe7e6ac528fc"},
+                 {2048, "b63af2ea2787e0bff54a1bcf393905a151d6418c66e65cb65db10c768c6dbb70"},
+                 {10000, "a18e4373c662f9d9a94b3e83c59eb7a9767431b85e7952baff0501358ecd36bd"}};
+    const size_t sizes[] = {2047,   2049,   8191,    8192,        8193,        65536,
+                            262143, 262144, 1048576, 1048576 + 1, 1048576 - 1, 3 * 1048576 + 5000};
+    enum { MOST = 4 << 20 };
+    uint8_t *bytes;
+    char text[FPLT__HEX];
+    fplt_error error;
+    struct lent lent;
+    assert_ok(fplt__alloc_into(&bytes, MOST, 1, "bytes", &error), error);
+    for (size_t i = 0; i < MOST; i++)
+        bytes[i] = (uint8_t)((7 * i + 3) % 251);
+    lent_begin(&lent);
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        fplt__digest digest = fplt__body_hash(bytes, known[k].size);
+        fplt__hex(&digest, sizeof digest, text);
+        assert_string_equal(text, known[k].digest);
+    }
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        for (int helped = 0; helped < 2; helped++) {
+            fplt__hands_lend(helped ? &lent.hands : NULL);
+            fplt__digest digest = fplt__body_hash(bytes, sizes[k]);
+            fplt__digest slow = body_slowly(bytes, sizes[k]);
+            assert_true(fplt__same(&digest, &slow));
+        }
+    lent_end(&lent);
+    fplt__free(bytes);
+}
+
 static void reals_are_those_of_printf(void **state)
 {
     (void)state;
@@ -171,7 +251,13 @@ static void proofs_hold_for_what_they_say_only(void **state)
     (void)state;
     uint8_t key[32] = {1, 2, 3};
     fplt__digest plan = fplt__hash_bytes("plan", 4);
-    fplt__proof proof = {.leg = 3, .round = 77, .version = UINT64_MAX, .chain = {{9}}}, back;
+    fplt__proof proof, back; /* as bytes they are compared, padding too */
+    memset(&proof, 0, sizeof proof);
+    memset(&back, 0, sizeof back);
+    proof.leg = 3;
+    proof.round = 77;
+    proof.version = UINT64_MAX;
+    proof.chain.byte[0] = 9;
     fplt__proof_sign(&proof, &plan, 5, key);
     char text[FPLT__PROOF_TEXT];
     fplt__proof_text(&proof, text);
@@ -375,6 +461,8 @@ int main(void)
         cmocka_unit_test(frames_come_back),
         cmocka_unit_test(impossible_heads_are_refused),
         cmocka_unit_test(a_task_is_the_whole_question),
+        cmocka_unit_test(lanes_are_blake2b),
+        cmocka_unit_test(a_body_has_its_digest),
         cmocka_unit_test(reals_are_those_of_printf),
         cmocka_unit_test(proofs_hold_for_what_they_say_only),
         cmocka_unit_test(messages_come_back),
