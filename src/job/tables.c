@@ -106,7 +106,7 @@ const fplt_setting fplt__job_algorithm_table[] = {
 
 const fplt_setting fplt__job_training_table[] = {
     {"solver", FPLT_CHOICE, 0, "gradient", 0, 0, solver_choices, "how an agent trains locally", 0,
-     0},
+     0, .needs = trains},
     {"gamma", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL, "local step size", 0.5,
      2, .rule = "the algorithm's choice for the agent's curvature", .needs = steps},
     {"epochs", FPLT_INTEGER, FPLT_AUTO, "5", 1, 1000000, NULL, "local epochs a round", 0, 0,
