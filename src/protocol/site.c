@@ -66,7 +66,7 @@ struct fplt__site {
     uint64_t trouble_round;
     char trouble_word[FPLT__WORD], trouble_sentence[FPLT__SENTENCE];
     uint64_t random;
-    int failed;
+    int failed, damaged;
     fplt__site_action *action;
     size_t actions, taken, action_room;
 };
@@ -395,6 +395,12 @@ static void take_joined(fplt__site *site, const void *body, size_t size)
 static void restore_node(fplt__site *site)
 {
     fplt__site_record *record = &site->record;
+    size_t kept = site->shape.kept * site->n, held = site->shape.held * site->n;
+    if (record->kept_count != kept || (record->held && record->held_count != held) ||
+        (record->begin_count && record->begin_count != site->n)) {
+        site->damaged = 1;
+        return;
+    }
     fplt__node_parts parts = {.kept = record->kept,
                               .staged = record->staged,
                               .held = record->held,
@@ -964,7 +970,7 @@ static fplt_status load_vectors(fplt__site *site, const fplt__site_record *recor
         memcpy(site->loaded + 2 * kept, record->held, held * sizeof *site->loaded);
     site->record.kept = site->loaded;
     site->record.staged = site->loaded + kept;
-    site->record.held = site->loaded + 2 * kept;
+    site->record.held = held ? site->loaded + 2 * kept : NULL; /* where nothing is staged */
     return begin ? copy_into(&site->begin, record->begin, begin * sizeof *site->begin, error)
                  : FPLT_OK;
 }
@@ -1117,6 +1123,10 @@ fplt_status fplt__site_handle(fplt__site *site, const fplt__site_event *event, f
     site->now = event->now > site->now ? event->now : site->now;
     if (site->waiting != OVER)
         take_event(site, event);
+    if (site->damaged)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the stored state of the run has vectors of another length than its "
+                              "plan: it is damaged");
     return site->failed ? fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a message")
                         : FPLT_OK;
 }
