@@ -281,7 +281,8 @@ def tune(X: Any = None, y: Any = None, sites: Any = None, *, by: str = "theory",
     dataset, costs = _dataset(X, y, sites, settings.get("loss"), settings), _costs(costs)
     bounds = lmin is not None and lmax is not None
     has_data = dataset is not None or costs is not None or "data" in settings or not bounds
-    tables = _job_settings(given({"algorithm": algorithm, **settings}), algorithm)
+    values = {"algorithm": algorithm, "threads": 1 if costs is not None else None, **settings}
+    tables = _job_settings(given(values), algorithm)
     watcher, wanted = Watcher(callback), ffi.new("fplt_tune_settings *", lib.fplt_tune_defaults())
     made, parameters = ffi.new("fplt_job **"), ffi.new("double[]", lib.FPLT_MOST_PARAMETERS)
     try:

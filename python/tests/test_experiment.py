@@ -230,3 +230,19 @@ def test_lists_are_settings():
 def test_docstrings_have_the_settings():
     for row in fedplt.settings().itertuples():
         assert f"    {row.name.replace('-', '_')} : {row.legal}" in fedplt.train.__doc__
+
+
+def test_a_search_over_own_costs_has_one_thread():
+    class Bowl:
+        curvature = (1.0, 4.0)
+
+        def __init__(self, centre):
+            self.centre = centre
+
+        def value_and_gradient(self, x):
+            seen.add(threading.get_ident())
+            return float(((x - self.centre) ** 2).sum()), 2 * (x - self.centre)
+
+    seen = set()
+    fedplt.tune(costs=fedplt.Costs([Bowl(float(i)) for i in range(40)], 3), by="experiment", rounds=60)
+    assert len(seen) == 1
