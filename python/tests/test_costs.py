@@ -173,8 +173,8 @@ def test_ctrl_c_in_a_callback():
 
     for solver in (None, slow):
         for delay in np.random.default_rng(3).uniform(0.01, 0.06, 12):
-            threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
             with pytest.raises(KeyboardInterrupt):
+                threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
                 fedplt.minimise(costs, 4, solver=solver, rounds=10**9, tolerance=0, rho=1e-9, gamma=1e-9)
 
 

@@ -137,8 +137,8 @@ def interrupted(function, delay):
         os.kill(os.getpid(), signal.SIGINT)
 
     timer = threading.Timer(delay, send)
-    timer.start()
     with pytest.raises(KeyboardInterrupt):
+        timer.start()
         function()
     timer.join()
     return time.monotonic() - sent[0]

@@ -66,9 +66,9 @@ def test_ctrl_c_ends_an_agent_that_waits(tmp_path):
     agent = fedplt.Agent(coordinator="https://" + address, folder=place, data=place / "rows.csv", proxy="off",
                          policy={"federations": ["hospitals"], "epsilon": "off"})
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
     before = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
+        timer.start()
         agent.run()
     timer.join()
     assert time.monotonic() - before < 20  # half a second, and some for busy machines
@@ -82,8 +82,8 @@ def test_a_coordinator_goes_on_after_an_interrupt(tmp_path):
                                 roster=["north"], train={"algorithm": "fed-plt", "rounds": 2})
     for _ in range(2):
         timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
         with pytest.raises(KeyboardInterrupt):
+            timer.start()
             leader.run()
         timer.join()
     leader.start()
