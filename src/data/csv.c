@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "data/builder.h"
+#include "data/scan.h"
 #include "fedplt/settings.h"
 
 /* A column name may be repeated for each level of a category: its length bounds the memory. */
@@ -11,6 +12,13 @@ enum { LONGEST_NAME = 255 };
 
 /* What a column of the file is; 0 and above: feature column of the builder. */
 enum { LABEL = -1, SITE = -2, LEFT_OUT = -3, WEIGHT = -4, ID = -5, WANTED = -6 };
+
+/* Columns side by side that are alike: features that are also side by side in the builder, or one column of any
+ * other kind. */
+struct run {
+    int role; /* of the first */
+    uint32_t count;
+};
 
 /* The place in the text, and the row that was read last. */
 struct reader {
@@ -25,7 +33,10 @@ struct reader {
     fplt__lookup names; /* of all columns of the file */
     int *role;
     int reserved; /* room was made for all rows */
-    int quick;    /* there are no categories: rows of numbers can be read in one pass */
+    /* where there are no categories, rows of numbers can be read in one pass: all columns */
+    struct run *run;
+    uint32_t runs;
+    fplt__marks *marks; /* borrowed: separators, line ends and quotes of the text */
 };
 
 static void reader_clear(struct reader *reader)
@@ -33,6 +44,7 @@ static void reader_clear(struct reader *reader)
     fplt__free(reader->field);
     fplt__free(reader->unquoted);
     fplt__free(reader->role);
+    fplt__free(reader->run);
     fplt__lookup_clear(&reader->names);
 }
 
@@ -663,46 +675,67 @@ struct words {
     unsigned count;
 };
 
-/* The end of an unquoted field that is neither blank nor missing; NULL for any other. */
-static const char *quick_word(const struct reader *reader, const char *c, fplt__span *span)
+/* Where a field ends that has its sign there: before the carriage return of a line end. */
+static const char *field_end(const char *start, const char *sign)
 {
-    const char *end = reader->end;
-    fplt__field field = {{c, 0}, 0};
-    while (c < end && *c != reader->separator && *c != '\n' && *c != '\r' && *c != '"')
-        c++;
-    field.span.length = (size_t)(c - field.span.text);
-    *span = fplt__span_trim(field.span);
-    int plain = c == end || *c != '"';
-    return plain && span->length == field.span.length && !fplt__field_missing(&field) ? c : NULL;
+    return sign > start && *sign == '\n' && sign[-1] == '\r' ? sign - 1 : sign;
+}
+
+/* A field that is no feature; zero where it is blank, missing, or to be trimmed. */
+static int quick_word(const char *start, const char *end, int role, struct words *words)
+{
+    fplt__field field = {{start, (size_t)(end - start)}, 0};
+    fplt__span span = fplt__span_trim(field.span);
+    if (role == LEFT_OUT)
+        return 1;
+    if (span.length != field.span.length || fplt__field_missing(&field))
+        return 0;
+    words->span[words->count] = span;
+    words->role[words->count++] = role;
+    return 1;
+}
+
+/* At least one field at `start`, of the `count` that are alike; 0 where it is not plainly written. */
+static size_t quick_fields(const struct reader *reader, const char *start, size_t count, int role,
+                           double *cells, struct words *words)
+{
+    const fplt__marks *marks = reader->marks;
+    const char *end = field_end(start, fplt__marks_at(marks, 0));
+    if (role < 0)
+        return quick_word(start, end, role, words) ? 1 : 0;
+    size_t read = marks->scan->numbers(start, marks->text, marks->at + marks->used, count,
+                                       reader->separator, &cells[role]);
+    if (read)
+        return read;
+    return fplt__number_scan(start, end, &cells[role]) == end ? 1 : 0;
 }
 
 /* One pass over a row of numbers, label and site. Returns where the next row begins; NULL where anything
  * else is in the row, which is then read with care. */
 static const char *scan_row(const struct reader *reader, double *cells, struct words *words)
 {
-    const char *c = reader->at, *end = reader->end;
-    uint32_t last = reader->names.count - 1;
+    fplt__marks *marks = reader->marks;
+    const char *c = reader->at;
     words->count = 0;
-    for (uint32_t i = 0;; i++) {
-        int role = reader->role[i];
-        if (role >= 0) {
-            c = fplt__number_scan(c, end, &cells[role]);
-        } else {
-            fplt__span ignored;
-            int wanted = role != LEFT_OUT;
-            c = quick_word(reader, c, wanted ? &words->span[words->count] : &ignored);
-            if (wanted)
-                words->role[words->count++] = role;
+    if (c - reader->source->text < FPLT__WITHIN)
+        return NULL;
+    fplt__marks_seek(marks, c);
+    for (const struct run *run = reader->run, *last = run + reader->runs - 1; run <= last; run++)
+        for (uint32_t done = 0; done < run->count;) {
+            size_t left = run->count - done, more = fplt__marks_more(marks);
+            int role = run->role < 0 ? run->role : run->role + (int)done;
+            size_t read =
+                more ? quick_fields(reader, c, left < more ? left : more, role, cells, words) : 0;
+            if (!read)
+                return NULL;
+            const char *sign = fplt__marks_at(marks, read - 1);
+            marks->used += read;
+            done += (uint32_t)read;
+            c = sign + 1;
+            if (*sign != reader->separator)
+                return *sign == '\n' && run == last && done == run->count ? c : NULL;
         }
-        if (!c || i == last)
-            break;
-        if (c == end || *c++ != reader->separator)
-            return NULL;
-    }
-    if (!c || c == end)
-        return c;
-    c += *c == '\r';
-    return c < end && *c == '\n' ? c + 1 : NULL;
+    return NULL;
 }
 
 /* Reads the next row in one pass, where that can be done; returns whether it was. */
@@ -711,7 +744,7 @@ static int quick_row(struct reader *reader, fplt__builder *builder, uint32_t *ag
 {
     double *cells, label = 0;
     struct words words;
-    if (!reader->quick || reader->at == reader->end)
+    if (!reader->runs || reader->at == reader->end)
         return 0;
     if ((*status = fplt__builder_cells(builder, &cells, error)))
         return 1;
@@ -734,6 +767,24 @@ static int quick_row(struct reader *reader, fplt__builder *builder, uint32_t *ag
     return 1;
 }
 
+/* What rows of the file look like; no runs where one is a category. */
+static fplt_status find_runs(struct reader *reader, const fplt__builder *builder, fplt_error *error)
+{
+    for (uint32_t i = 0; i < builder->header.count; i++)
+        if (builder->column[i].category)
+            return FPLT_OK;
+    fplt_status status =
+        fplt__alloc_into(&reader->run, reader->names.count, sizeof *reader->run, "columns", error);
+    for (uint32_t i = 0; i < reader->names.count && !status; i++) {
+        struct run *before = reader->runs ? &reader->run[reader->runs - 1] : NULL;
+        if (before && before->role >= 0 && reader->role[i] == before->role + (int)before->count)
+            before->count++;
+        else
+            reader->run[reader->runs++] = (struct run){reader->role[i], 1};
+    }
+    return status;
+}
+
 static fplt_status prepare(struct reader *reader, const fplt__source *source,
                            fplt__builder *builder, uint32_t *agent, fplt_error *error)
 {
@@ -753,13 +804,10 @@ static fplt_status prepare(struct reader *reader, const fplt__source *source,
         status = fplt__bad_data(error, source->name, reader->row_line, "there are no features");
     for (uint32_t i = 0; i < reader->names.count && !status; i++)
         sites += reader->role[i] == SITE;
-    reader->quick = 1;
-    for (uint32_t i = 0; i < builder->header.count; i++)
-        reader->quick &= !builder->column[i].category;
     *agent = FPLT__NOWHERE;
     if (!status && !sites)
         status = fplt__builder_file_agent(builder, source, agent, error);
-    return status;
+    return status ? status : find_runs(reader, builder, error);
 }
 
 /* Whose row it is; empty where that is not known, or there is one agent only. */
@@ -773,11 +821,15 @@ static fplt__span site_of(const struct reader *reader, const fplt__builder *buil
                : (fplt__span){"", 0};
 }
 
-/* All rows of the text. */
+/* All rows of the text; *plain is what of it is known to be ASCII. */
 static fplt_status read_rows(struct reader *reader, fplt__builder *builder, uint32_t *agent,
-                             fplt_error *error)
+                             const char **plain, fplt_error *error)
 {
+    fplt__marks marks;
+    const char signs[] = {reader->separator, '\n', '"'};
     fplt_status status = FPLT_OK;
+    fplt__marks_begin(&marks, reader->at, reader->end, signs);
+    reader->marks = &marks;
     while (!status) {
         if (builder->rows % FPLT__ROWS_TOLD == 0)
             fplt__read_tell(builder, reader->source, (size_t)(reader->at - reader->source->text));
@@ -791,6 +843,8 @@ static fplt_status read_rows(struct reader *reader, fplt__builder *builder, uint
         else if (!status)
             status = fplt__builder_leave_out(builder, site_of(reader, builder, *agent), error);
     }
+    reader->marks = NULL;
+    *plain = marks.plain;
     return status;
 }
 
@@ -811,13 +865,16 @@ static fplt_status read_piece(const void *context, const fplt__source *piece, fp
                             .separator = file->reader->separator,
                             .names = file->reader->names,
                             .role = file->reader->role,
-                            .quick = file->reader->quick};
+                            .run = file->reader->run,
+                            .runs = file->reader->runs};
     uint32_t agent = file->agent;
-    fplt_status status = fplt__text_check(piece, error);
-    if (!status)
-        status = read_rows(&reader, part, &agent, error);
+    const char *plain;
+    fplt_status status = read_rows(&reader, part, &agent, &plain, error);
+    if (!status && plain < reader.end)
+        status = fplt__text_check(piece, error);
     reader.names = (fplt__lookup){0}; /* the file's, as are the roles */
     reader.role = NULL;
+    reader.run = NULL;
     reader_clear(&reader);
     return status;
 }
@@ -836,12 +893,13 @@ static fplt_status read_csv(const fplt__source *source, fplt__builder *builder, 
     struct reader reader = {.source = NULL};
     struct file file = {&reader, FPLT__NOWHERE};
     fplt__source head;
+    const char *plain;
     size_t before = builder->rows, dropped = builder->left_out.count;
     fplt_status status = fplt__parts_head(source, builder, 1, &head, error);
     if (!status)
         status = prepare(&reader, &head, builder, &file.agent, error);
     if (!status)
-        status = read_rows(&reader, builder, &file.agent, error);
+        status = read_rows(&reader, builder, &file.agent, &plain, error);
     if (!status)
         fplt__read_tell(builder, source, head.size);
     if (!status && head.size < fplt__source_bytes(source) && names_one_site(&reader, builder))

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "data/builder.h"
+#include "data/scan.h"
 #include "data/schema.h"
 
 /* Every agent keeps vectors as long as the largest index: one digit too many fills the memory. */
@@ -116,63 +117,91 @@ static fplt_status read_entries(struct line *line, fplt__builder *builder, fplt_
     }
 }
 
-static fplt_status add_entry(fplt__builder *builder, uint64_t index, double value,
-                             fplt_error *error)
+/* One entry at `c`, however its number is written; returns what follows it, or NULL. */
+static const char *scan_entry(const char *c, const char *end, uint64_t before, uint64_t most,
+                              uint64_t *index, double *value)
 {
-    if (builder->entries == builder->column_capacity || builder->entries == builder->value_capacity)
-        return fplt__builder_entry(builder, (uint32_t)(index - 1), value, error);
-    builder->entry_column[builder->entries] = (uint32_t)(index - 1);
-    builder->entry_value[builder->entries++] = value;
-    return FPLT_OK;
+    *index = 0;
+    for (; c < end && (unsigned char)(*c - '0') < 10 && *index <= most; c++)
+        *index = *index * 10 + (uint64_t)(*c - '0');
+    if (*index <= before || *index > most || c == end || *c++ != ':')
+        return NULL;
+    return fplt__number_scan(c, end, value);
 }
 
-static int is_blank(char c)
+/* The entries of a row from `c` on, as many as are plainly written; returns what follows the blank or line end behind
+ * the last, or NULL where there is none. */
+static const char *quick_entries(fplt__marks *marks, const char *c, fplt__builder *builder,
+                                 fplt__pairs *pairs, fplt_status *status, fplt_error *error)
 {
-    return c == ' ' || c == '\t';
+    size_t more = fplt__marks_more(marks), used;
+    pairs->column = builder->entry_column;
+    pairs->value = builder->entry_value;
+    pairs->count = builder->entries;
+    pairs->room = builder->column_capacity < builder->value_capacity ? builder->column_capacity
+                                                                     : builder->value_capacity;
+    used = marks->scan->pairs(c, marks->text, marks->at + marks->used, more, pairs);
+    builder->entries = pairs->count;
+    if (!used) { /* written otherwise, at the end of the window, or there is no room */
+        double value;
+        uint64_t index;
+        if (!(c = scan_entry(c, marks->end, pairs->before, pairs->most, &index, &value)))
+            return NULL;
+        if ((*status = fplt__builder_entry(builder, (uint32_t)(index - 1), value, error)))
+            return c;
+        pairs->before = index;
+        fplt__marks_seek(marks, c);
+        if (!fplt__marks_more(marks) || (fplt__marks_at(marks, 0) != c + (*c == '\r')))
+            return NULL;
+        used = 1;
+    }
+    marks->used += used;
+    return marks->text + marks->at[marks->used - 1] + 1;
 }
 
-/* One pass over the usual entries up to the end of the line, which is returned; NULL where anything else
- * is among them, and then the line is read with care. */
-static const char *scan_entries(const char *c, const char *end, uint64_t most,
+/* One pass over the usual entries from the blank or line end before them to the end of the line, behind which the
+ * next begins; NULL where anything else is among them, and then the line is read with care. */
+static const char *scan_entries(fplt__marks *marks, const char *c, uint64_t most,
                                 fplt__builder *builder, fplt_status *status, fplt_error *error)
 {
-    uint64_t before = 0;
-    while (!*status) {
-        while (c < end && is_blank(*c))
-            c++;
-        if (c == end || *c == '\n')
-            break;
-        uint64_t index = 0;
-        for (; c < end && (unsigned char)(*c - '0') < 10 && index <= most; c++)
-            index = index * 10 + (uint64_t)(*c - '0');
-        double value;
-        if (index <= before || index > most || c == end || *c++ != ':' ||
-            !(c = fplt__number_scan(c, end, &value)) || (c < end && !is_blank(*c) && *c != '\n'))
+    fplt__pairs pairs = {.before = 0, .most = most};
+    while (c && c[-1] == ' ' && !*status) {
+        if (!fplt__marks_more(marks))
             return NULL;
-        *status = add_entry(builder, index, value, error);
-        before = index;
+        if (fplt__marks_at(marks, 0) > c) {
+            c = quick_entries(marks, c, builder, &pairs, status, error);
+            continue;
+        }
+        marks->used++; /* a blank more than needed, or the end */
+        c++;
     }
-    if (before > builder->features)
-        builder->features = (size_t)before;
-    return c;
+    if (pairs.before > builder->features)
+        builder->features = (size_t)pairs.before;
+    return c && (*status || c[-1] == '\n') ? c : NULL;
 }
 
-/* Reads the line at `at` in one pass, where that can be done: returns its end, or NULL. */
-static const char *quick_line(const struct line *line, const char *at, const char *end,
+/* Reads the line at `at` in one pass, where that can be done: returns where the next begins, or NULL. */
+static const char *quick_line(const struct line *line, const char *at, fplt__marks *marks,
                               fplt__builder *builder, uint32_t agent, fplt_status *status,
                               fplt_error *error)
 {
-    if (builder->schema)
+    if (builder->schema || at - line->source->text < FPLT__WITHIN)
         return NULL;
-    size_t entries = builder->entries;
+    size_t entries = builder->entries, features = builder->features;
     uint64_t most = builder->expected.count ? builder->expected.count : builder->settings->features;
     const char *c = at;
-    while (c<end && * c> ' ' && *c != ':' && *c != '#')
+    fplt__marks_seek(marks, at);
+    if (!fplt__marks_more(marks))
+        return NULL;
+    const char *end = fplt__marks_at(marks, 0);
+    while (c<end && * c> ' ' && *c != '#')
         c++;
     fplt__span word = {at, (size_t)(c - at)};
-    if (!word.length || (c < end && !is_blank(*c) && *c != '\n') ||
-        !(c = scan_entries(c, end, most ? most : MOST_FEATURES, builder, status, error))) {
+    marks->used++;
+    if (!word.length || c < end || *end == ':' ||
+        !(c = scan_entries(marks, end + 1, most ? most : MOST_FEATURES, builder, status, error))) {
         builder->entries = entries;
+        builder->features = features;
         return NULL;
     }
     double label;
@@ -201,26 +230,29 @@ static fplt_status read_line(struct line *line, fplt__builder *builder, uint32_t
     return status ? status : fplt__builder_row(builder, label, agent, error);
 }
 
-/* All lines of a text. */
+/* All lines of a text; *plain is what of it is known to be ASCII. */
 static fplt_status read_lines(const fplt__source *source, const char *at, fplt__builder *builder,
-                              uint32_t agent, fplt_error *error)
+                              uint32_t agent, const char **plain, fplt_error *error)
 {
     const char *end = source->text + source->size;
     struct line line = {source, 0, NULL, NULL};
-    size_t before = builder->rows;
+    int reserved = 0;
     fplt_status status = FPLT_OK;
+    fplt__marks marks;
+    fplt__marks_begin(&marks, at, end, " :\n");
     while (!status && at < end) {
         if (line.number++ % FPLT__ROWS_TOLD == 0)
             fplt__read_tell(builder, source, (size_t)(at - source->text));
-        const char *stop = quick_line(&line, at, end, builder, agent, &status, error);
-        if (stop) {
-            if (!status && builder->rows == before + 1)
-                status = fplt__builder_reserve(builder, (size_t)(stop - at), (size_t)(end - stop),
+        const char *next = quick_line(&line, at, &marks, builder, agent, &status, error);
+        if (next) {
+            if (!status && !reserved)
+                status = fplt__builder_reserve(builder, (size_t)(next - at), (size_t)(end - next),
                                                error);
-            at = stop < end ? stop + 1 : end;
+            reserved = 1;
+            at = next;
             continue;
         }
-        stop = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;
         const char *comment = memchr(at, '#', (size_t)(stop - at));
         line.at = at;
@@ -230,6 +262,7 @@ static fplt_status read_lines(const fplt__source *source, const char *at, fplt__
         status = read_line(&line, builder, agent, error);
         at = stop < end ? stop + 1 : end;
     }
+    *plain = marks.plain;
     return status;
 }
 
@@ -237,8 +270,11 @@ static fplt_status read_piece(const void *context, const fplt__source *piece, fp
                               fplt_error *error)
 {
     const uint32_t *agent = context;
-    fplt_status status = fplt__text_check(piece, error);
-    return status ? status : read_lines(piece, piece->text, part, *agent, error);
+    const char *plain;
+    fplt_status status = read_lines(piece, piece->text, part, *agent, &plain, error);
+    if (!status && plain < piece->text + piece->size)
+        status = fplt__text_check(piece, error);
+    return status;
 }
 
 static fplt_status read_libsvm(const fplt__source *source, fplt__builder *builder,
@@ -246,6 +282,7 @@ static fplt_status read_libsvm(const fplt__source *source, fplt__builder *builde
 {
     fplt__source head;
     uint32_t agent;
+    const char *plain;
     size_t before = builder->rows;
     builder->sparse = 1;
     if (!builder->first_source)
@@ -258,7 +295,7 @@ static fplt_status read_libsvm(const fplt__source *source, fplt__builder *builde
     if (status)
         return status;
     int mark = head.size >= 3 && memcmp(head.text, "\xef\xbb\xbf", 3) == 0;
-    status = read_lines(&head, head.text + (mark ? 3 : 0), builder, agent, error);
+    status = read_lines(&head, head.text + (mark ? 3 : 0), builder, agent, &plain, error);
     if (!status)
         fplt__read_tell(builder, source, head.size);
     if (!status)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "data/scan.h"
 #include "data/text.h"
 #include "powers.inc" /* made by tools/powers */
 
@@ -182,8 +183,7 @@ static const char *scan_slowly(const char *at, const char *end, double *value)
 }
 
 /* The digits that eight bytes of text begin with, and how many they are; they are appended to `mantissa`. The
- * first byte that is no digit is found by what additions carry out of the range '0' .. '9', and digits are put
- * together in pairs, fours and eights [Lemire 2021]. */
+ * first byte that is no digit is found by what additions carry out of the range '0' .. '9'. */
 static unsigned take_eight(const char *c, uint64_t *mantissa)
 {
     static const uint64_t tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
@@ -197,10 +197,7 @@ static unsigned take_eight(const char *c, uint64_t *mantissa)
     if (!count)
         return 0;
     text <<= 64 - 8 * count;
-    text = (text & UINT64_C(0x0f0f0f0f0f0f0f0f)) * 2561 >> 8;
-    text = (text & UINT64_C(0x00ff00ff00ff00ff)) * 6553601 >> 16;
-    text = (text & UINT64_C(0x0000ffff0000ffff)) * UINT64_C(42949672960001) >> 32;
-    *mantissa = *mantissa * tens[count] + text;
+    *mantissa = *mantissa * tens[count] + fplt__eight_digits(text & UINT64_C(0x0f0f0f0f0f0f0f0f));
     return count;
 }
 

@@ -3,6 +3,7 @@
  * that has everything of them. */
 #include "helpers.h"
 
+#include "data/scan.h"
 #include "fedplt/file.h"
 
 static struct folder folder;
@@ -31,26 +32,42 @@ static void assert_same(const fplt_dataset *a, const fplt_dataset *b, size_t pie
 
 static const size_t pieces[] = {16, 17, 40, 101, 256, 5000};
 
-/* The text whole and in pieces, on one thread and on several. */
-static void compare(const char *name, const char *text, fplt_read_settings settings, int accepted)
+/* The text in pieces, on one thread and on several. */
+static void compare_pieces(const char *name, const char *text, fplt_read_settings settings,
+                           const fplt_dataset *whole, const fplt_error *said, fplt_status status)
 {
-    fplt_dataset *whole, *dataset;
-    fplt_error said, error;
-    fplt_status status =
-        fplt__dataset_read_pieces(name, text, strlen(text), 0, &settings, &whole, &said);
-    if ((status == FPLT_OK) != accepted)
-        fail_msg("%s", status ? said.text : "a bad text was read");
+    fplt_dataset *dataset;
+    fplt_error error;
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
         for (settings.threads = 1; settings.threads <= 5; settings.threads += 2) {
             assert_int_equal(fplt__dataset_read_pieces(name, text, strlen(text), pieces[i],
                                                        &settings, &dataset, &error),
                              status);
             if (status)
-                assert_string_equal(error.text, said.text);
+                assert_string_equal(error.text, said->text);
             else
                 assert_same(whole, dataset, pieces[i]);
             fplt_dataset_destroy(dataset);
         }
+}
+
+/* By every way of scanning that the machine has; the first is compared with the others too. */
+static void compare(const char *name, const char *text, fplt_read_settings settings, int accepted)
+{
+    fplt_dataset *whole;
+    fplt_error said;
+    fplt_status status =
+        fplt__dataset_read_pieces(name, text, strlen(text), 0, &settings, &whole, &said);
+    if ((status == FPLT_OK) != accepted)
+        fail_msg("%s", status ? said.text : "a bad text was read");
+    const fplt__scan *scan;
+    for (size_t i = 0; (scan = fplt__scan_get(i)); i++) {
+        if (!scan->available())
+            continue;
+        fplt__scan_use(scan);
+        compare_pieces(name, text, settings, whole, &said, status);
+    }
+    fplt__scan_use(NULL);
     fplt_dataset_destroy(whole);
 }
 
@@ -161,6 +178,157 @@ static void sentences_are_the_same(void **state)
         }
 }
 
+/* A bad line among plain ones: the sentence names it, by whatever way it is read. */
+static void check_line(const char *name, const char *header, const char *row, const char *bad,
+                       int after)
+{
+    enum { BEFORE = 40 };
+    char text[8000], *to = text, place[40];
+    fplt_error error;
+    fplt_dataset *dataset;
+    fplt_read_settings settings = {.task = "classes"};
+    to += sprintf(to, "%s", header);
+    for (int r = 0; r < BEFORE; r++)
+        to += sprintf(to, "%s", row);
+    to += sprintf(to, "%s", bad);
+    for (int r = 0; r < after; r++)
+        to += sprintf(to, "%s", row);
+    sprintf(place, "%s:%d: ", name, BEFORE + 1 + (*header != 0));
+    assert_int_not_equal(
+        fplt__dataset_read_memory(name, text, strlen(text), &settings, &dataset, &error), FPLT_OK);
+    if (strncmp(error.text, place, strlen(place)))
+        fail_msg("of '%s' it says: %s", bad, error.text);
+    compare(name, text, settings, 0);
+}
+
+static void plain_sentences_are_the_same(void **state)
+{
+    (void)state;
+    static const char *const csv[] = {
+        "1,x,2,3\n",
+        "1,2,3\n",
+        "1,2,3,4,5\n",
+        "1,,2,3\n",
+        "1,2,3,\n",
+        "1,2,3,1e999\n",
+        "1,\"2,3",
+        "1,2,3\"4,5\n",
+        "1,2,3\r4,5\n",
+        "1,2,3\xff,4\n",
+        "1,2,-,4\n",
+        "1,2,.,4\n",
+        "1,1.2.3,4,5\n",
+        "1,nan,2,3\n",
+        "1,0x10,2,3\n",
+        "?,1,2,3\n",
+        "1,2;5,3,4\n",
+        "1,2,3,4\r5\n",
+        "1\n",
+        "1,--1,2,3\n",
+        "1,1e,2,3\n",
+        "1,1-2,2,3\n",
+        "1,2,3,12345678901234567890x\n",
+    };
+    static const char *const libsvm[] = {
+        "1 2:x\n",   "1 0:1\n",           "1 2:1 2:1\n",    "1 3:1 2:1\n",   "1 1:1e999\n",
+        "2:1 3:1\n", "1 99999999999:1\n", "1 60000000:1\n", "1 qid:3 1:1\n", "1 1\n",
+        "1 1:\n",    "1 1:1:2\n",         "1 :2\n",         "1 1:2 3:\n",    "1 1:2\xff 3:4\n",
+        "1 1:2-3\n", "1 1:.\n",
+    };
+    for (size_t i = 0; i < sizeof csv / sizeof *csv; i++)
+        for (int after = 0; after < 90; after += 89)
+            check_line("t.csv", "label,a,b,c\n", "1,0.25,-3.5,17\n", csv[i], after);
+    for (size_t i = 0; i < sizeof libsvm / sizeof *libsvm; i++)
+        for (int after = 0; after < 90; after += 89)
+            check_line("t.libsvm", "", "1 1:0.25 7:-3.5 12:17\n", libsvm[i], after);
+}
+
+/* A number as people and programs write them. */
+static int write_number(char *to, fplt_stream *stream, int spelt)
+{
+    double value = fplt_stream_normal(stream);
+    switch (fplt_stream_below(stream, spelt ? 12 : 2)) {
+    case 0: return sprintf(to, "%d", (int)(100 * value));
+    case 2: return sprintf(to, "%.17g", value);
+    case 3: return sprintf(to, "%.3e", value);
+    case 4: return sprintf(to, "+%.4f", fabs(value));
+    case 5: return sprintf(to, "%.0f.", value);
+    case 6: return sprintf(to, "%.25f", value);
+    case 7: return sprintf(to, "%.15f", value);
+    case 8: return sprintf(to, "%.16g", 9007199254740992.0 * value);
+    case 9: return sprintf(to, "-.%u", (unsigned)fplt_stream_below(stream, 1000));
+    default: return sprintf(to, "%.6g", value);
+    }
+}
+
+/* The text, and what strtod makes of each of its numbers. */
+static char *numbers(size_t rows, size_t columns, int spelt, int libsvm, double *value)
+{
+    char *text = malloc((rows + 1) * columns * 48 + 100), *to = text;
+    fplt_stream stream = fplt_stream_make(7, 0, FPLT_FOR_TEST, columns, 0, 0);
+    assert_non_null(text);
+    to += libsvm ? 0 : sprintf(to, "label");
+    for (size_t j = 0; j < columns && !libsvm; j++)
+        to += sprintf(to, ",x%zu", j);
+    to += libsvm ? 0 : sprintf(to, "\n");
+    for (size_t r = 0; r < rows; r++) {
+        to += sprintf(to, "%zu", r % 3);
+        for (size_t j = 0; j < columns; j++) {
+            int pad = !libsvm && spelt && fplt_stream_below(&stream, 200) == 0;
+            to += libsvm ? sprintf(to, " %zu:", j + 1) : sprintf(to, pad ? ", " : ",");
+            char *begun = to;
+            to += write_number(to, &stream, spelt);
+            value[r * columns + j] = strtod(begun, NULL);
+        }
+        if (libsvm && fplt_stream_below(&stream, 5) == 0)
+            to += sprintf(to, r % 2 ? " " : "  ");
+        to += sprintf(to, spelt && fplt_stream_below(&stream, 4) == 0 ? "\r\n" : "\n");
+    }
+    return text;
+}
+
+static void check_values(const fplt_dataset *dataset, const double *value, size_t rows,
+                         size_t columns)
+{
+    fplt_rows all = fplt_dataset_all(dataset);
+    assert_int_equal(all.count, rows);
+    assert_int_equal(all.features, columns);
+    for (size_t k = 0; k < rows * columns && all.start; k++)
+        assert_int_equal(all.column[k], k % columns);
+    if (memcmp(all.start ? all.value : all.dense, value, rows * columns * sizeof *value))
+        fail_msg("of %zu columns a number was read wrongly", columns);
+}
+
+/* Beside strtod: rows shorter and longer than what is looked at at once. */
+static void numbers_are_what_they_say(void **state)
+{
+    (void)state;
+    static const size_t columns[] = {1, 2, 7, 60, 900, 2500};
+    const fplt__scan *scan;
+    for (size_t s = 0; (scan = fplt__scan_get(s)); s++)
+        for (size_t i = 0; scan->available() && i < sizeof columns / sizeof *columns; i++)
+            for (int kind = 0; kind < 4; kind++) {
+                size_t rows = columns[i] < 100 ? 500 : 12;
+                double *value = malloc(rows * columns[i] * sizeof *value);
+                char *text = numbers(rows, columns[i], kind % 2, kind / 2, value);
+                fplt_read_settings settings = {.task = "classes", .threads = 2};
+                fplt__scan_use(scan);
+                for (size_t piece = 0; piece < 100000; piece = piece ? 5 * piece : 3000) {
+                    fplt_dataset *dataset;
+                    fplt_error error;
+                    assert_ok(fplt__dataset_read_pieces(kind / 2 ? "n.libsvm" : "n.csv", text,
+                                                        strlen(text), piece, &settings, &dataset,
+                                                        &error),
+                              error);
+                    check_values(dataset, value, rows, columns[i]);
+                    fplt_dataset_destroy(dataset);
+                }
+                free(text);
+                free(value);
+            }
+    fplt__scan_use(NULL);
+}
+
 /* Long files by their names, where a piece has its usual length. */
 static void files_are_the_same(void **state)
 {
@@ -190,8 +358,12 @@ int main(void)
 {
     folder_make(&folder);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_are_the_same), cmocka_unit_test(labels_turn_at_the_same_row),
-        cmocka_unit_test(libsvm_is_the_same),  cmocka_unit_test(sentences_are_the_same),
+        cmocka_unit_test(tables_are_the_same),
+        cmocka_unit_test(labels_turn_at_the_same_row),
+        cmocka_unit_test(libsvm_is_the_same),
+        cmocka_unit_test(sentences_are_the_same),
+        cmocka_unit_test(plain_sentences_are_the_same),
+        cmocka_unit_test(numbers_are_what_they_say),
         cmocka_unit_test(files_are_the_same),
     };
     int failed = cmocka_run_group_tests_name("pieces", tests, NULL, NULL);
