@@ -166,6 +166,14 @@ fplt_status fplt__builder_label(fplt__builder *builder, const fplt__source *sour
     return number_label(source->name, line, text, label, error);
 }
 
+static fplt_status check_lent(const fplt__builder *builder, size_t needed, size_t capacity,
+                              fplt_error *error)
+{
+    return builder->lent && needed > capacity
+               ? fplt_error_set(error, FPLT_UNSUPPORTED, "more in a text than it has signs")
+               : FPLT_OK;
+}
+
 /* A guess, a tenth on the safe side: what is too much is never touched, and too little grows. */
 fplt_status fplt__builder_reserve(fplt__builder *builder, size_t row, size_t rest,
                                   fplt_error *error)
@@ -173,18 +181,19 @@ fplt_status fplt__builder_reserve(fplt__builder *builder, size_t row, size_t res
     size_t rows = row ? rest / row + rest / row / 10 + 1 : 1;
     fplt_status status = fplt__grow(&builder->row, &builder->row_capacity, builder->rows + rows,
                                     sizeof *builder->row, "rows", error);
-    if (!status && !builder->sparse)
+    if (!status && builder->sparse)
+        status = fplt__grow(&builder->end, &builder->end_capacity, builder->rows + rows,
+                            sizeof *builder->end, "rows", error);
+    if (status || builder->lent)
+        return status;
+    if (!builder->sparse)
         return fplt__grow(&builder->cell, &builder->cell_capacity,
                           builder->cells + rows * builder->width, sizeof *builder->cell, "rows",
                           error);
     size_t entries =
         builder->entries + rows * (builder->rows ? builder->entries / builder->rows : 0);
-    if (!status)
-        status = fplt__grow(&builder->end, &builder->end_capacity, builder->rows + rows,
-                            sizeof *builder->end, "rows", error);
-    if (!status)
-        status = fplt__grow(&builder->entry_column, &builder->column_capacity, entries,
-                            sizeof *builder->entry_column, "entries", error);
+    status = fplt__grow(&builder->entry_column, &builder->column_capacity, entries,
+                        sizeof *builder->entry_column, "entries", error);
     return status ? status
                   : fplt__grow(&builder->entry_value, &builder->value_capacity, entries,
                                sizeof *builder->entry_value, "entries", error);
@@ -224,9 +233,11 @@ fplt_status fplt__builder_extra(fplt__builder *builder, fplt__extra kind, double
 
 fplt_status fplt__builder_cells(fplt__builder *builder, double **cells, fplt_error *error)
 {
-    fplt_status status =
-        fplt__grow(&builder->cell, &builder->cell_capacity, builder->cells + builder->width,
-                   sizeof *builder->cell, "rows", error);
+    size_t needed = builder->cells + builder->width;
+    fplt_status status = check_lent(builder, needed, builder->cell_capacity, error);
+    if (!status)
+        status = fplt__grow(&builder->cell, &builder->cell_capacity, needed, sizeof *builder->cell,
+                            "rows", error);
     if (status)
         return status;
     *cells = builder->cell + builder->cells;
@@ -238,8 +249,10 @@ fplt_status fplt__builder_entry(fplt__builder *builder, uint32_t column, double 
                                 fplt_error *error)
 {
     size_t needed = builder->entries + 1;
-    fplt_status status = fplt__grow(&builder->entry_column, &builder->column_capacity, needed,
-                                    sizeof *builder->entry_column, "entries", error);
+    fplt_status status = check_lent(builder, needed, builder->column_capacity, error);
+    if (!status)
+        status = fplt__grow(&builder->entry_column, &builder->column_capacity, needed,
+                            sizeof *builder->entry_column, "entries", error);
     if (!status)
         status = fplt__grow(&builder->entry_value, &builder->value_capacity, needed,
                             sizeof *builder->entry_value, "entries", error);
@@ -460,6 +473,12 @@ static size_t fill_sparse_row(const fplt__builder *builder, const double *cells,
     return count;
 }
 
+/* Which row of the builder becomes row r; an order of NULL is that in which they were read. */
+static size_t row_at(const size_t *order, size_t r)
+{
+    return order ? order[r] : r;
+}
+
 /* The texts of the id column, and the places in the files. */
 static fplt_status fill_ids(const fplt__builder *builder, const size_t *order,
                             fplt_dataset *dataset, fplt_error *error)
@@ -468,12 +487,12 @@ static fplt_status fill_ids(const fplt__builder *builder, const size_t *order,
     fplt__span *spans;
     fplt_status status = fplt__dataset_add(dataset, &dataset->number, error);
     for (size_t r = 0; !status && r < builder->rows; r++)
-        dataset->number[r] = builder->row[order[r]].number;
+        dataset->number[r] = builder->row[row_at(order, r)].number;
     if (status || !id ||
         (status = fplt__alloc_into(&spans, builder->rows, sizeof *spans, "ids", error)))
         return status;
     for (size_t r = 0; r < builder->rows; r++)
-        spans[r] = fplt__lookup_word(&builder->ids, (uint32_t)id[order[r]]);
+        spans[r] = fplt__lookup_word(&builder->ids, (uint32_t)id[row_at(order, r)]);
     status = fplt__names_make(spans, builder->rows, &dataset->ids, error);
     fplt__free(spans);
     return status;
@@ -491,24 +510,15 @@ static fplt_status fill_extras(fplt__builder *builder, const size_t *order, fplt
         if (status)
             return status;
         for (size_t r = 0; from && r < builder->rows; r++)
-            (*places[i])[r] = from[order[r]];
+            (*places[i])[r] = from[row_at(order, r)];
     }
     fplt_status status = fill_ids(builder, order, dataset, error);
     if (status)
         return status;
     const double *time = builder->extra[FPLT__EXTRA_TIME];
     for (size_t r = 0; time && r < builder->rows; r++)
-        builder->row[order[r]].label =
-            builder->extra[FPLT__EXTRA_EVENT][order[r]] > 0 ? time[order[r]] : -time[order[r]];
+        builder->row[r].label = builder->extra[FPLT__EXTRA_EVENT][r] > 0 ? time[r] : -time[r];
     return FPLT_OK;
-}
-
-static int is_sorted(const size_t *order, size_t rows)
-{
-    size_t moved = 0;
-    for (size_t r = 0; r < rows; r++)
-        moved |= order[r] ^ r;
-    return !moved;
 }
 
 /* Row r becomes what row order[r] was, within the same memory, circle after circle; `order` is used up. */
@@ -535,34 +545,43 @@ static fplt_status move_rows(double *value, size_t width, size_t *order, size_t 
     return status;
 }
 
-/* The entries of LIBSVM rows: as they are where rows stay in their places. */
+/* The entries of LIBSVM rows that stay in their places: what ends a row begins the next. */
+static fplt_status keep_entries(fplt__builder *builder, fplt_dataset *dataset, fplt_error *error)
+{
+    size_t rows = builder->rows;
+    fplt_status status = fplt__grow(&builder->end, &builder->end_capacity, rows + 1,
+                                    sizeof *builder->end, "row starts", error);
+    if (status)
+        return status;
+    memmove(builder->end + 1, builder->end, rows * sizeof *builder->end);
+    builder->end[0] = 0;
+    dataset->start = builder->end;
+    dataset->column = builder->entry_column;
+    dataset->value = builder->entry_value;
+    builder->end = NULL;
+    builder->entry_column = NULL;
+    builder->entry_value = NULL;
+    return FPLT_OK;
+}
+
 static fplt_status take_entries(fplt__builder *builder, const size_t *order, fplt_dataset *dataset,
                                 fplt_error *error)
 {
     size_t rows = builder->rows;
     const size_t *end = builder->end;
+    if (!order && builder->entry_column)
+        return keep_entries(builder, dataset, error);
     fplt_status status =
         fplt__alloc_into(&dataset->start, rows + 1, sizeof *dataset->start, "row starts", error);
+    if (!status)
+        status = fplt__alloc_into(&dataset->column, builder->entries, sizeof *dataset->column,
+                                  "columns", error);
+    if (!status)
+        status = fplt__alloc_into(&dataset->value, builder->entries, sizeof *dataset->value,
+                                  "values", error);
     for (size_t r = 0; r < rows && !status; r++) {
-        size_t begin = order[r] ? end[order[r] - 1] : 0;
-        dataset->start[r + 1] = dataset->start[r] + end[order[r]] - begin;
-    }
-    if (status)
-        return status;
-    if (is_sorted(order, rows) && builder->entry_column) {
-        dataset->column = builder->entry_column;
-        dataset->value = builder->entry_value;
-        builder->entry_column = NULL;
-        builder->entry_value = NULL;
-        return FPLT_OK;
-    }
-    if ((status = fplt__alloc_into(&dataset->column, builder->entries, sizeof *dataset->column,
-                                   "columns", error)) ||
-        (status = fplt__alloc_into(&dataset->value, builder->entries, sizeof *dataset->value,
-                                   "values", error)))
-        return status;
-    for (size_t r = 0; r < rows; r++) {
-        size_t begin = order[r] ? end[order[r] - 1] : 0, count = end[order[r]] - begin;
+        size_t from = row_at(order, r), begin = from ? end[from - 1] : 0, count = end[from] - begin;
+        dataset->start[r + 1] = dataset->start[r] + count;
         if (!count)
             continue;
         memcpy(dataset->column + dataset->start[r], builder->entry_column + begin,
@@ -570,7 +589,7 @@ static fplt_status take_entries(fplt__builder *builder, const size_t *order, fpl
         memcpy(dataset->value + dataset->start[r], builder->entry_value + begin,
                count * sizeof *dataset->value);
     }
-    return FPLT_OK;
+    return status;
 }
 
 /* Cells that became features one by one, or columns of categories. */
@@ -578,7 +597,7 @@ static void fill_values(const fplt__builder *builder, const size_t *order, fplt_
 {
     size_t filled = 0;
     for (size_t r = 0; r < builder->rows; r++) {
-        const double *cells = builder->cell + order[r] * builder->width;
+        const double *cells = builder->cell + row_at(order, r) * builder->width;
         if (dataset->dense) {
             fill_dense_row(builder, cells, dataset->dense + r * dataset->features);
             continue;
@@ -594,15 +613,18 @@ static void fill_values(const fplt__builder *builder, const size_t *order, fplt_
 static fplt_status fill_rows(fplt__builder *builder, const double *word_value, int taken,
                              fplt_dataset *dataset, fplt_error *error)
 {
-    size_t *order;
-    fplt_status status = fplt__alloc_into(&order, builder->rows, sizeof *order, "rows", error);
-    if (status)
-        return status;
-    fplt__group_rows(dataset->first, dataset->agents, &builder->row->agent, sizeof *builder->row,
-                     builder->rows, order);
+    size_t *order = NULL, stride = sizeof *builder->row;
+    const uint32_t *agent = &builder->row->agent;
+    fplt_status status = FPLT_OK;
+    if (!fplt__rows_grouped(dataset->first, dataset->agents, agent, stride, builder->rows)) {
+        status = fplt__alloc_into(&order, builder->rows, sizeof *order, "rows", error);
+        if (status)
+            return status;
+        fplt__group_rows(dataset->first, dataset->agents, agent, stride, builder->rows, order);
+    }
     status = fill_extras(builder, order, dataset, error);
     for (size_t r = 0; r < builder->rows && !status; r++) {
-        const fplt__row *row = &builder->row[order[r]];
+        const fplt__row *row = &builder->row[row_at(order, r)];
         dataset->label[r] =
             builder->label_mode == FPLT__LABEL_WORD ? word_value[(size_t)row->label] : row->label;
     }
@@ -612,7 +634,7 @@ static fplt_status fill_rows(fplt__builder *builder, const double *word_value, i
         status = take_entries(builder, order, dataset, error);
     else if (!status && !taken)
         fill_values(builder, order, dataset);
-    else if (!status && !is_sorted(order, builder->rows))
+    else if (!status && order)
         status = move_rows(dataset->dense, dataset->features, order, builder->rows, error);
     fplt__free(order);
     return status;

@@ -82,6 +82,7 @@ typedef struct fplt__builder {
     unsigned threads;         /* that read pieces */
     int in_pieces;            /* a file was not read whole */
     int part;                 /* it has a piece only, to be joined with those before it */
+    int lent;                 /* cells and entries are another's memory, which does not grow */
     size_t bytes;             /* of the file at hand */
     const char *first_source; /* set when the first file has fixed the features */
     fplt__label_mode label_mode;

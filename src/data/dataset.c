@@ -582,6 +582,23 @@ void fplt__group_rows(size_t *first, uint32_t agents, const uint32_t *owner, siz
     first[0] = 0;
 }
 
+int fplt__rows_grouped(size_t *first, uint32_t agents, const uint32_t *owner, size_t stride,
+                       size_t rows)
+{
+    uint32_t agent = 0;
+    first[0] = 0;
+    for (size_t r = 0; r < rows; r++) {
+        uint32_t next = owner_of(owner, stride, r);
+        if (next < agent)
+            return 0;
+        while (agent < next)
+            first[++agent] = r;
+    }
+    while (agent < agents)
+        first[++agent] = rows;
+    return 1;
+}
+
 size_t fplt__row_entries(const fplt_dataset *dataset, size_t row)
 {
     return dataset->dense ? dataset->features : dataset->start[row + 1] - dataset->start[row];

@@ -170,6 +170,9 @@ fplt_status fplt__dataset_divide(fplt_dataset **dataset, const fplt_partition_se
  * row r - 1. */
 void fplt__group_rows(size_t *first, uint32_t agents, const uint32_t *owner, size_t stride,
                       size_t rows, size_t *order);
+/* Whether rows stand agent after agent as they are; then first[] is as above. */
+int fplt__rows_grouped(size_t *first, uint32_t agents, const uint32_t *owner, size_t stride,
+                       size_t rows);
 
 size_t fplt__row_entries(const fplt_dataset *dataset, size_t row);
 double *fplt__row_values(const fplt_dataset *dataset, size_t row);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/together.h"
 #include "data/builder.h"
+#include "data/scan.h"
 
 /* ---- where a piece ends ---- */
 
@@ -44,11 +45,20 @@ fplt_status fplt__parts_head(const fplt__source *source, fplt__builder *builder,
 
 /* ---- a piece and its rows ---- */
 
+/* Where the numbers of rows go. */
+struct values {
+    double *cell, *entry_value;
+    uint32_t *entry_column;
+    size_t cell_capacity, value_capacity, column_capacity;
+};
+
 struct piece {
     char *buffer; /* owned; of a file that is not in memory */
     size_t capacity;
     fplt__source source;
     fplt__builder part;
+    size_t place;      /* part.lent: of the first number, in the memory of the whole */
+    struct values own; /* part.lent: what the part has of its own meanwhile */
 };
 
 struct parts {
@@ -60,6 +70,9 @@ struct parts {
     size_t at;     /* where the next piece begins */
     size_t joined; /* bytes whose rows the builder has */
     struct piece *piece;
+    size_t lent_to; /* numbers of the whole that may be written by pieces that are not joined */
+    unsigned lent,
+        kept; /* pieces not yet joined, by where their numbers go: into the whole, or their own memory */
 };
 
 /* As the builder of the whole is, without rows; what a part has in memory already is used again. What
@@ -92,6 +105,54 @@ static fplt_status part_begin(fplt__builder *part, const fplt__builder *whole, f
         fplt__lookup_clear(&part->column[i].levels);
     }
     return status;
+}
+
+/* Numbers go where they belong in the whole while a piece is read, so that nobody copies them: a piece has no more rows
+ * than lines, and no more entries than colons. Only as long as the memory of the whole need not grow: it may move. A
+ * piece that was read into its own memory may make it grow when it is joined, and none is lent until then. */
+static void lend(struct parts *parts, struct piece *piece)
+{
+    fplt__builder *part = &piece->part;
+    const fplt__builder *whole = parts->builder;
+    size_t lines = fplt__scan_used()->count(piece->source.text, piece->source.size,
+                                            whole->sparse ? ':' : '\n');
+    size_t most = whole->sparse ? lines : (lines + 1) * whole->width;
+    size_t done = whole->sparse ? whole->entries : whole->cells;
+    size_t room = !whole->sparse                                   ? whole->cell_capacity
+                  : whole->column_capacity < whole->value_capacity ? whole->column_capacity
+                                                                   : whole->value_capacity;
+    size_t place = parts->lent ? parts->lent_to : done;
+    part->lent = !parts->kept && place <= room && most <= room - place && most;
+    parts->lent += (unsigned)part->lent;
+    parts->kept += !part->lent;
+    if (!part->lent)
+        return;
+    piece->place = place;
+    parts->lent_to = place + most;
+    piece->own = (struct values){part->cell,          part->entry_value,    part->entry_column,
+                                 part->cell_capacity, part->value_capacity, part->column_capacity};
+    if (whole->sparse) {
+        part->entry_column = whole->entry_column + place;
+        part->entry_value = whole->entry_value + place;
+        part->column_capacity = part->value_capacity = most;
+    } else {
+        part->cell = whole->cell + place;
+        part->cell_capacity = most;
+    }
+}
+
+static void give_back(struct piece *piece)
+{
+    fplt__builder *part = &piece->part;
+    if (!part->lent)
+        return;
+    part->cell = piece->own.cell;
+    part->entry_value = piece->own.entry_value;
+    part->entry_column = piece->own.entry_column;
+    part->cell_capacity = piece->own.cell_capacity;
+    part->value_capacity = piece->own.value_capacity;
+    part->column_capacity = piece->own.column_capacity;
+    part->lent = 0;
 }
 
 static void part_clear(fplt__builder *part)
@@ -159,6 +220,13 @@ static fplt_status join_rows(fplt__builder *whole, const fplt__builder *part, co
     return FPLT_OK;
 }
 
+/* What was lent is there already, or further behind where rows before it were fewer than lines. */
+static void put(void *to, const void *from, size_t bytes)
+{
+    if (to != from)
+        memmove(to, from, bytes);
+}
+
 static fplt_status join_values(fplt__builder *whole, const fplt__builder *part, fplt_error *error)
 {
     fplt_status status;
@@ -166,7 +234,7 @@ static fplt_status join_values(fplt__builder *whole, const fplt__builder *part, 
         status = fplt__grow(&whole->cell, &whole->cell_capacity, whole->cells + part->cells,
                             sizeof *whole->cell, "rows", error);
         if (!status && part->cells)
-            memcpy(whole->cell + whole->cells, part->cell, part->cells * sizeof *part->cell);
+            put(whole->cell + whole->cells, part->cell, part->cells * sizeof *part->cell);
         whole->cells += part->cells;
         return status;
     }
@@ -181,10 +249,10 @@ static fplt_status join_values(fplt__builder *whole, const fplt__builder *part, 
     for (size_t r = 0; r < part->rows; r++)
         whole->end[whole->rows + r] = whole->entries + part->end[r];
     if (part->entries) {
-        memcpy(whole->entry_column + whole->entries, part->entry_column,
-               part->entries * sizeof *part->entry_column);
-        memcpy(whole->entry_value + whole->entries, part->entry_value,
-               part->entries * sizeof *part->entry_value);
+        put(whole->entry_column + whole->entries, part->entry_column,
+            part->entries * sizeof *part->entry_column);
+        put(whole->entry_value + whole->entries, part->entry_value,
+            part->entries * sizeof *part->entry_value);
     }
     whole->entries = needed;
     return FPLT_OK;
@@ -340,7 +408,11 @@ static fplt_status take(void *context, unsigned slot, int *more, fplt_error *err
     else
         cut_piece(parts, piece);
     parts->at += piece->source.size;
-    return status ? status : part_begin(&piece->part, parts->builder, error);
+    if (!status)
+        status = part_begin(&piece->part, parts->builder, error);
+    if (!status)
+        lend(parts, piece);
+    return status;
 }
 
 static fplt_status work(void *context, unsigned slot, fplt_error *error)
@@ -356,9 +428,14 @@ static fplt_status work(void *context, unsigned slot, fplt_error *error)
 static fplt_status join(void *context, unsigned slot, fplt_error *error)
 {
     struct parts *parts = context;
-    parts->joined += parts->piece[slot].source.size;
+    struct piece *piece = &parts->piece[slot];
+    parts->joined += piece->source.size;
     fplt__read_tell(parts->builder, parts->source, parts->joined);
-    return join_part(parts->builder, &parts->piece[slot].part, error);
+    fplt_status status = join_part(parts->builder, &piece->part, error);
+    parts->lent -= (unsigned)piece->part.lent;
+    parts->kept -= !piece->part.lent;
+    give_back(piece);
+    return status;
 }
 
 fplt_status fplt__parts_read(const fplt__source *source, const fplt__source *head,
@@ -373,7 +450,13 @@ fplt_status fplt__parts_read(const fplt__source *source, const fplt__source *hea
     threads = threads < pieces ? threads : (unsigned)pieces;
     threads = threads < FPLT__MOST_SLOTS / 2 ? threads : FPLT__MOST_SLOTS / 2;
     slots = threads > 1 ? 2 * threads : 1;
-    struct parts parts = {source, builder, quotes, read, context, head->size, head->size, NULL};
+    struct parts parts = {.source = source,
+                          .builder = builder,
+                          .quotes = quotes,
+                          .read = read,
+                          .context = context,
+                          .at = head->size,
+                          .joined = head->size};
     fplt_status status =
         fplt__alloc_into(&parts.piece, slots, sizeof *parts.piece, "pieces of a file", error);
     if (!status && builder->rows)
@@ -384,6 +467,7 @@ fplt_status fplt__parts_read(const fplt__source *source, const fplt__source *hea
     if (!status)
         status = fplt__view_unchanged(&source->view, source->name, error);
     for (unsigned i = 0; i < slots && parts.piece; i++) {
+        give_back(&parts.piece[i]);
         part_clear(&parts.piece[i].part);
         fplt__free(parts.piece[i].buffer);
     }

@@ -8,7 +8,7 @@ static const fplt__format *const formats[] = {&fplt__format_csv, &fplt__format_l
                                               &fplt__format_npy, &fplt__format_fplt};
 
 /* Long enough that a thread is worth its while, short enough to stay in the cache. */
-enum { PIECE = 1 << 20 };
+enum { PIECE = 1 << 18 };
 
 enum { FORMATS = sizeof formats / sizeof *formats };
 

@@ -108,7 +108,7 @@ static int available(void)
     return 1;
 }
 
-const fplt__scan fplt__scan_plain = {"plain", available, find, numbers, pairs_of};
+const fplt__scan fplt__scan_plain = {"plain", available, find, count_sign, numbers, pairs_of};
 
 /* ---- choice ---- */
 

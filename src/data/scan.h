@@ -26,6 +26,8 @@ typedef struct fplt__scan {
     /* Offsets of the signs in the text of at most FPLT__WINDOW bytes, ascending; `at` has room for FPLT__WINDOW +
      * FPLT__WITHIN. Clears *plain where a byte is not one of 1 to 127. */
     size_t (*find)(const char *text, size_t size, const char signs[3], uint16_t *at, int *plain);
+    /* How often the sign is in the text. */
+    size_t (*count)(const char *text, size_t size, char sign);
     /* Fields as numbers: the first begins at `start`, each ends at a sign (text + at[k]) and the next begins behind
      * it. Ends before a field that is not common, and behind one that is not followed by `separator`; returns how
      * many were read. */

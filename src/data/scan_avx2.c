@@ -109,4 +109,4 @@ static int available(void)
            __builtin_cpu_supports("popcnt");
 }
 
-const fplt__scan fplt__scan_avx2 = {"avx2", available, find, numbers, pairs_of};
+const fplt__scan fplt__scan_avx2 = {"avx2", available, find, count_sign, numbers, pairs_of};

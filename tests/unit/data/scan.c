@@ -200,6 +200,10 @@ static void signs_are_found(void **state)
                 }
             assert_int_equal(found, expected);
             assert_int_equal(plain, is_plain);
+            size_t lines = 0;
+            for (size_t k = 0; k < size; k++)
+                lines += text[k] == '\n';
+            assert_int_equal(scan->count(text, size, '\n'), lines);
             free(text);
         }
 }
