@@ -3,9 +3,11 @@
 #include "data/builder.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "base/together.h"
 
 enum { AUTOMATIC_WORDS = 1000 };
 
@@ -479,15 +481,13 @@ static size_t row_at(const size_t *order, size_t r)
     return order ? order[r] : r;
 }
 
-/* The texts of the id column, and the places in the files. */
+/* The texts of the id column, and room for the places in the files. */
 static fplt_status fill_ids(const fplt__builder *builder, const size_t *order,
                             fplt_dataset *dataset, fplt_error *error)
 {
     const double *id = builder->extra[FPLT__EXTRA_ID];
     fplt__span *spans;
     fplt_status status = fplt__dataset_add(dataset, &dataset->number, error);
-    for (size_t r = 0; !status && r < builder->rows; r++)
-        dataset->number[r] = builder->row[row_at(order, r)].number;
     if (status || !id ||
         (status = fplt__alloc_into(&spans, builder->rows, sizeof *spans, "ids", error)))
         return status;
@@ -608,6 +608,39 @@ static void fill_values(const fplt__builder *builder, const size_t *order, fplt_
     }
 }
 
+struct filling {
+    const fplt__builder *builder;
+    const size_t *order;
+    const double *word_value;
+    fplt_dataset *dataset;
+    _Atomic size_t next;
+};
+
+/* Labels and places in the files, a portion of the rows after the other. */
+static void fill_portions(void *context)
+{
+    enum { PORTION = 1 << 14 };
+    struct filling *filling = context;
+    const fplt__builder *builder = filling->builder;
+    int words = builder->label_mode == FPLT__LABEL_WORD;
+    for (size_t first; (first = atomic_fetch_add(&filling->next, PORTION)) < builder->rows;)
+        for (size_t r = first; r < builder->rows && r < first + PORTION; r++) {
+            const fplt__row *row = &builder->row[row_at(filling->order, r)];
+            filling->dataset->label[r] =
+                words ? filling->word_value[(size_t)row->label] : row->label;
+            filling->dataset->number[r] = row->number;
+        }
+}
+
+/* On several threads where there are many: most of the time goes into memory that is touched first. */
+static void fill_labels(const fplt__builder *builder, const size_t *order, const double *word_value,
+                        fplt_dataset *dataset)
+{
+    enum { MANY = 100000 };
+    struct filling filling = {builder, order, word_value, dataset, 0};
+    fplt__together(builder->rows < MANY ? 1 : builder->threads, fill_portions, &filling);
+}
+
 /* Rows go to their agent's part in the order in which they were read. `taken`: the cells are the rows of
  * the data set already. */
 static fplt_status fill_rows(fplt__builder *builder, const double *word_value, int taken,
@@ -623,11 +656,8 @@ static fplt_status fill_rows(fplt__builder *builder, const double *word_value, i
         fplt__group_rows(dataset->first, dataset->agents, agent, stride, builder->rows, order);
     }
     status = fill_extras(builder, order, dataset, error);
-    for (size_t r = 0; r < builder->rows && !status; r++) {
-        const fplt__row *row = &builder->row[row_at(order, r)];
-        dataset->label[r] =
-            builder->label_mode == FPLT__LABEL_WORD ? word_value[(size_t)row->label] : row->label;
-    }
+    if (!status)
+        fill_labels(builder, order, word_value, dataset);
     fplt__free(builder->row);
     builder->row = NULL;
     if (!status && builder->sparse)

@@ -107,6 +107,15 @@ static fplt_status part_begin(fplt__builder *part, const fplt__builder *whole, f
     return status;
 }
 
+/* Large pages are cleared when they are first touched; two threads that touch one at the same time would both do so. */
+static void touch(double *number, size_t count)
+{
+    enum { APART = (1 << 21) / sizeof *number };
+    for (size_t i = 0; i < count; i += APART)
+        *(volatile double *)&number[i] = 0;
+    *(volatile double *)&number[count - 1] = 0;
+}
+
 /* Numbers go where they belong in the whole while a piece is read, so that nobody copies them: a piece has no more rows
  * than lines, and no more entries than colons. Only as long as the memory of the whole need not grow: it may move. A
  * piece that was read into its own memory may make it grow when it is joined, and none is lent until then. */
@@ -114,9 +123,11 @@ static void lend(struct parts *parts, struct piece *piece)
 {
     fplt__builder *part = &piece->part;
     const fplt__builder *whole = parts->builder;
-    size_t lines = fplt__scan_used()->count(piece->source.text, piece->source.size,
-                                            whole->sparse ? ':' : '\n');
-    size_t most = whole->sparse ? lines : (lines + 1) * whole->width;
+    const char *text = piece->source.text;
+    size_t size = piece->source.size, width = whole->sparse ? 1 : whole->width;
+    size_t most = fplt__scan_used()->count(text, size, whole->sparse ? ':' : '\n') * width;
+    if (!whole->sparse && size && text[size - 1] != '\n')
+        most += width;
     size_t done = whole->sparse ? whole->entries : whole->cells;
     size_t room = !whole->sparse                                   ? whole->cell_capacity
                   : whole->column_capacity < whole->value_capacity ? whole->column_capacity
@@ -135,9 +146,11 @@ static void lend(struct parts *parts, struct piece *piece)
         part->entry_column = whole->entry_column + place;
         part->entry_value = whole->entry_value + place;
         part->column_capacity = part->value_capacity = most;
+        touch(part->entry_value, most);
     } else {
         part->cell = whole->cell + place;
         part->cell_capacity = most;
+        touch(part->cell, most);
     }
 }
 
