@@ -4,8 +4,6 @@
 #include <endian.h>
 #include <string.h>
 
-__extension__ typedef unsigned __int128 wide;
-
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
 typedef struct block {
@@ -66,38 +64,46 @@ static inline size_t bits_set(uint64_t bits)
     return (size_t)(((bits + (bits >> 4)) & EACH(0x0f)) * EACH(1) >> 56);
 }
 
-/* 16 bytes, the first in the lowest, without byte n: what is before it moves up by one. */
-static inline wide without(wide bytes, unsigned n)
+const double fplt__scan_divisor[2][17] = {{1e15, 1e14, 1e13, 1e12, 1e11, 1e10, 1e9, 1e8, 1e7, 1e6,
+                                           1e5, 1e4, 1e3, 1e2, 1e1, 1, 1},
+                                          {-1e15, -1e14, -1e13, -1e12, -1e11, -1e10, -1e9, -1e8,
+                                           -1e7, -1e6, -1e5, -1e4, -1e3, -1e2, -1e1, -1, -1}};
+
+/* Eight bytes, the first in the lowest, without the one of which `point` is the high bit: those before it move up by
+ * one, and `carried` comes first. */
+static inline uint64_t without(uint64_t bytes, uint64_t point, uint64_t carried)
 {
-    wide before = ((wide)1 << 8 * n) - 1;
-    return (bytes & ~(before << 8 | 0xff)) | (bytes & before) << 8;
+    uint64_t before = (point >> 7) - 1; /* point >> 7 is the lowest bit of its byte */
+    return (bytes & ~(before << 8 | 0xff)) | (bytes & before) << 8 | carried;
 }
 
+/* The last eight bytes and, where there are more, those before them. */
 static inline int common(const char *start, const char *end, double *value)
 {
-    static const double divisor[] = {1e15, 1e14, 1e13, 1e12, 1e11, 1e10, 1e9, 1e8, 1e7,
-                                     1e6,  1e5,  1e4,  1e3,  1e2,  1e1,  1,   1};
     size_t minus = *start == '-', length = (size_t)(end - start) - minus;
     if (length - 1 >= 16)
         return 0;
-    wide digits = (wide)load_word(end - 8) << 64 | load_word(end - 16);
-    wide zeros = (wide)EACH('0') << 64 | EACH('0');
-    digits = (digits ^ zeros) & ~(wide)0 << (128 - 8 * length);
-    uint64_t low = zero_bytes((uint64_t)digits ^ EACH('.' ^ '0'));
-    uint64_t high = zero_bytes((uint64_t)(digits >> 64) ^ EACH('.' ^ '0'));
-    unsigned point = low    ? (unsigned)__builtin_ctzll(low) / 8
-                     : high ? 8 + (unsigned)__builtin_ctzll(high) / 8
-                            : 16;
-    if (point < 16)
-        digits = without(digits, point);
-    low = (uint64_t)digits;
-    high = (uint64_t)(digits >> 64);
-    uint64_t over = (low + EACH(0x76)) | low | (high + EACH(0x76)) | high;
+    uint64_t last = load_word(end - 8) ^ EACH('0'), first = 0, found;
+    if (length > 8)
+        first = (load_word(end - 16) ^ EACH('0')) & UINT64_MAX << (128 - 8 * length);
+    else
+        last &= UINT64_MAX << (64 - 8 * length);
+    unsigned point = 16;
+    if ((found = zero_bytes(last ^ EACH('.' ^ '0')))) {
+        point = 8 + (unsigned)__builtin_ctzll(found) / 8;
+        last = without(last, found & -found, first >> 56);
+        first <<= 8;
+    } else if (length > 8 && (found = zero_bytes(first ^ EACH('.' ^ '0')))) {
+        point = (unsigned)__builtin_ctzll(found) / 8;
+        first = without(first, found & -found, 0);
+    }
+    uint64_t over = (last + EACH(0x76)) | last | (first + EACH(0x76)) | first;
     if (over & EACH(0x80) || length == (point != 16))
         return 0;
-    uint64_t mantissa = fplt__eight_digits(low) * 100000000 + fplt__eight_digits(high);
-    double size = (double)(int64_t)mantissa / divisor[point];
-    *value = minus ? -size : size;
+    uint64_t mantissa = fplt__eight_digits(last);
+    if (length > 8)
+        mantissa += fplt__eight_digits(first) * 100000000;
+    *value = (double)(int64_t)mantissa / fplt__scan_divisor[minus][point];
     return mantissa <= UINT64_C(1) << 53;
 }
 

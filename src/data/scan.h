@@ -41,6 +41,9 @@ typedef struct fplt__scan {
 
 extern const fplt__scan fplt__scan_plain, fplt__scan_avx2;
 
+/* 10^fraction and its negative, by the place of the point among the last 16 bytes of a number, 0 to 15; 16: none. */
+extern const double fplt__scan_divisor[2][17];
+
 /* All of them, the best first; NULL behind the last. */
 const fplt__scan *fplt__scan_get(size_t index);
 /* What readers use from here on; NULL: the best that the machine has, as at first. */

@@ -72,12 +72,6 @@ static const signed char without[17][16] = {
     {GAP, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14},
     {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}};
 
-/* By the place of the point, counted as above. */
-static const double divisor[2][17] = {{1e15, 1e14, 1e13, 1e12, 1e11, 1e10, 1e9, 1e8, 1e7, 1e6, 1e5,
-                                       1e4, 1e3, 1e2, 1e1, 1, 1},
-                                      {-1e15, -1e14, -1e13, -1e12, -1e11, -1e10, -1e9, -1e8, -1e7,
-                                       -1e6, -1e5, -1e4, -1e3, -1e2, -1e1, -1, -1}};
-
 static inline int common(const char *start, const char *end, double *value)
 {
     size_t minus = *start == '-', length = (size_t)(end - start) - minus;
@@ -97,7 +91,7 @@ static inline int common(const char *start, const char *end, double *value)
     __m128i eights = _mm_madd_epi16(_mm_packus_epi32(fours, fours), _mm_set1_epi32(0x00012710));
     uint64_t both = (uint64_t)_mm_cvtsi128_si64(eights);
     uint64_t mantissa = (both & UINT32_MAX) * 100000000 + (both >> 32);
-    *value = (double)(int64_t)mantissa / divisor[minus][point];
+    *value = (double)(int64_t)mantissa / fplt__scan_divisor[minus][point];
     return mantissa <= UINT64_C(1) << 53;
 }
 
