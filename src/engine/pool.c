@@ -11,6 +11,7 @@
  * the time that passed. After a loss it works alone for many times as long. */
 #include "engine/pool.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -21,30 +22,31 @@
 enum { WATCH = 4000 };
 
 /* The state of a job: its number, whether it is closed, helpers at it. */
-enum { JOB = 32, CLOSED = 1 << 16, HELPERS = CLOSED - 1 };
+enum { JOB = 32, CLOSED = 1 << 16, HELPERS = CLOSED - 1, BACK = 32 };
 
-/* Seconds. Credit is bounded, so that a neighbour who comes later is noticed soon. Who loses again soon after
- * it was alone is alone longer. */
+/* Seconds. Credit is bounded, so that a neighbour who comes later is noticed soon. One loss may be an accident:
+ * it is followed by `first_alone` at most. Who loses again soon after it was alone is alone longer. */
 struct account {
-    double credit, alone_until, patience;
+    double credit, alone_until, patience, longest;
     double core,
         begun; /* core: the share of one that the owner has; begun: its processor time, or -1 */
     unsigned asked;
 };
 
-static const double most_credit = 2e-3, most_debt = 5e-5, times_alone = 50, longest_alone = 1,
-                    soon = 0.1;
+static const double most_credit = 2e-3, most_debt = 5e-5, times_alone = 50, first_alone = 0.05,
+                    longest_alone = 1, soon = 0.1;
 
 /* The owner's processor time is asked for now and then: to ask takes as long as a small part. */
 enum { ASK_EVERY = 16 };
 
 struct offer {
     _Alignas(64) atomic_ullong state;
-    atomic_size_t next, helped; /* helped: parts done by others */
+    atomic_ullong taken;  /* parts taken from the front, and above BACK from the back */
+    atomic_size_t helped; /* parts done by others */
     size_t count;
     void (*part)(void *, size_t, unsigned);
     void *context;
-    struct account account;
+    _Alignas(64) struct account account; /* its owner writes it while others take parts */
 };
 
 struct helper {
@@ -60,8 +62,9 @@ struct fplt__pool {
     struct offer *offers;   /* owned; one a thread */
     pthread_mutex_t mutex;
     pthread_cond_t begin, end;
-    atomic_ullong state;
-    atomic_uint open, sleepers; /* open: offers that have parts left */
+    _Alignas(64) atomic_ullong state; /* what idle helpers watch is on a line of its own */
+    atomic_uint open;                 /* offers that have parts left */
+    _Alignas(64) atomic_uint sleepers;
     atomic_int quit;
     atomic_ullong spent; /* nanoseconds that helpers were at the job */
     struct account account;
@@ -119,17 +122,24 @@ static void wake(fplt__pool *pool)
 }
 
 /* The next parts of an offer: many at first, in the end single ones, so that all are done at the same
- * time. How many; zero when none is left. */
-static size_t take_parts(const fplt__pool *pool, struct offer *offer, size_t *first)
+ * time. Half of the threads come from the front and half from the back, whoever makes the offer: what a thread
+ * did the last time is in its cache. How many; zero when none is left. */
+static size_t take_parts(const fplt__pool *pool, struct offer *offer, unsigned number,
+                         size_t *first, int *last)
 {
-    size_t taken;
-    *first = atomic_load(&offer->next);
+    unsigned long long seen = atomic_load(&offer->taken), unit = number & 1 ? 1ULL << BACK : 1;
+    size_t taken, front, back, left;
     do {
-        if (*first >= offer->count)
+        front = seen & UINT32_MAX;
+        back = seen >> BACK;
+        left = offer->count - front - back;
+        if (!left)
             return 0;
-        taken = (offer->count - *first) / (2 * (size_t)pool->threads);
+        taken = left / (2 * (size_t)pool->threads);
         taken = taken ? taken : 1;
-    } while (!atomic_compare_exchange_weak(&offer->next, first, *first + taken));
+    } while (!atomic_compare_exchange_weak(&offer->taken, &seen, seen + taken * unit));
+    *first = number & 1 ? offer->count - back - taken : front;
+    *last = taken == left;
     return taken;
 }
 
@@ -137,8 +147,10 @@ static size_t take_parts(const fplt__pool *pool, struct offer *offer, size_t *fi
 static size_t do_parts(fplt__pool *pool, struct offer *offer, unsigned number)
 {
     size_t done = 0, first;
-    for (size_t taken; (taken = take_parts(pool, offer, &first)) > 0; done += taken) {
-        if (first + taken == offer->count)
+    int last;
+    for (size_t taken; (taken = take_parts(pool, offer, number, &first, &last)) > 0;
+         done += taken) {
+        if (last)
             atomic_fetch_sub(&pool->open, 1);
         for (size_t k = 0; k < taken; k++)
             offer->part(offer->context, first + k, number);
@@ -202,8 +214,8 @@ static void book(struct account *account, double gained, double now)
         return;
     int again = account->alone_until > 0 && now - account->alone_until < soon;
     account->patience = again ? 2 * account->patience : times_alone;
-    double alone = -account->patience * account->credit;
-    account->alone_until = now + (alone < longest_alone ? alone : longest_alone);
+    account->longest = again ? fmin(2 * account->longest, longest_alone) : first_alone;
+    account->alone_until = now + fmin(-account->patience * account->credit, account->longest);
     account->credit = 0;
     account->asked = 0; /* what was known of the core was of then */
 }
@@ -347,7 +359,7 @@ void fplt__pool_share(fplt__pool *pool, unsigned number, size_t count,
     offer->count = count;
     offer->part = part;
     offer->context = context;
-    atomic_store(&offer->next, 0);
+    atomic_store(&offer->taken, 0);
     atomic_store(&offer->helped, 0);
     atomic_fetch_add(&pool->open, 1);
     reopen(&offer->state);

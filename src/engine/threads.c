@@ -30,7 +30,8 @@ struct worker {
     struct threads *threads;
     unsigned number;
     double *staged, *work, *up, *scratch; /* owned */
-    fplt_sum *sum;
+    fplt_sum *sum; /* as the last job left it, unless the worker `sums` in this one */
+    int sums;
     double gradients;
 };
 
@@ -61,6 +62,7 @@ struct threads {
     uint32_t position, active_own; /* where those of `active` that are here begin, and how many */
     const double *point;           /* broadcast, or the point to evaluate */
     unsigned exchange, vector, count;
+    int summing; /* it has a sum */
     atomic_uint next;
     atomic_int failed;
     pthread_mutex_t mutex;
@@ -170,10 +172,19 @@ static void report(struct threads *threads, uint32_t position, const fplt_error 
     pthread_mutex_unlock(&threads->mutex);
 }
 
+/* Before its first portion a worker clears its sum, where the job has one: each its own, at the same time. */
+static void prepare_sum(struct threads *threads, struct worker *worker)
+{
+    if (!threads->summing || worker->sums)
+        return;
+    fplt_sum_clear(worker->sum);
+    worker->sums = 1;
+}
+
 /* Hands out positions 0 .. count - 1 in small portions; zero when none is left. Where agents go side by side a
  * portion has whole groups, and some of them: they are small, and what comes next is brought near meanwhile. */
-static int take(struct threads *threads, uint32_t count, uint32_t group, uint32_t *first,
-                uint32_t *last)
+static int take(struct threads *threads, unsigned number, uint32_t count, uint32_t group,
+                uint32_t *first, uint32_t *last)
 {
     enum { GROUPS = 6 };
     uint32_t workers = fplt__pool_threads(threads->pool), portion = count / (8 * workers) + 1;
@@ -190,6 +201,7 @@ static int take(struct threads *threads, uint32_t count, uint32_t group, uint32_
     if (*first >= count)
         return 0;
     *last = count - *first > portion ? *first + portion : count;
+    prepare_sum(threads, &threads->workers[number]);
     return 1;
 }
 
@@ -278,7 +290,7 @@ static void train_task(void *context, unsigned number)
     struct threads *threads = context;
     fplt_round round = *threads->round;
     uint32_t first, last;
-    while (take(threads, threads->active_own, threads->abreast, &first, &last)) {
+    while (take(threads, number, threads->active_own, threads->abreast, &first, &last)) {
         for (uint32_t i = first, some; i < last; i += some) {
             uint32_t position = threads->position + i;
             some = last - i < threads->abreast ? last - i : threads->abreast;
@@ -294,7 +306,7 @@ static void finish_task(void *context, unsigned number)
     struct threads *threads = context;
     fplt_round round = *threads->round;
     uint32_t first, last;
-    while (take(threads, threads->active_own, 1, &first, &last)) {
+    while (take(threads, number, threads->active_own, 1, &first, &last)) {
         for (uint32_t i = first; i < last; i++) {
             uint32_t position = threads->position + i;
             fplt_local local;
@@ -343,7 +355,7 @@ static void evaluate_task(void *context, unsigned number)
     struct threads *threads = context;
     struct worker *worker = &threads->workers[number];
     uint32_t first, last, group = (uint32_t)fplt__objective_abreast(threads->objective);
-    while (take(threads, threads->own, group, &first, &last)) {
+    while (take(threads, number, threads->own, group, &first, &last)) {
         for (uint32_t i = first, some; i < last; i += some) {
             uint32_t agent = threads->first + i;
             some = last - i < group ? last - i : group;
@@ -367,7 +379,7 @@ static void total_task(void *context, unsigned number)
     struct worker *worker = &threads->workers[number];
     size_t n = threads->plan.dimension;
     uint32_t first, last;
-    while (take(threads, threads->own, 1, &first, &last)) {
+    while (take(threads, number, threads->own, 1, &first, &last)) {
         for (uint32_t i = first; i < last; i++) {
             uint32_t agent = threads->first + i;
             const double *vectors = kept_of(threads, agent) + threads->vector * n;
@@ -399,7 +411,8 @@ static fplt_status run(struct threads *threads, void (*task)(void *, unsigned), 
     atomic_store(&threads->failed, 0);
     unsigned workers = fplt__pool_threads(threads->pool);
     for (unsigned i = 0; i < workers; i++)
-        fplt_sum_clear(threads->workers[i].sum);
+        threads->workers[i].sums = 0;
+    threads->summing = sum != NULL;
     threads->task = task;
     fplt__pool_run(threads->pool, threads->shares ? take_part : task, threads);
     if (atomic_load(&threads->failed)) {
@@ -407,7 +420,9 @@ static fplt_status run(struct threads *threads, void (*task)(void *, unsigned), 
             *error = threads->failure;
         return threads->failure.status;
     }
-    for (unsigned i = 0; sum && i < workers; i++) {
+    for (unsigned i = 0; i < workers; i++) {
+        if (!threads->workers[i].sums)
+            continue;
         fplt_status status = fplt_sum_add_part(sum, 0, threads->workers[i].sum, 0, count);
         if (status)
             return fplt_error_set(error, status, "the sum over all agents is out of range");
@@ -508,7 +523,7 @@ static void begin_task(void *context, unsigned number)
     struct threads *threads = context;
     double *start = threads->workers[number].up, *second = start + threads->plan.dimension;
     uint32_t first, last;
-    while (take(threads, threads->own, 1, &first, &last)) {
+    while (take(threads, number, threads->own, 1, &first, &last)) {
         for (uint32_t i = threads->first + first; i < threads->first + last; i++) {
             fplt_local local;
             fplt_agent agent = view_of(threads, number, i, &local);

@@ -12,7 +12,7 @@ enum {
     CALL = 200,      /* what a gradient takes besides */
     PASSES = 2,      /* a measurement traverses the records once, for value, gradient and hits */
     /* a coordinate: added to the exact sum by an agent, and read, joined and judged by the coordinator */
-    AGENT_MEASURED = 35,
+    AGENT_MEASURED = 70,
     AGENT_TRAINED = 60,
     MEASURED = 150,
     TRAINED = 20,

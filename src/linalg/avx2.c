@@ -63,17 +63,6 @@ static inline lanes load_narrow_apart(const float *const *from, size_t at)
     return _mm256_cvtps_pd(_mm_set_ps(from[3][at], from[2][at], from[1][at], from[0][at]));
 }
 
-static inline void find_places(const uint32_t *rows, uint32_t panel, uint64_t *at)
-{
-    __m256i size = _mm256_set1_epi64x(panel), rest = _mm256_set1_epi64x(FPLT_PANEL - 1);
-    for (size_t k = 0; k < FPLT_PANEL; k += 4) {
-        __m256i row = _mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)(rows + k)));
-        __m256i first = _mm256_mul_epu32(_mm256_srli_epi64(row, 3), size);
-        _mm256_storeu_si256((__m256i *)(at + k),
-                            _mm256_add_epi64(first, _mm256_and_si256(row, rest)));
-    }
-}
-
 static inline lanes splat(double x)
 {
     return _mm256_set1_pd(x);

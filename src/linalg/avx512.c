@@ -65,14 +65,6 @@ static inline lanes load_narrow_apart(const float *const *from, size_t at)
                                          from[3][at], from[2][at], from[1][at], from[0][at]));
 }
 
-static inline void find_places(const uint32_t *rows, uint32_t panel, uint64_t *at)
-{
-    __m512i row = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)rows));
-    __m512i first = _mm512_mul_epu32(_mm512_srli_epi64(row, 3), _mm512_set1_epi64(panel));
-    __m512i rest = _mm512_and_si512(row, _mm512_set1_epi64(FPLT_PANEL - 1));
-    _mm512_storeu_si512(at, _mm512_add_epi64(first, rest));
-}
-
 static inline lanes splat(double x)
 {
     return _mm512_set1_pd(x);

@@ -115,30 +115,45 @@ static fplt_status whole_spectrum(const fplt_objective *o, const fplt__shard *sh
     return status;
 }
 
+/* Lower triangle of AA'. Long rows of numbers come in pieces that stay in the cache, sparse ones one at a time;
+ * `row` has room for one. */
+static void products_of_rows(const fplt_objective *o, const fplt__matrix *a, double *c, double *row)
+{
+    size_t q = a->rows;
+    if (a->layout == FPLT_ROWS) {
+        fplt__vectors rows = {a->dense, a->stride, 1, FPLT_PANEL, a->narrow};
+        memset(c, 0, q * q * sizeof *c);
+        fplt__product_add(o->kernel, rows, rows, q, q, a->columns, NULL, 1, c, q);
+        return;
+    }
+    for (size_t i = 0; i < q; i++) {
+        double product[FEW_ROWS];
+        memset(row, 0, a->columns * sizeof *row);
+        fplt__matrix_row_axpy(a, i, 1, row);
+        o->kernel->margins(a, 0, i + 1, row, product);
+        memcpy(c + i * q, product, (i + 1) * sizeof *c);
+    }
+}
+
 /* The largest eigenvalue of B as that of the smaller W^1/2 A A' W^1/2/q. */
 static fplt_status largest_of_few_rows(const fplt_objective *o, const fplt__shard *shard,
                                        double *largest, fplt_error *error)
 {
     const fplt__matrix *a = &shard->matrix;
-    size_t q = a->rows;
-    double *memory;
-    fplt_status status =
-        fplt__alloc_into(&memory, q * (q + 4) + a->columns, sizeof *memory, "a Gram matrix", error);
+    size_t q = a->rows, row = a->layout == FPLT_ROWS ? 0 : a->columns;
+    double *c;
+    fplt_status status = fplt__alloc_into(&c, q * (q + 4) + row, sizeof *c, "a Gram matrix", error);
     if (status)
         return status;
-    double *c = memory, *row = memory + q * (q + 4), product[FEW_ROWS];
-    for (size_t i = 0; i < q; i++) {
-        memset(row, 0, a->columns * sizeof *row);
-        fplt__matrix_row_axpy(a, i, 1, row);
-        o->kernel->margins(a, 0, i + 1, row, product);
+    products_of_rows(o, a, c, c + q * (q + 4));
+    for (size_t i = 0; i < q; i++)
         for (size_t j = 0; j <= i; j++) {
             double weight = shard->weight ? sqrt(shard->weight[i] * shard->weight[j]) : 1;
-            c[i * q + j] = weight * product[j] / (double)q;
+            c[i * q + j] = weight * c[i * q + j] / (double)q;
         }
-    }
     fplt__symmetric_extremes(o->kernel, c, q, c + q * q, NULL, largest);
     *largest *= 1 + rounding;
-    fplt__free(memory);
+    fplt__free(c);
     return FPLT_OK;
 }
 

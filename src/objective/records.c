@@ -441,6 +441,16 @@ static fplt_status plain_batch(const fplt_objective *o, const fplt__shard *shard
     return plain_from(o, shard, &some, room.label, x, gradient, room.margins);
 }
 
+/* Whether all are below `end`. A negative difference has its highest bit set; no way out of the loop and no
+ * comparison, so that it becomes vectors of any instruction set. */
+static int are_rows(const uint32_t *rows, size_t count, size_t end)
+{
+    uint64_t last = (uint64_t)end - 1, beyond = 0;
+    for (size_t r = 0; r < count; r++)
+        beyond |= last - rows[r];
+    return !(beyond >> 63);
+}
+
 static fplt_status batch_gradient(const fplt_objective *o, uint32_t agent, const double *x,
                                   const uint32_t *rows, size_t count, double *gradient,
                                   double *scratch)
@@ -448,10 +458,7 @@ static fplt_status batch_gradient(const fplt_objective *o, uint32_t agent, const
     const fplt__shard *shard = &o->shard[agent];
     if (o->loss->whole)
         return FPLT_UNSUPPORTED;
-    uint32_t last = 0; /* no way out of the loop, so that it becomes vectors */
-    for (size_t r = 0; r < count; r++)
-        last = rows[r] > last ? rows[r] : last;
-    if (last >= shard->matrix.rows)
+    if (!are_rows(rows, count, shard->matrix.rows))
         return FPLT_BAD_VALUE;
     if (o->plain && count <= o->chunk)
         return plain_batch(o, shard, x, rows, count, gradient, scratch);
