@@ -135,6 +135,13 @@ static void commit(fplt__agent *agent, const fplt__site_record *record)
     fplt__agent_handle(agent, &event);
 }
 
+const char *fplt__agent_ledger_says(const fplt__agent *agent, const char *sentence)
+{
+    char path[4200];
+    int length = snprintf(path, sizeof path, "%s/ledger.db: ", agent->folder);
+    return strncmp(sentence, path, (size_t)length) == 0 ? sentence + length : sentence;
+}
+
 static void charge(fplt__agent *agent, const fplt__site_action *action)
 {
     fplt_error error = {FPLT_OK, ""};
@@ -152,6 +159,7 @@ static void charge(fplt__agent *agent, const fplt__site_action *action)
     fplt__site_event event = {.kind = FPLT__SITE_CHARGED, .sentence = error.text};
     if (status) {
         event.kind = status == FPLT_UNREACHABLE ? FPLT__SITE_SPENT : FPLT__SITE_FULL;
+        event.sentence = fplt__agent_ledger_says(agent, error.text);
         fplt__agent_tell(agent, "budget", "%s", error.text);
     } else {
         agent->charged = event.charged = total.spent;

@@ -31,11 +31,16 @@ typedef struct fplt__agent {
     fplt_status failure;
     fplt_error error;
     fplt_federation_outcome outcome;
+    /* What the coordinator hears of the refusal at hand, where its sentence speaks of files or of what is in them;
+     * empty: the sentence itself. */
+    char abroad[FPLT__SENTENCE];
 } fplt__agent;
 
 /* Tells the watch. */
 void fplt__agent_tell(const fplt__agent *agent, const char *word, const char *format, ...)
     FPLT_PRINTF(3, 4);
+/* What a sentence of the ledger says, without the path that it begins with. */
+const char *fplt__agent_ledger_says(const fplt__agent *agent, const char *sentence);
 /* Gives the event to the machine. */
 void fplt__agent_handle(fplt__agent *agent, fplt__site_event *event);
 
