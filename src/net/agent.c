@@ -196,6 +196,11 @@ static void perform(fplt__agent *agent, const fplt__site_action *action)
         agent->over = 1;
         if (!agent->outcome.finished) {
             agent->failure = fplt_error_set(&agent->error, FPLT_FAILED, "%s", action->sentence);
+        } else if (agent->unwritten) {
+            agent->failure =
+                fplt_error_set(&agent->error, FPLT_FAILED,
+                               "the model was not written; mend what the log says of the disk, and "
+                               "start again: it is fetched anew");
         }
         break;
     }
@@ -247,7 +252,11 @@ static fplt_status open_identity(fplt__agent *agent, fplt_error *error)
                               "%s/agent.pem: not the certificate of an agent with that of its "
                               "authority behind it",
                               agent->folder);
-    if ((status = check_dates(agent, error)))
+    char path[4200], key[4200];
+    snprintf(path, sizeof path, "%s/agent.pem", agent->folder);
+    snprintf(key, sizeof key, "%s/agent.key", agent->folder);
+    if ((status = check_dates(agent, error)) ||
+        (status = fplt__key_check(agent->certificate, agent->key, path, key, error)))
         return status;
     fplt__client_settings settings = {.url = fplt_settings_text(agent->settings, "coordinator"),
                                       .authority = agent->authority,

@@ -27,7 +27,7 @@ typedef struct fplt__agent {
     fplt__digest material_of; /* the proposal that it was read for */
     unsigned facts;           /* bit k where that proposal needs step k of the facts */
     char *plan;               /* owned: the plan at hand */
-    int over;
+    int over, unwritten;      /* unwritten: the model of the last run */
     fplt_status failure;
     fplt_error error;
     fplt_federation_outcome outcome;
