@@ -88,12 +88,21 @@ fplt_federation_watch cli_federation_watch(const fplt_settings *settings)
                                    .reload = reload};
 }
 
+/* The sentence of an end by its own rules is the outcome and the rounds again. */
+static void print_end(const fplt_federation_outcome *outcome)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%s after %llu rounds", outcome->outcome,
+             (unsigned long long)outcome->rounds);
+    int more = strcmp(text, outcome->sentence) != 0;
+    printf("%s%s%s\n%s%s%s", text, more ? ": " : "", more ? outcome->sentence : "",
+           *outcome->model ? "model in " : "", outcome->model, *outcome->model ? "\n" : "");
+}
+
 void cli_federation_outcome(const fplt_federation_outcome *outcome)
 {
     if (!outcome->finished)
         printf("stopped; the run goes on when it is started again\n");
     else
-        printf("%s after %llu rounds: %s\n%s%s%s", outcome->outcome,
-               (unsigned long long)outcome->rounds, outcome->sentence,
-               *outcome->model ? "model in " : "", outcome->model, *outcome->model ? "\n" : "");
+        print_end(outcome);
 }

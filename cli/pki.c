@@ -105,7 +105,10 @@ static fplt_status sign(cli_call *cli, fplt_error *error)
     if (status)
         return status;
     snprintf(path, sizeof path, "%.4000s.pem", cli->arguments[0]);
-    if (!(status = fplt_federation_sign(folder_of(cli), request, &certificate, error)) &&
+    if ((status = fplt_federation_sign(folder_of(cli), request, &certificate, error)) ==
+        FPLT_BAD_DATA)
+        fplt_error_prefix(error, "%s", cli->arguments[0]);
+    if (!status &&
         !(status = fplt_file_save(out ? out : path, 0666, certificate, strlen(certificate), error)))
         printf("%s: to be put beside the agent's key as agent.pem\n", out ? out : path);
     fplt_free(request);

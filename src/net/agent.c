@@ -135,6 +135,13 @@ static void commit(fplt__agent *agent, const fplt__site_record *record)
     fplt__agent_handle(agent, &event);
 }
 
+const char *fplt__agent_ledger_says(const fplt__agent *agent, const char *sentence)
+{
+    char path[4200];
+    int length = snprintf(path, sizeof path, "%s/ledger.db: ", agent->folder);
+    return strncmp(sentence, path, (size_t)length) == 0 ? sentence + length : sentence;
+}
+
 static void charge(fplt__agent *agent, const fplt__site_action *action)
 {
     fplt_error error = {FPLT_OK, ""};
@@ -152,6 +159,7 @@ static void charge(fplt__agent *agent, const fplt__site_action *action)
     fplt__site_event event = {.kind = FPLT__SITE_CHARGED, .sentence = error.text};
     if (status) {
         event.kind = status == FPLT_UNREACHABLE ? FPLT__SITE_SPENT : FPLT__SITE_FULL;
+        event.sentence = fplt__agent_ledger_says(agent, error.text);
         fplt__agent_tell(agent, "budget", "%s", error.text);
     } else {
         agent->charged = event.charged = total.spent;
@@ -188,6 +196,11 @@ static void perform(fplt__agent *agent, const fplt__site_action *action)
         agent->over = 1;
         if (!agent->outcome.finished) {
             agent->failure = fplt_error_set(&agent->error, FPLT_FAILED, "%s", action->sentence);
+        } else if (agent->unwritten) {
+            agent->failure =
+                fplt_error_set(&agent->error, FPLT_FAILED,
+                               "the model was not written; mend what the log says of the disk, and "
+                               "start again: it is fetched anew");
         }
         break;
     }
@@ -239,7 +252,11 @@ static fplt_status open_identity(fplt__agent *agent, fplt_error *error)
                               "%s/agent.pem: not the certificate of an agent with that of its "
                               "authority behind it",
                               agent->folder);
-    if ((status = check_dates(agent, error)))
+    char path[4200], key[4200];
+    snprintf(path, sizeof path, "%s/agent.pem", agent->folder);
+    snprintf(key, sizeof key, "%s/agent.key", agent->folder);
+    if ((status = check_dates(agent, error)) ||
+        (status = fplt__key_check(agent->certificate, agent->key, path, key, error)))
         return status;
     fplt__client_settings settings = {.url = fplt_settings_text(agent->settings, "coordinator"),
                                       .authority = agent->authority,

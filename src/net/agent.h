@@ -27,15 +27,20 @@ typedef struct fplt__agent {
     fplt__digest material_of; /* the proposal that it was read for */
     unsigned facts;           /* bit k where that proposal needs step k of the facts */
     char *plan;               /* owned: the plan at hand */
-    int over;
+    int over, unwritten;      /* unwritten: the model of the last run */
     fplt_status failure;
     fplt_error error;
     fplt_federation_outcome outcome;
+    /* What the coordinator hears of the refusal at hand, where its sentence speaks of files or of what is in them;
+     * empty: the sentence itself. */
+    char abroad[FPLT__SENTENCE];
 } fplt__agent;
 
 /* Tells the watch. */
 void fplt__agent_tell(const fplt__agent *agent, const char *word, const char *format, ...)
     FPLT_PRINTF(3, 4);
+/* What a sentence of the ledger says, without the path that it begins with. */
+const char *fplt__agent_ledger_says(const fplt__agent *agent, const char *sentence);
 /* Gives the event to the machine. */
 void fplt__agent_handle(fplt__agent *agent, fplt__site_event *event);
 

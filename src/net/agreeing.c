@@ -1,5 +1,6 @@
 /* From a proposal to a node: consent, facts, and the plan held against data, policy and ledger. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -11,9 +12,20 @@
 
 static void answer_refusal(fplt__agent *agent, const char *sentence)
 {
-    fplt__site_event event = {.kind = FPLT__SITE_REFUSE, .sentence = sentence};
+    fplt__site_event event = {.kind = FPLT__SITE_REFUSE,
+                              .sentence = *agent->abroad ? agent->abroad : sentence};
     fplt__agent_tell(agent, "refused", "%s", sentence);
     fplt__agent_handle(agent, &event);
+    *agent->abroad = 0;
+}
+
+/* Sentences about data name files, lines and values: such a one stays here. */
+static fplt_status stays(fplt__agent *agent, fplt_status status)
+{
+    if (status)
+        snprintf(agent->abroad, sizeof agent->abroad,
+                 "its data do not serve this run; its own log says why");
+    return status;
 }
 
 /* Documents */
@@ -47,7 +59,8 @@ static fplt_status read_data(fplt__agent *agent, const fplt__proposal *proposal,
     fplt_status status = facts_of(proposal, &agent->facts, error);
     if (status)
         return status;
-    return fplt__material_create(agent->settings, proposal, identity, &agent->material, error);
+    return stays(agent, fplt__material_create(agent->settings, proposal, identity, &agent->material,
+                                              error));
 }
 
 /* The proposal inside a document, and its hash. */
@@ -203,10 +216,10 @@ static fplt_status gather_facts(fplt__agent *agent, const fplt__site_action *act
     const fplt_dataset *rows = fplt__material_rows(agent->material);
     switch (action->step) {
     case FPLT__FACTS_FORM: return gather_form(agent, facts, error);
-    case FPLT__FACTS_RANGES: return gather_ranges(rows, facts, error);
+    case FPLT__FACTS_RANGES: return stays(agent, gather_ranges(rows, facts, error));
     case FPLT__FACTS_SUMS:
-    case FPLT__FACTS_SQUARES: return gather_moments(rows, action, facts, error);
-    case FPLT__FACTS_BEND: return gather_bend(agent, action, facts, error);
+    case FPLT__FACTS_SQUARES: return stays(agent, gather_moments(rows, action, facts, error));
+    case FPLT__FACTS_BEND: return stays(agent, gather_bend(agent, action, facts, error));
     default:
         return fplt_error_set(error, FPLT_UNSUPPORTED, "facts of step %u are not known here",
                               action->step);
@@ -259,8 +272,12 @@ static fplt_status check_privacy(fplt__agent *agent, const fplt__agreement *agre
     status =
         fplt_ledger_reserve(agent->ledger, FPLT_LEDGER_OWN, plan->byte,
                             (double)agreement->cap * agreement->rate[identity], &budget, error);
-    if (status && error)
+    if (status) {
+        snprintf(agent->abroad, sizeof agent->abroad, "ledger: %.400s",
+                 status == FPLT_UNREACHABLE ? fplt__agent_ledger_says(agent, error->text)
+                                            : "it cannot be written; the log there says why");
         fplt_error_prefix(error, "ledger");
+    }
     return status;
 }
 
@@ -272,15 +289,16 @@ static fplt_status check_data(fplt__agent *agent, const fplt__digest *plan, fplt
     fplt_status status;
     if ((status = fplt__site_data_digest(agent->settings, &now, error)) ||
         (status = fplt__site_store_data(agent->store, plan, &then, error)))
-        return status;
+        return stays(agent, status);
     if (fplt__same(&then, &none))
-        return fplt__site_store_set_data(agent->store, plan, &now, error);
-    return fplt__same(&now, &then)
-               ? FPLT_OK
-               : fplt_error_set(error, FPLT_BAD_DATA,
-                                "the data file %s was changed since this run began; put it back as "
-                                "it was, or wait for the next run",
-                                fplt_settings_text(agent->settings, "data"));
+        return stays(agent, fplt__site_store_set_data(agent->store, plan, &now, error));
+    if (fplt__same(&now, &then))
+        return FPLT_OK;
+    snprintf(agent->abroad, sizeof agent->abroad, "its data were changed since this run began");
+    return fplt_error_set(error, FPLT_BAD_DATA,
+                          "the data file %s was changed since this run began; put it back as "
+                          "it was, or wait for the next run",
+                          fplt_settings_text(agent->settings, "data"));
 }
 
 /* The vector that the plan begins at, as it came; NULL: zero. */
@@ -328,12 +346,14 @@ static fplt_status build_node(fplt__agent *agent, const fplt__site_action *actio
         (status = fplt__policy_judge_plan(agent->settings, agreement, error)) ||
         (status = check_data(agent, &action->hash, error)) ||
         (status = check_privacy(agent, agreement, &action->hash, error)) ||
-        (status = fplt__material_shape(agent->material, agreement, agreement->proposal.members,
-                                       all_records(agreement), error)))
+        (status = stays(agent, fplt__material_shape(agent->material, agreement,
+                                                    agreement->proposal.members,
+                                                    all_records(agreement), error))))
         return status;
     double *start;
     if (!(status = read_start(agreement, action, &start, error)))
-        status = fplt__material_node(agent->material, agreement, view.identity, start, node, error);
+        status = stays(agent, fplt__material_node(agent->material, agreement, view.identity, start,
+                                                  node, error));
     fplt__free(start);
     return status;
 }

@@ -440,6 +440,33 @@ fplt_status fplt__certificate_read(const char *pem, const char *path, fplt__iden
     return FPLT_OK;
 }
 
+fplt_status fplt__key_check(const char *pem, const char *key, const char *path,
+                            const char *key_path, fplt_error *error)
+{
+    gnutls_x509_crt_t certificate = NULL;
+    gnutls_x509_privkey_t own = NULL;
+    uint8_t signs[FPLT_FINGERPRINT_SIZE], has[FPLT_FINGERPRINT_SIZE];
+    size_t signs_size = sizeof signs, has_size = sizeof has;
+    int code = import_certificate(pem, &certificate), read = import_key(key, &own);
+    if (code >= 0 && read >= 0) {
+        code = gnutls_x509_crt_get_key_id(certificate, GNUTLS_KEYID_USE_SHA256, has, &has_size);
+        read = gnutls_x509_privkey_get_key_id(own, GNUTLS_KEYID_USE_SHA256, signs, &signs_size);
+    }
+    if (certificate)
+        gnutls_x509_crt_deinit(certificate);
+    if (own)
+        gnutls_x509_privkey_deinit(own);
+    if (code < 0 || read < 0)
+        return fplt_error_set(error, FPLT_BAD_DATA, "%s: %s: %s", code < 0 ? path : key_path,
+                              code < 0 ? "no certificate" : "no key",
+                              gnutls_strerror(code < 0 ? code : read));
+    return has_size == signs_size && memcmp(has, signs, has_size) == 0
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_BAD_DATA,
+                                "%s is not the key of %s; put back the one that it was made with",
+                                key_path, path);
+}
+
 fplt_status fplt__certificate_digest(const char *pem, uint8_t out[FPLT_FINGERPRINT_SIZE],
                                      fplt_error *error)
 {

@@ -57,6 +57,9 @@ fplt_status fplt__certificate_read(const char *pem, const char *path, fplt__iden
                                    fplt_error *error);
 /* The same of a certificate at hand; role NONE where it is none of ours. */
 void fplt__certificate_identify(gnutls_x509_crt_t certificate, fplt__identity *identity);
+/* Whether the key is that of the first certificate of a PEM text. */
+fplt_status fplt__key_check(const char *pem, const char *key, const char *path,
+                            const char *key_path, fplt_error *error);
 /* SHA-256 of the certificate, the first of a PEM text. */
 fplt_status fplt__certificate_digest(const char *pem, uint8_t out[FPLT_FINGERPRINT_SIZE],
                                      fplt_error *error);

@@ -108,7 +108,9 @@ static fplt_status write_model(fplt__agent *agent, const double *x, fplt_error *
 void fplt__agent_conclude(fplt__agent *agent, const fplt__site_action *action)
 {
     fplt_error error = {FPLT_OK, ""};
-    if (action->model && agent->plan && write_model(agent, action->model, &error))
+    agent->unwritten =
+        action->model && agent->plan && write_model(agent, action->model, &error) != FPLT_OK;
+    if (agent->unwritten)
         fplt__agent_tell(agent, "disk", "the model was not written: %s", error.text);
     agent->outcome.finished = 1;
     agent->outcome.rounds = fplt__site_see(agent->site).round;

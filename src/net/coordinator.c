@@ -11,13 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/machine.h"
 #include "base/memory.h"
 #include "net/policy.h"
 
-enum { SPARE_CONNECTIONS = 64, SPARE_DESCRIPTORS = 128, LAST_SECONDS = 30, MOST_HANDS = 4 };
+enum {
+    SPARE_CONNECTIONS = 64,
+    SPARE_DESCRIPTORS = 128,
+    LAST_SECONDS = 30,
+    WRITE_SECONDS = 5,
+    MOST_HANDS = 4
+};
 
 const fplt_setting fplt_federation_lead_table[] = {
     {"federation", FPLT_TEXT, FPLT_REQUIRED, NULL, 0, 0, NULL, "its name, as `pki init` had it", 0,
@@ -162,13 +169,30 @@ static void keep_receipts(fplt__coordinator *c)
         fplt__coordinator_say(c, -1, "disk", "%s", error.text);
 }
 
+static int has_model(const fplt__coordinator *c)
+{
+    char path[4200];
+    fplt__coordinator_path(c, fplt_settings_text(c->settings, "out"), "model.json", path,
+                           sizeof path);
+    return access(path, F_OK) == 0;
+}
+
+/* As a commit, it is tried until there is room. */
+static void write_model(fplt__coordinator *c)
+{
+    fplt_error error = {FPLT_OK, ""};
+    c->write_at = 0;
+    if (fplt__coordinator_write(c, &error)) {
+        fplt__coordinator_say(c, -1, "disk", "%s; trying again", error.text);
+        c->write_at = fplt__now() + WRITE_SECONDS;
+    }
+}
+
 static void finish(fplt__coordinator *c)
 {
     fplt__lead_view view = fplt__lead_see(c->lead);
-    fplt_error error = {FPLT_OK, ""};
     keep_receipts(c);
-    if (fplt__coordinator_write(c, &error))
-        fplt__coordinator_say(c, -1, "disk", "%s", error.text);
+    write_model(c);
     c->finished = 1;
     c->finished_at = fplt__now();
     c->outcome.finished = 1;
@@ -364,6 +388,8 @@ static fplt_status open_run(fplt__coordinator *c, fplt_error *error)
         fplt__lead_view view = fplt__lead_see(c->lead);
         c->finished = view.state == FPLT__DONE || view.state == FPLT__ENDED;
         c->finished_at = fplt__now();
+        /* stopped before the model was written */
+        c->write_at = c->finished && fplt__lead_hub(c->lead) && !has_model(c) ? c->finished_at : 0;
     }
     return status;
 }
@@ -435,12 +461,38 @@ static fplt_status open_servers(fplt__coordinator *c, fplt_error *error)
     return status ? status : fplt__control_open(c->folder, &c->control, error);
 }
 
+/* Agents refuse a certificate that is not valid now, and one without its key serves nobody. */
+static fplt_status check_certificate(const fplt__coordinator *c, fplt_error *error)
+{
+    fplt__identity self;
+    char path[4200], key[4200], date[16];
+    time_t now = time(NULL);
+    fplt__coordinator_path(c, "coordinator.pem", NULL, path, sizeof path);
+    fplt__coordinator_path(c, "coordinator.key", NULL, key, sizeof key);
+    fplt_status status = fplt__certificate_read(c->authority.server, path, &self, error);
+    if (status ||
+        (status = fplt__key_check(c->authority.server, c->authority.server_key, path, key, error)))
+        return status;
+    if (now >= self.begins && now <= self.ends)
+        return FPLT_OK;
+    fplt__date(now > self.ends ? self.ends : self.begins, date);
+    return now > self.ends
+               ? fplt_error_set(error, FPLT_FAILED,
+                                "%s expired on %s; `fedplt pki init %s --address %s --folder %s "
+                                "--renew` makes a new one",
+                                path, date, c->authority.federation, c->authority.address,
+                                c->folder)
+               : fplt_error_set(error, FPLT_FAILED,
+                                "%s is valid from %s; is this machine's clock wrong?", path, date);
+}
+
 static fplt_status prepare(fplt__coordinator *c, fplt_error *error)
 {
     fplt_status status;
     if ((status = fplt_settings_complete(c->settings, error)) ||
         (status = fplt_settings_effective(c->settings, error)) ||
-        (status = fplt__authority_open(c->folder, &c->authority, error)))
+        (status = fplt__authority_open(c->folder, &c->authority, error)) ||
+        (status = check_certificate(c, error)))
         return status;
     return fplt__coordinator_propose(c, error);
 }
@@ -618,7 +670,8 @@ static int is_over(fplt__coordinator *c)
 {
     if (c->failure || (c->watch->stop && c->watch->stop(c->watch->context)))
         return 1;
-    return c->finished && fplt_settings_switch(c->settings, "once") && all_served(c);
+    return c->finished && !c->write_at && fplt_settings_switch(c->settings, "once") &&
+           all_served(c);
 }
 
 /* Whether settings that were read again describe the run at hand. */
@@ -723,6 +776,8 @@ static void run_loop(fplt__coordinator *c)
         }
         tend_door(c);
         tend_receipts(c);
+        if (c->write_at && fplt__now() >= c->write_at)
+            write_model(c);
         tend_waiting(c);
         if (c->watch->reload && c->watch->reload(c->watch->context))
             reload_and_tell(c);
@@ -763,6 +818,10 @@ fplt_status fplt_federation_lead(const fplt_settings *settings, const fplt_feder
         run_loop(c);
         if ((status = c->failure) && error)
             *error = c->error;
+        else if (c->write_at)
+            status = fplt_error_set(error, FPLT_FAILED,
+                                    "the model was not written; mend what the log says of the "
+                                    "disk, and start again");
         *outcome = c->outcome;
     }
     close_all(c);

@@ -86,6 +86,7 @@ typedef struct fplt__coordinator {
     int has_next, resolves, step; /* answers that are due to the machine */
     fplt__lead_event next;
     double finished_at;
+    double write_at; /* when the model that could not be written is tried again; 0: it is there */
     fplt_status failure; /* of the loop */
     fplt_error error;
     fplt_federation_outcome outcome;

@@ -782,6 +782,17 @@ void fplt__exchange_refuse(fplt__exchange *exchange, unsigned code, const char *
 
 /* Life */
 
+static const char *remedy_of(int problem)
+{
+    switch (problem) {
+    case EADDRINUSE: return "; end the process that listens there, or choose another port";
+    case EADDRNOTAVAIL:
+        return "; choose an address that this machine has, or 0.0.0.0:PORT for all of them";
+    case EACCES: return "; choose a port above 1023";
+    default: return "";
+    }
+}
+
 static fplt_status listen_at(fplt__server *server, const char *address, fplt_error *error)
 {
     char host[256], service[8];
@@ -810,8 +821,8 @@ static fplt_status listen_at(fplt__server *server, const char *address, fplt_err
     }
     freeaddrinfo(found);
     if (server->listener < 0)
-        return fplt_error_set(error, FPLT_IO, "%s: cannot listen there: %s", address,
-                              strerror(problem));
+        return fplt_error_set(error, FPLT_IO, "%s: cannot listen there: %s%s", address,
+                              strerror(problem), remedy_of(problem));
     struct sockaddr_storage name;
     socklen_t size = sizeof name;
     getsockname(server->listener, (struct sockaddr *)&name, &size);

@@ -9,6 +9,7 @@
  * A violation prints the seed; `simulator 1 SEED` runs it again. Many schedules are spread over the
  * processors. */
 #include <limits.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ enum {
     MIRRORED = 16,
     ROUNDS = 6,
     PACKETS = 64,
+    TICKETS = 4096,
     BODIES = 4096,
     STEPS = 6000,
     QUIET = 3000
@@ -176,10 +178,6 @@ typedef struct world {
     fplt__lead *lead;
     lead_disk disk, old_disk;
     uint64_t processes;
-    struct ticket {
-        uint64_t id;
-        unsigned site;
-    } ticket[4096];
     uint64_t tickets;
     int lead_commit_due;
     struct site {
@@ -191,10 +189,6 @@ typedef struct world {
         int ended;
     } site[N];
     packet packet[PACKETS];
-    struct {
-        fplt__digest task, digest;
-        unsigned site;
-    } body[BODIES];
     size_t bodies;
     unsigned steps;
     unsigned writes,
@@ -205,9 +199,47 @@ typedef struct world {
     int revoked;     /* the last member is */
     int stopped;     /* a person ended the run */
     const char *violated;
+    struct ticket {
+        uint64_t id;
+        unsigned site;
+    } ticket[TICKETS];
+    struct {
+        fplt__digest task, digest;
+        unsigned site;
+    } body[BODIES];
 } world;
 
 static world w;
+
+/* What happened to whom, over all schedules: that many of them were not quiet can be read off. */
+enum happening {
+    SCHEDULES,
+    LEAD_CRASH,
+    SITE_CRASH,
+    FULL_DISK,
+    LOST,
+    DOUBLED,
+    HUNG_UP,
+    OLD_DISK,
+    LIE,
+    REPAIRED,
+    HALTED,
+    PEOPLE,
+    HAPPENINGS
+};
+static const char *const happening_names[HAPPENINGS] = {"schedules",    "coordinator killed",
+                                                        "agent killed", "disk full",
+                                                        "packet lost",  "doubled",
+                                                        "hung up",      "disk lost or old",
+                                                        "lie",          "repair",
+                                                        "halt",         "revoked or ended"};
+typedef unsigned long long tally[sizeof variants / sizeof *variants][HAPPENINGS];
+static tally happened;
+
+static void note(enum happening what)
+{
+    happened[w.variant - variants][what]++;
+}
 
 static void violate(const char *what)
 {
@@ -234,6 +266,10 @@ static void set(blob *to, const void *at, size_t size)
 static void lead_write(const fplt__lead_record *r)
 {
     lead_disk *d = &w.disk;
+    if (r->state == FPLT__REPAIR && d->record.state != FPLT__REPAIR)
+        note(REPAIRED);
+    if (r->state == FPLT__HALTED && d->record.state != FPLT__HALTED)
+        note(HALTED);
     d->there = 1;
     if (!d->document.at || r->document_changed)
         set(&d->document, r->document, r->document_size);
@@ -313,7 +349,10 @@ static void site_copy(site_disk *to, const site_disk *from)
 /* Whether something happens to the write at hand: by chance, or because it is the one. */
 static int happens(enum happens what, unsigned in_a_thousand)
 {
-    return (w.faults && chance(in_a_thousand)) || (w.writes == w.crash_at && w.crash == what);
+    int now = (w.faults && chance(in_a_thousand)) || (w.writes == w.crash_at && w.crash == what);
+    if (now && what == FULL)
+        note(FULL_DISK);
+    return now;
 }
 
 /* --- plans --- */
@@ -501,11 +540,13 @@ static void lead_crash(void)
 {
     fplt__lead_destroy(w.lead);
     w.lead = NULL;
+    note(LEAD_CRASH);
     for (unsigned i = 0; i < N; i++) /* connections break */
         to_site(i, w.site[i].id, 0, NULL);
     if (w.restores && chance(150) && w.old_disk.there) {
         lead_copy(&w.disk, &w.old_disk);
         w.restored_lead = w.restored_any = 1;
+        note(OLD_DISK);
     }
 }
 
@@ -546,7 +587,7 @@ static void lead_perform(void)
     fplt__lead_event_kind then = FPLT__LEAD_TIME;
     while ((action = fplt__lead_action_take(w.lead))) {
         if (action->kind == FPLT__LEAD_REPLY) {
-            struct ticket *ticket = &w.ticket[action->reply.ticket % 4096];
+            struct ticket *ticket = &w.ticket[action->reply.ticket % TICKETS];
             to_site(ticket->site, ticket->id, action->reply.status, &action->reply);
             if (action->reply.has_proof && fplt__lead_see(w.lead).state == FPLT__HALTED)
                 violate("a halted coordinator gives a proof");
@@ -584,10 +625,11 @@ static void lead_start(void)
     fplt_error error;
     fplt__lead_settings settings = {.members = N,
                                     .receipt_key = {7},
-                                    .process = bits(),
+                                    .process = ++w.processes * UINT64_C(0x9e3779b97f4a7c15),
                                     .deadline = 20000,
                                     .repair = w.repairing,
                                     .check = 1};
+    (void)bits(); /* of which the number of a process once was: so seeds keep their schedules */
     fplt__lead_record fresh = {.state = FPLT__FORMING,
                                .document = tiny_proposal,
                                .document_size = sizeof tiny_proposal,
@@ -643,6 +685,7 @@ static void site_crash(unsigned i)
     fplt__site_destroy(site->machine);
     site->machine = NULL;
     site->id = 0;
+    note(SITE_CRASH);
     if (w.restores && chance(150)) {
         if (chance(200))
             site->disk.there = 0; /* a lost disk */
@@ -651,6 +694,7 @@ static void site_crash(unsigned i)
         else
             return;
         w.restored_site[i] = w.restored_any = 1;
+        note(OLD_DISK);
     }
 }
 
@@ -734,6 +778,7 @@ static void lie_in_report(packet *p)
 static void lie(packet *p)
 {
     w.lied = 1;
+    note(LIE);
     if (p->request.kind == FPLT__UPDATE && chance(500))
         lie_in_frame(p);
     else if (report_at(p) < p->body.size)
@@ -892,7 +937,7 @@ static void deliver_to_lead(packet *p)
         return;
     }
     uint64_t ticket = ++w.tickets;
-    w.ticket[ticket % 4096] = (struct ticket){p->id, p->site};
+    w.ticket[ticket % TICKETS] = (struct ticket){p->id, p->site};
     p->request.ticket = ticket;
     p->request.body = p->body.at;
     p->request.size = p->body.size;
@@ -946,13 +991,16 @@ static void deliver_to_site(packet *p)
 static void deliver(packet *p)
 {
     packet own = *p;
-    if (w.faults && own.to_lead && chance(80)) /* doubled: the copy comes later */
+    if (w.faults && own.to_lead && chance(80)) { /* doubled: the copy comes later */
         p->body = copy(own.body.at, own.body.size);
-    else
+        note(DOUBLED);
+    } else {
         p->used = 0;
+    }
     int notice = !own.to_lead && !own.status; /* that a connection broke */
     if (w.faults && !notice && chance(100)) { /* lost: the connection breaks */
         to_site(own.site, own.id, 0, NULL);
+        note(LOST);
     } else if (own.to_lead) {
         deliver_to_lead(&own);
     } else {
@@ -1036,8 +1084,9 @@ static void step(void)
         lead_event((fplt__lead_event){.kind = FPLT__LEAD_RESUME});
     if (w.faults && w.lead && w.tickets && chance(5)) { /* a client that hangs up */
         uint64_t ticket = w.tickets - below(3);
-        to_site(w.ticket[ticket % 4096].site, w.ticket[ticket % 4096].id, 0, NULL);
+        to_site(w.ticket[ticket % TICKETS].site, w.ticket[ticket % TICKETS].id, 0, NULL);
         lead_event((fplt__lead_event){.kind = FPLT__LEAD_GONE, .ticket = ticket});
+        note(HUNG_UP);
     }
     for (int k = 0; k < PACKETS; k++)
         if (w.packet[k].used)
@@ -1136,7 +1185,7 @@ static void clear_world(void)
         site_copy(&w.site[i].disk, &empty);
         site_copy(&w.site[i].old_disk, &empty);
     }
-    memset(&w, 0, sizeof w);
+    memset(&w, 0, offsetof(world, body)); /* of which the first `bodies` count */
 }
 
 static unsigned long long total_steps, finished, repaired, restored, lied;
@@ -1160,6 +1209,9 @@ static const char *play(void)
             fplt__lead_see(w.lead).state == FPLT__DONE)
             replay();
     }
+    note(SCHEDULES);
+    if (w.revoked || w.stopped)
+        note(PEOPLE);
     repaired += w.disk.record.leg > 0;
     restored += (unsigned)w.restored_any;
     lied += (unsigned)w.lied;
@@ -1255,6 +1307,7 @@ struct findings {
     unsigned long long schedules, steps, finished, repaired, restored, lied;
     uint64_t seed; /* of the first violation, where there is one */
     char violated[80];
+    tally happened;
 };
 
 /* Every `stride`th schedule. */
@@ -1275,7 +1328,64 @@ static struct findings play_some(unsigned long schedules, uint64_t first, unsign
     found.repaired = repaired;
     found.restored = restored;
     found.lied = lied;
+    memcpy(found.happened, happened, sizeof happened);
     return found;
+}
+
+static int read_whole(int from, void *to, size_t size)
+{
+    ssize_t got = 1;
+    for (size_t at = 0; at < size && got > 0; at += (size_t)got)
+        got = read(from, (char *)to + at, size - at);
+    return got > 0;
+}
+
+/* Variants of an algorithm follow each other, but for the private ones, which come first: a line each. Whether
+ * everything happened to all. */
+static int print_happened(tally counts)
+{
+    int all = 1;
+    printf("# algorithm");
+    for (unsigned k = 0; k < HAPPENINGS; k++)
+        printf(", %s", happening_names[k]);
+    printf("\n");
+    for (unsigned v = 0; v < variant_count; v++) {
+        const variant *last = v ? &variants[v - 1] : NULL;
+        int more = last && last->private == variants[v].private &&
+                   strcmp(last->algorithm, variants[v].algorithm) == 0;
+        if (more)
+            continue;
+        printf("# %s%s", variants[v].algorithm, variants[v].private ? " private" : "");
+        for (unsigned k = 0; k < HAPPENINGS; k++) {
+            unsigned long long sum = counts[v][k];
+            for (unsigned u = v + 1;
+                 u < variant_count && variants[u].private == variants[v].private &&
+                 strcmp(variants[u].algorithm, variants[v].algorithm) == 0;
+                 u++)
+                sum += counts[u][k];
+            printf(" %llu", sum);
+            all &= sum > 0;
+        }
+        printf("\n");
+    }
+    return all;
+}
+
+static void add_findings(struct findings *all, const struct findings *found)
+{
+    all->schedules += found->schedules;
+    all->steps += found->steps;
+    all->finished += found->finished;
+    all->repaired += found->repaired;
+    all->restored += found->restored;
+    all->lied += found->lied;
+    for (unsigned v = 0; v < variant_count; v++)
+        for (unsigned k = 0; k < HAPPENINGS; k++)
+            all->happened[v][k] += found->happened[v][k];
+    if (found->violated[0] && (!all->violated[0] || found->seed < all->seed)) {
+        all->seed = found->seed;
+        memcpy(all->violated, found->violated, sizeof all->violated);
+    }
 }
 
 /* Few in this process, many in as many as there are processors; whether an invariant was violated. */
@@ -1302,31 +1412,26 @@ static int play_all(unsigned long schedules, uint64_t first)
     }
     for (unsigned p = 0; stride > 1 && p < stride; p++) {
         struct findings found;
-        if (read(ends[p][0], &found, sizeof found) != sizeof found) {
+        if (!read_whole(ends[p][0], &found, sizeof found)) {
             printf("# a process ended early\n");
             failed = 1;
             continue;
         }
-        all.schedules += found.schedules;
-        all.steps += found.steps;
-        all.finished += found.finished;
-        all.repaired += found.repaired;
-        all.restored += found.restored;
-        all.lied += found.lied;
-        if (found.violated[0] && (!all.violated[0] || found.seed < all.seed)) {
-            all.seed = found.seed;
-            memcpy(all.violated, found.violated, sizeof all.violated);
-        }
+        add_findings(&all, &found);
     }
     while (wait(NULL) > 0)
         ;
     if (all.violated[0])
         printf("# seed %llu: %s\n", (unsigned long long)all.seed, all.violated);
     failed |= all.violated[0] != 0;
-    printf("%s 1 - the invariants hold in %llu schedules\n", failed ? "not ok" : "ok",
-           all.schedules);
     printf("# %llu steps, %llu runs finished, %llu repaired, %llu with old disks, %llu with lies\n",
            all.steps, all.finished, all.repaired, all.restored, all.lied);
+    if (schedules > 1 && !print_happened(all.happened) && schedules > FEW && !failed) {
+        printf("# to some algorithm something never happened: these schedules are hollow\n");
+        failed = 1;
+    }
+    printf("%s 1 - the invariants hold in %llu schedules\n", failed ? "not ok" : "ok",
+           all.schedules);
     return failed;
 }
 
