@@ -36,12 +36,13 @@
 #include "fedplt/file.h"
 #include "fedplt/sum.h"
 #include "net/authority.h"
+#include "net/intake.h"
 #include "net/server.h"
 #include "net/terms.h"
 #include "wire/frame.h"
 #include "wire/message.h"
 
-enum { KEPT = 2048, ROOM = 4096, EVENTS = 256, WARM_UP = 2 };
+enum { KEPT = 2048, ROOM = 4096, EVENTS = 256, WARM_UP = 2, PARTS = 3, RECORD = 16384 };
 
 static const char priority[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3"; /* as the coordinator's */
 
@@ -100,10 +101,12 @@ typedef struct line {
     struct {
         const uint8_t *bytes;
         size_t size;
-    } out[3]; /* what is being sent */
+    } out[PARTS]; /* what is being sent */
     size_t out_done;
     int out_part;
     size_t to_come; /* raw: bytes of this round */
+    int more;       /* played: what is sent now is not the end of a message */
+    fplt__intake intake;
 } line;
 
 static uint64_t bytes_in, bytes_out;
@@ -126,24 +129,82 @@ static int again(ssize_t code)
     return code == GNUTLS_E_AGAIN || code == GNUTLS_E_INTERRUPTED;
 }
 
+/* Bytes behind the part that is being sent. */
+static size_t behind(const line *l)
+{
+    size_t size = 0;
+    for (int part = l->out_part + 1; part < PARTS; part++)
+        size += l->out[part].size;
+    return size;
+}
+
+/* The next record where it has bytes of several parts. */
+static size_t gather(const line *l, uint8_t *record)
+{
+    size_t used = 0, done = l->out_done;
+    for (int part = l->out_part; part < PARTS && used < RECORD; part++, done = 0) {
+        size_t left = l->out[part].size - done, room = RECORD - used;
+        size_t take = left < room ? left : room;
+        if (take)
+            memcpy(record + used, l->out[part].bytes + done, take);
+        used += take;
+    }
+    return used;
+}
+
+static void have_sent(line *l, size_t sent)
+{
+    bytes_out += sent;
+    while (sent) {
+        size_t left = l->out[l->out_part].size - l->out_done, take = left < sent ? left : sent;
+        l->out_done += take;
+        sent -= take;
+        if (sent) {
+            l->out_part++;
+            l->out_done = 0;
+        }
+    }
+}
+
 /* Sends as much as the connection takes. */
 static void push(line *l)
 {
-    while (l->out_part < 3) {
-        size_t left = l->out[l->out_part].size - l->out_done;
+    static uint8_t record[RECORD];
+    while (l->out_part < PARTS) {
+        size_t left = l->out[l->out_part].size - l->out_done, later = behind(l);
+        const uint8_t *bytes = l->out[l->out_part].bytes + l->out_done;
         if (!left) {
             l->out_part++;
             l->out_done = 0;
             continue;
         }
-        ssize_t sent = gnutls_record_send(l->tls, l->out[l->out_part].bytes + l->out_done, left);
+        l->more = left + later > RECORD;
+        if (left < RECORD && later) {
+            left = gather(l, record);
+            bytes = record;
+        }
+        ssize_t sent = gnutls_record_send(l->tls, bytes, left);
         if (again(sent))
             return;
         if (sent < 0)
             fail("sending", gnutls_strerror((int)sent));
-        l->out_done += (size_t)sent;
-        bytes_out += (uint64_t)sent;
+        have_sent(l, (size_t)sent);
     }
+}
+
+/* A message's records leave in as few packets as they fit into. */
+static ssize_t send_record(gnutls_transport_ptr_t context, const void *bytes, size_t size)
+{
+    const line *l = context;
+    return send(l->descriptor, bytes, size, MSG_NOSIGNAL | (l->more ? MSG_MORE : 0));
+}
+
+/* Agents that are played read and send as the coordinator does. */
+static void be_lean(line *l)
+{
+    fplt__intake_begin(&l->intake, l->tls, l->descriptor);
+    gnutls_transport_set_ptr2(l->tls, &l->intake, l);
+    gnutls_transport_set_push_function(l->tls, send_record);
 }
 
 /* Bytes received, 0 where there are none just now. */
@@ -511,8 +572,26 @@ static void read_head(player *p)
         take_answer(p);
 }
 
+/* A head mostly comes whole. */
+static size_t take_head(player *p, const uint8_t *bytes, size_t size)
+{
+    const uint8_t *end = p->head_size ? NULL : memmem(bytes, size, "\r\n\r\n", 4);
+    size_t used = end ? (size_t)(end - bytes) + 4 : 0;
+    if (!used || used >= sizeof p->head)
+        return 0;
+    memcpy(p->head, bytes, used);
+    p->head_size = used;
+    read_head(p);
+    return used;
+}
+
 static void take_bytes(player *p, const uint8_t *bytes, size_t size)
 {
+    if (!p->in_body) {
+        size_t used = take_head(p, bytes, size);
+        bytes += used;
+        size -= used;
+    }
     while (size && !p->in_body) {
         if (p->head_size + 1 == sizeof p->head)
             fail("an answer", "its headers do not end");
@@ -577,6 +656,7 @@ static int play(char **words)
         snprintf(name, sizeof name, "agents/agent-%zu.pem", i);
         lines[i] = &players[i].line;
         dial(lines[i], port, credentials_of(folder, name, "agents/agent.key"));
+        be_lean(lines[i]);
         join(&players[i]); /* at once: a connection that says nothing is closed */
     }
     int epoll = watch_all(lines, show.agents);
@@ -589,8 +669,12 @@ static int play(char **words)
             player *p = events[k].data.ptr;
             size_t got;
             push(&p->line);
-            while ((got = pull(&p->line, buffer, sizeof buffer)))
+            /* nothing follows an answer until the next request was sent */
+            while ((got = pull(&p->line, buffer, sizeof buffer))) {
                 take_bytes(p, buffer, got);
+                if (!p->in_body && !p->head_size)
+                    break;
+            }
         }
     }
     report(words[5]);
@@ -618,7 +702,7 @@ static void raw_client(const struct raw *raw, unsigned port, const char *folder)
         lines[i] = &all[i];
         dial(&all[i], port, own);
         all[i].to_come = raw->down;
-        all[i].out_part = 3;
+        all[i].out_part = PARTS;
     }
     int epoll = watch_all(lines, raw->agents);
     for (;;) {

@@ -17,7 +17,7 @@
 
 _Static_assert(FLT_EVAL_METHOD == 0, "the magic-number rounding needs plain double arithmetic");
 
-__extension__ typedef __int128 wide;
+typedef fplt__wide wide;
 __extension__ typedef unsigned __int128 unsigned_wide;
 
 enum { SPILL_AFTER = 1 << 11, BLOCK = 256 };
@@ -378,6 +378,22 @@ static void take_back(wide *total, const uint8_t *bytes, size_t size, size_t cou
     }
 }
 
+/* Adds the block at *used, or nothing. */
+static int add_block(wide *total, const uint8_t *bytes, size_t size, size_t block, size_t *used)
+{
+    size_t start = *used;
+    uint64_t words[2 * FPLT__WORDS_BLOCK];
+    int beyond;
+    if (fplt__words_add(bytes, size, block, used, total, &beyond)) {
+        if (!beyond)
+            return 1;
+        take_back(total, bytes + start, size - start, block);
+        *used = start;
+    }
+    return !fplt__words_block(bytes, size, block, used, words, NULL) &&
+           add_plainly(total, words, block);
+}
+
 /* Packed numbers that several hands add, each a share of them. */
 struct shares {
     wide *total;
@@ -400,11 +416,9 @@ static void add_share(void *context, size_t k, double *scratch)
     struct shares *shares = context;
     wide *total = shares->total + k * SHARE;
     size_t used = shares->start[k], count = share_size(shares, k), done = 0;
-    uint64_t words[2 * FPLT__WORDS_BLOCK];
     while (done < count) {
         size_t block = count - done < FPLT__WORDS_BLOCK ? count - done : FPLT__WORDS_BLOCK;
-        if (fplt__words_block(shares->bytes, shares->size, block, &used, words, NULL) ||
-            !add_plainly(total + done, words, block))
+        if (!add_block(total + done, shares->bytes, shares->size, block, &used))
             break;
         done += block;
     }
@@ -466,6 +480,12 @@ fplt_status fplt_sum_add_packed(fplt_sum *sum, size_t first, const void *bytes, 
         return FPLT_OK;
     while (!status && done < count) {
         size_t block = count - done < FPLT__WORDS_BLOCK ? count - done : FPLT__WORDS_BLOCK;
+        size_t start = used;
+        if (add_block(sum->total + first + done, bytes, size, block, &used)) {
+            done += block;
+            continue;
+        }
+        used = start; /* what is wrong with it */
         if ((status = fplt__words_block(bytes, size, block, &used, words, error)))
             break;
         if ((status = fplt_sum_add_words(sum, first + done, words, block)))

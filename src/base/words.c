@@ -5,9 +5,13 @@
 
 #include <string.h>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "base/bytes.h"
 
-__extension__ typedef __int128 wide;
+typedef fplt__wide wide;
 __extension__ typedef unsigned __int128 unsigned_wide;
 
 enum { BLOCK = FPLT__WORDS_BLOCK, HEAD = 2, WIDEST = 16, SLACK = 16, AHEAD = 16 };
@@ -183,6 +187,143 @@ fplt_status fplt__words_block(const void *bytes, size_t size, size_t count, size
                               *used, size);
     *used += HEAD + count * width;
     return FPLT_OK;
+}
+
+static const uint64_t top_byte = UINT64_C(1) << 55, far_limit = UINT64_C(1) << 60;
+
+/* A block of narrow numbers, added or subtracted. A number stands at the top of a word first: there its sign
+ * is, and whether it needs all of its bytes is seen in eight bits. */
+struct narrow {
+    unsigned spare, up,
+        sign; /* shifts: down to its place, up again, and to what the high word has */
+    uint64_t odd, wide, far; /* what was seen of all numbers, and of the totals */
+};
+
+static void add_narrow(const uint8_t *from, size_t count, unsigned width, struct narrow *narrow,
+                       wide *totals)
+{
+    unsigned spare = narrow->spare, up = narrow->up, sign = narrow->sign;
+    uint64_t odd = 0, needs = 0, far = 0;
+    for (size_t i = 0; i < count; i++, from += width) {
+        int64_t top = (int64_t)(fplt__get64(from) << spare);
+        uint64_t low = (uint64_t)(top >> spare) << up, high = (uint64_t)(top >> sign);
+        unsigned_wide total = (unsigned_wide)totals[i] + ((unsigned_wide)high << 64 | low);
+        odd |= (uint64_t)top;
+        needs |= (uint64_t)top + top_byte;
+        far |= (uint64_t)(total >> 64) + far_limit;
+        totals[i] = (wide)total;
+    }
+    narrow->odd |= odd;
+    narrow->wide |= needs;
+    narrow->far |= far;
+}
+
+#if defined(__x86_64__)
+
+#define WITH_AVX2 __attribute__((target("avx2")))
+
+/* Two numbers, in the first word of each half: where a low word passed 2^64, the high word gets one. */
+WITH_AVX2 static inline __m256i add_two(wide *totals, __m256i value)
+{
+    const __m256i flip = _mm256_set1_epi64x(INT64_MIN);
+    __m256i sum = _mm256_add_epi64(_mm256_loadu_si256((const __m256i *)totals), value);
+    __m256i passed = _mm256_cmpgt_epi64(_mm256_xor_si256(value, flip), _mm256_xor_si256(sum, flip));
+    sum = _mm256_sub_epi64(sum, _mm256_slli_si256(passed, 8));
+    _mm256_storeu_si256((__m256i *)totals, sum);
+    return _mm256_add_epi64(sum, _mm256_set1_epi64x((long long)far_limit));
+}
+
+WITH_AVX2 static inline __m128i load_two(const uint8_t *first, const uint8_t *second)
+{
+    return _mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)first),
+                              _mm_loadl_epi64((const __m128i *)second));
+}
+
+/* The same of four at a time. Shifts by 64 give zeros here. */
+WITH_AVX2 static void add_narrow_by_four(const uint8_t *from, size_t count, unsigned width,
+                                         struct narrow *narrow, wide *totals)
+{
+    const __m128i spare = _mm_cvtsi32_si128((int)narrow->spare);
+    const __m128i above = _mm_cvtsi32_si128((int)(64 - narrow->spare));
+    const __m128i up = _mm_cvtsi32_si128((int)narrow->up);
+    const __m128i down = _mm_cvtsi32_si128((int)(64 - narrow->up));
+    const __m256i byte = _mm256_set1_epi64x((long long)top_byte);
+    __m256i odd = _mm256_setzero_si256(), needs = odd, far = odd;
+    for (size_t i = 0; i < count; i += 4, from += 4 * (size_t)width) {
+        __m256i top = _mm256_inserti128_si256(_mm256_castsi128_si256(
+                                                  load_two(from, from + 2 * (size_t)width)),
+                                              load_two(from + width, from + 3 * (size_t)width), 1);
+        top = _mm256_sll_epi64(top, spare);
+        __m256i sign = _mm256_cmpgt_epi64(_mm256_setzero_si256(), top);
+        __m256i number =
+            _mm256_or_si256(_mm256_srl_epi64(top, spare), _mm256_sll_epi64(sign, above));
+        __m256i low = _mm256_sll_epi64(number, up);
+        __m256i high = _mm256_or_si256(_mm256_srl_epi64(number, down), _mm256_sll_epi64(sign, up));
+        odd = _mm256_or_si256(odd, top);
+        needs = _mm256_or_si256(needs, _mm256_add_epi64(top, byte));
+        far = _mm256_or_si256(far, add_two(totals + i, _mm256_unpacklo_epi64(low, high)));
+        far = _mm256_or_si256(far, add_two(totals + i + 2, _mm256_unpackhi_epi64(low, high)));
+    }
+    uint64_t each[3][4];
+    _mm256_storeu_si256((__m256i *)each[0], odd);
+    _mm256_storeu_si256((__m256i *)each[1], needs);
+    _mm256_storeu_si256((__m256i *)each[2], far);
+    narrow->odd |= each[0][0] | each[0][1] | each[0][2] | each[0][3];
+    narrow->wide |= each[1][0] | each[1][1] | each[1][2] | each[1][3];
+    narrow->far |= each[2][1] | each[2][3]; /* of the high words */
+}
+
+static void add_block(const uint8_t *from, size_t count, unsigned width, struct narrow *narrow,
+                      wide *totals)
+{
+    size_t four = __builtin_cpu_supports("avx2") ? count - count % 4 : 0;
+    if (four)
+        add_narrow_by_four(from, four, width, narrow, totals);
+    add_narrow(from + four * width, count - four, width, narrow, totals + four);
+}
+
+#else
+
+static void add_block(const uint8_t *from, size_t count, unsigned width, struct narrow *narrow,
+                      wide *totals)
+{
+    add_narrow(from, count, width, narrow, totals);
+}
+
+#endif
+
+static void subtract_narrow(const uint8_t *from, size_t count, unsigned width,
+                            const struct narrow *narrow, wide *totals)
+{
+    for (size_t i = 0; i < count; i++, from += width) {
+        int64_t top = (int64_t)(fplt__get64(from) << narrow->spare);
+        unsigned_wide total = (unsigned_wide)totals[i];
+        uint64_t low = (uint64_t)(top >> narrow->spare) << narrow->up;
+        total -= (unsigned_wide)(uint64_t)(top >> narrow->sign) << 64 | low;
+        totals[i] = (wide)total;
+    }
+}
+
+int fplt__words_add(const void *bytes, size_t size, size_t count, size_t *used, wide *totals,
+                    int *beyond)
+{
+    const uint8_t *from = (const uint8_t *)bytes + *used;
+    size_t left = size - *used;
+    unsigned shift = left >= HEAD ? from[0] : 64, width = shift < 64 ? from[1] : 0;
+    *beyond = 0;
+    if (!width || width > 8 || shift + 8 * width > 120 || count * width + HEAD + SLACK > left)
+        return 0;
+    from += HEAD;
+    unsigned spare = 64 - 8 * width, sign = spare + 64 - shift;
+    struct narrow narrow = {.spare = spare, .up = shift, .sign = sign < 63 ? sign : 63};
+    add_block(from, count, width, &narrow, totals);
+    if (!(narrow.odd >> spare & 1) || (width > 1 && !(narrow.wide >> 56))) {
+        subtract_narrow(from, count, width, &narrow, totals);
+        return 0;
+    }
+    *beyond = narrow.far >> 61 != 0;
+    *used += HEAD + count * width;
+    return 1;
 }
 
 int fplt__words_skip(const void *bytes, size_t size, size_t count, size_t *used)

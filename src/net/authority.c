@@ -389,6 +389,23 @@ fplt_status fplt__authority_revoke(fplt__authority *authority, const char *name,
                                 name);
 }
 
+fplt_status fplt__authority_version(fplt__authority *authority, uint64_t *version,
+                                    fplt_error *error)
+{
+    sqlite3_stmt *found;
+    int row = 0;
+    *version = 0;
+    fplt_status status =
+        fplt__table_ask(authority->table, &found, error, "PRAGMA data_version", "");
+    if (status || (status = fplt__table_step(authority->table, found, &row, error)) || !row)
+        return status;
+    /* the pragma counts what others do, not what this process does */
+    *version = (uint64_t)sqlite3_column_int64(found, 0) << 32 |
+               (uint32_t)sqlite3_total_changes(sqlite3_db_handle(found));
+    fplt__table_done(found);
+    return FPLT_OK;
+}
+
 fplt_status fplt__authority_judge(fplt__authority *authority, const fplt__identity *identity,
                                   char *why, size_t size, fplt_error *error)
 {

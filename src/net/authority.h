@@ -45,6 +45,9 @@ fplt_status fplt__authority_expects(fplt__authority *authority, int *expects, fp
 /* Ends all that was issued to the name so far, and its invitations. */
 fplt_status fplt__authority_revoke(fplt__authority *authority, const char *name, fplt_error *error);
 
+/* A number that is another once anybody, in whatever process, has changed the table. */
+fplt_status fplt__authority_version(fplt__authority *authority, uint64_t *version,
+                                    fplt_error *error);
 /* Whether a certificate may be used now: a sentence why not, empty if it may. */
 fplt_status fplt__authority_judge(fplt__authority *authority, const fplt__identity *identity,
                                   char *why, size_t size, fplt_error *error);

@@ -50,6 +50,8 @@ typedef struct fplt__coordinator {
     fplt__door doorkeeper;
     int control; /* the socket of `federation status`, or -1 */
     double door_checked;
+    double table_asked, table_since; /* of certificates: when last looked at, and unchanged since */
+    uint64_t table_version;
     double waiting_checked, waiting_since, waiting_said; /* for members; said 0: not yet */
     uint64_t waiting_at;                                 /* the state and round of that */
     uint32_t run, members;

@@ -1,12 +1,14 @@
 /* What comes over HTTP: who may ask, what the machine is told, and how its answers leave. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <jansson.h>
 
 #include "base/machine.h"
 #include "base/memory.h"
 #include "net/coordinator.h"
+#include "wire/frame.h"
 #include "wire/message.h"
 
 static const double judged_seconds = 0.1;
@@ -100,14 +102,32 @@ static void notice_revocation(fplt__coordinator *c, int64_t identity)
     fplt__coordinator_handle(c, &event);
 }
 
-/* Whether the certificate is one of an agent, in force and not revoked; if not, it is answered. That is in
- * a database, and is asked again only after a moment. */
+/* Since when the table of certificates is as it is now; that is in a database, and is asked again only after a
+ * moment, for all connections at once. */
+static double table_since(fplt__coordinator *c, double now)
+{
+    uint64_t version;
+    fplt_error error;
+    if (now - c->table_asked < judged_seconds)
+        return c->table_since;
+    if (fplt__authority_version(&c->authority, &version, &error))
+        return now; /* unknown: whoever comes is judged anew */
+    c->table_asked = now;
+    if (version != c->table_version)
+        c->table_since = now;
+    c->table_version = version;
+    return c->table_since;
+}
+
+/* Whether the certificate is one of an agent, in force and not revoked; if not, it is answered. Who was judged
+ * since the table changed last, and whose days are not over, need not be judged again. */
 static int is_let_in(fplt__coordinator *c, fplt__exchange *exchange, int64_t identity)
 {
     double *judged = fplt__exchange_judged(exchange), now = fplt__now();
     char why[400];
     fplt_error error;
-    if (*judged > 0 && now - *judged < judged_seconds)
+    if (*judged > 0 && *judged >= table_since(c, now) &&
+        time(NULL) <= fplt__exchange_identity(exchange)->ends)
         return 1;
     *judged = 0;
     if (fplt__authority_judge(&c->authority, fplt__exchange_identity(exchange), why, sizeof why,
@@ -149,6 +169,22 @@ static void head(void *context, fplt__exchange *exchange, uint64_t length, uint6
     *limit = !route || strcmp(route->method, "GET") == 0 ? 0
              : route->kind == FPLT__UPDATE               ? fplt__lead_longest(c->lead)
                                                          : FPLT__MESSAGE_LIMIT;
+    if (route && route->kind == FPLT__UPDATE)
+        fplt__exchange_prepare(exchange);
+}
+
+/* The digest of a frame's content, which takes as long as all else that is done with it. */
+static void prepare(fplt__exchange *exchange)
+{
+    fplt__frame frame;
+    fplt_error error;
+    const uint8_t *body = fplt__exchange_body(exchange);
+    size_t size = fplt__exchange_size(exchange);
+    if (size < FPLT__FRAME_HEAD || fplt__frame_read(body, &frame, &error) ||
+        fplt__frame_body(&frame) > size - FPLT__FRAME_HEAD)
+        return; /* the machine will say what is wrong */
+    fplt__exchange_set_digest(exchange, fplt__body_hash(body + FPLT__FRAME_HEAD,
+                                                        (size_t)fplt__frame_body(&frame)));
 }
 
 static void tell_protocol(const fplt__coordinator *c, fplt__exchange *exchange)
@@ -179,6 +215,7 @@ static void whole(void *context, fplt__exchange *exchange)
                                           .kind = route->kind,
                                           .identity = (uint32_t)identity,
                                           .body = fplt__exchange_body(exchange),
+                                          .digest = fplt__exchange_digest(exchange),
                                           .size = fplt__exchange_size(exchange)}};
     if (route->session && !read_session(fplt__exchange_header(exchange, "Fedplt-Session"),
                                         &event.request.session, &event.request.sequence)) {
@@ -243,6 +280,7 @@ fplt__service fplt__coordinator_service(fplt__coordinator *c)
 {
     return (fplt__service){.context = c,
                            .head = head,
+                           .prepare = prepare,
                            .whole = whole,
                            .moves = moves,
                            .expired = expired,

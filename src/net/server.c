@@ -18,16 +18,21 @@
 
 #include "base/machine.h"
 #include "base/memory.h"
+#include "net/aside.h"
+#include "net/intake.h"
 #include "wire/message.h"
 
-enum { MOST_HEADERS = 8, IDLE_SECONDS = 300, MOST_PIECES = 16 };
+enum { MOST_HEADERS = 8, IDLE_SECONDS = 300, MOST_PIECES = 16, MOST_RECORDS = 16 };
 enum {
     LEAST_ROOM = 2 << 20,    /* the window counts bodies of so many bytes at least */
     WORTH_KEEPING = 1 << 14, /* as a spare buffer: its pages would be cleared anew */
-    MOST_SPARE = 64,
+    MOST_SPARE = 128,
+    MOST_HOLDINGS = 128, /* kept for the next answers */
     MOST_SERVERS = 7,
-    MOST_RUNS = 16,               /* of a server in one turn, while it has something to do */
-    CONNECTION_MEMORY = 48 << 10, /* half of it is for reading: a record and what is before it */
+    WORTH_PREPARING =
+        1 << 14,    /* bytes; those above FPLT_RECEIVE_BUFFER find hands when they are taken */
+    MOST_RUNS = 16, /* of a server in one turn, while it has something to do */
+    CONNECTION_MEMORY = 36 << 10, /* half of it is for reading: a record and what is before it */
     RECORD = 16384                /* of TLS */
 };
 
@@ -46,16 +51,19 @@ typedef struct caller {
     double judged;  /* the owner's */
     uint64_t moved; /* bytes that the other side sent or has acknowledged, when last seen */
     fplt__exchange *exchange; /* at hand, or NULL */
+    fplt__intake intake;
 } caller;
 
-enum stage { HEAD, WAITS_FOR_ROOM, RECEIVES, WHOLE, HELD, ANSWERED };
+enum stage { HEAD, WAITS_FOR_ROOM, RECEIVES, PREPARES, WHOLE, HELD, ANSWERED };
 
 struct fplt__exchange {
     fplt__server *server;
     struct MHD_Connection *connection;
     caller *peer;
     enum stage stage;
-    int suspended, large, in_handler;
+    int suspended, large, in_handler, prepares, has_digest;
+    fplt__errand errand; /* while it is prepared */
+    fplt__digest digest;
     const char *method;
     char *path; /* owned */
     uint64_t length;
@@ -102,6 +110,9 @@ struct fplt__server {
     struct queue rooms, held; /* who waits for room, and for news */
     uint64_t received, sent;
     double swept, watched, patience;
+    struct holding *holdings; /* owned: those that nobody needs now */
+    size_t holding_count;
+    fplt__aside *aside; /* prepares; NULL: nobody does */
     int stirred; /* a connection was resumed, which the daemon looks at in its next run only */
 };
 
@@ -223,6 +234,7 @@ static void connection_begins(fplt__server *server, struct MHD_Connection *conne
     found = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
     gnutls_session_t session = found->tls_session;
     gnutls_db_set_ptr(session, new);
+    fplt__intake_begin(&new->intake, session, new->descriptor);
     if (server->wants_certificate) {
         gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUIRE);
         gnutls_session_set_verify_function(session, verify);
@@ -539,6 +551,23 @@ static enum MHD_Result send_answer(fplt__exchange *exchange)
     return result;
 }
 
+static void prepare(void *context)
+{
+    fplt__exchange *exchange = context;
+    exchange->server->service.prepare(exchange);
+}
+
+/* Those that are prepared. */
+static void take_prepared(fplt__server *server)
+{
+    fplt__errand *errand;
+    while (server->aside && (errand = fplt__aside_take(server->aside))) {
+        fplt__exchange *exchange = errand->context;
+        exchange->stage = WHOLE;
+        server->service.whole(server->service.context, exchange);
+    }
+}
+
 static enum MHD_Result proceed(fplt__exchange *exchange, const char *data, size_t *size)
 {
     fplt__server *server = exchange->server;
@@ -560,6 +589,13 @@ static enum MHD_Result proceed(fplt__exchange *exchange, const char *data, size_
     /* After a suspension this is called once more before the body: only its length tells the end. */
     if (exchange->stage != RECEIVES || exchange->received < exchange->length)
         return MHD_YES;
+    if (exchange->prepares && server->aside && exchange->length >= WORTH_PREPARING &&
+        exchange->length <= FPLT_RECEIVE_BUFFER) {
+        exchange->stage = PREPARES;
+        exchange->errand = (fplt__errand){prepare, exchange, NULL};
+        fplt__aside_give(server->aside, &exchange->errand);
+        return MHD_YES;
+    }
     exchange->stage = WHOLE;
     server->service.whole(server->service.context, exchange);
     return exchange->stage == ANSWERED ? send_answer(exchange) : MHD_YES;
@@ -580,7 +616,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     exchange->in_handler = 1;
     enum MHD_Result result = proceed(exchange, data, size);
     exchange->in_handler = 0;
-    if (exchange->queue) /* only now: most are answered at once */
+    if (exchange->queue || exchange->stage == PREPARES) /* only now: most are answered at once */
         suspend(exchange);
     return result;
 }
@@ -594,6 +630,8 @@ static void request_ends(void *context, struct MHD_Connection *connection, void 
     *place = NULL;
     if (!exchange)
         return;
+    if (exchange->stage == PREPARES)
+        fplt__aside_recall(server->aside, &exchange->errand);
     delist(exchange);
     server->service.ended(server->service.context, exchange);
     release_body(exchange);
@@ -645,6 +683,22 @@ double *fplt__exchange_judged(fplt__exchange *exchange)
     return &exchange->peer->judged;
 }
 
+void fplt__exchange_prepare(fplt__exchange *exchange)
+{
+    exchange->prepares = 1;
+}
+
+void fplt__exchange_set_digest(fplt__exchange *exchange, fplt__digest digest)
+{
+    exchange->digest = digest;
+    exchange->has_digest = 1;
+}
+
+const fplt__digest *fplt__exchange_digest(const fplt__exchange *exchange)
+{
+    return exchange->has_digest ? &exchange->digest : NULL;
+}
+
 void fplt__exchange_set_data(fplt__exchange *exchange, void *data)
 {
     exchange->data = data;
@@ -676,20 +730,55 @@ void fplt__exchange_add_header(fplt__exchange *exchange, const char *name, const
     snprintf(exchange->header[i].value, sizeof exchange->header[i].value, "%s", value);
 }
 
-/* What an answer holds on to until it is sent. */
+/* What an answer holds on to until it is sent. Those of the usual size are kept: their pages would be cleared anew. */
 struct holding {
-    void (*release)(void *owner);
+    fplt__server *server;
+    struct holding *next; /* while nobody needs it */
+    size_t room;          /* of the copy */
     size_t owners;
     void *owner[MOST_PIECES];
     uint8_t copy[];
 };
 
+static struct holding *take_holding(fplt__server *server, size_t room)
+{
+    struct holding *holding = room <= RECORD ? server->holdings : NULL;
+    if (holding) {
+        server->holdings = holding->next;
+        server->holding_count--;
+        holding->owners = 0;
+        return holding;
+    }
+    room = room > RECORD / 2 && room < RECORD ? RECORD : room;
+    if ((holding = fplt__alloc(1, sizeof *holding + room))) {
+        holding->server = server;
+        holding->room = room;
+    }
+    return holding;
+}
+
 static void release_holding(void *context)
 {
     struct holding *holding = context;
+    fplt__server *server = holding->server;
     for (size_t i = 0; i < holding->owners; i++)
-        holding->release(holding->owner[i]);
-    fplt__free(holding);
+        server->service.release(holding->owner[i]);
+    if (holding->room != RECORD || server->holding_count == MOST_HOLDINGS) {
+        fplt__free(holding);
+        return;
+    }
+    holding->next = server->holdings;
+    server->holdings = holding;
+    server->holding_count++;
+}
+
+static void drop_holdings(fplt__server *server)
+{
+    struct holding *next;
+    for (struct holding *holding = server->holdings; holding; holding = next) {
+        next = holding->next;
+        fplt__free(holding);
+    }
 }
 
 /* How much of the bytes is copied: pieces without an owner, and of the others what fits into the first
@@ -705,16 +794,29 @@ static size_t front_of(const fplt__piece *pieces, size_t count)
     return copied > first ? copied : first;
 }
 
-static struct MHD_Response *response_of(const fplt__service *service, const fplt__piece *pieces,
+/* The bytes from .. end - 1 in parts of a record each, and what is too long for so many parts in the last: the web
+ * server goes on to the next part at once, but to the rest of one only after all other connections had their turn. */
+static size_t cut_records(const void *bytes, size_t from, size_t end, size_t most,
+                          struct MHD_IoVec *parts)
+{
+    size_t used = 0;
+    while (from < end) {
+        size_t left = end - from, size = used + 1 < most && left > RECORD ? RECORD : left;
+        parts[used++] = (struct MHD_IoVec){(const uint8_t *)bytes + from, size};
+        from += size;
+    }
+    return used;
+}
+
+static struct MHD_Response *response_of(fplt__server *server, const fplt__piece *pieces,
                                         size_t count)
 {
-    struct MHD_IoVec parts[MOST_PIECES + 1];
+    struct MHD_IoVec parts[MOST_PIECES + MOST_RECORDS + 1];
     count = count < MOST_PIECES ? count : MOST_PIECES;
     size_t front = front_of(pieces, count), used = 1;
-    struct holding *holding = fplt__alloc(1, sizeof *holding + front);
+    struct holding *holding = take_holding(server, front);
     if (!holding)
         return NULL;
-    holding->release = service->release;
     parts[0] = (struct MHD_IoVec){holding->copy, front};
     uint8_t *to = holding->copy;
     for (size_t i = 0; i < count; i++) {
@@ -724,9 +826,9 @@ static struct MHD_Response *response_of(const fplt__service *service, const fplt
         front -= take;
         if (take == pieces[i].size)
             continue;
-        parts[used++] =
-            (struct MHD_IoVec){(const uint8_t *)pieces[i].bytes + take, pieces[i].size - take};
-        service->hold(pieces[i].owner);
+        used += cut_records(pieces[i].bytes, take, pieces[i].size,
+                            MOST_RECORDS + MOST_PIECES - count + i + 1 - used, parts + used);
+        server->service.hold(pieces[i].owner);
         holding->owner[holding->owners++] = pieces[i].owner;
     }
     struct MHD_Response *response =
@@ -740,7 +842,7 @@ void fplt__exchange_answer(fplt__exchange *exchange, unsigned code, const char *
                            const fplt__piece *pieces, size_t count)
 {
     exchange->code = code;
-    exchange->response = count ? response_of(&exchange->server->service, pieces, count)
+    exchange->response = count ? response_of(exchange->server, pieces, count)
                                : MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     for (size_t i = 0; i < count; i++)
         exchange->server->sent += pieces[i].size;
@@ -881,6 +983,9 @@ fplt_status fplt__server_create(const fplt__server_settings *settings, const fpl
     server->patience = settings->patience > 0 ? settings->patience : FPLT_HEADER_SECONDS;
     server->tls = settings->certificate != NULL;
     server->wants_certificate = settings->authority != NULL;
+    if (service->prepare && fplt__cores(0) > 1)
+        fplt__aside_create(&server->aside,
+                           NULL); /* without it bodies are prepared when they are taken */
     if ((server->tls &&
          (status = fplt__server_certify(server, settings->certificate, settings->key, error))) ||
         (settings->authority && (status = trust(server, settings->authority, error))) ||
@@ -898,10 +1003,16 @@ void fplt__server_destroy(fplt__server *server)
     if (!server)
         return;
     fplt__exchange *waits; /* none may be suspended when the daemon stops */
+    fplt__errand *prepared;
+    if (server->aside)
+        fplt__aside_finish(server->aside);
+    while (server->aside && (prepared = fplt__aside_take(server->aside)))
+        enlist(prepared->context, HELD);
     while ((waits = server->rooms.first ? server->rooms.first : server->held.first))
         fplt__exchange_refuse(waits, 503, "ending", 0, "the coordinator is ending");
     if (server->daemon)
         MHD_stop_daemon(server->daemon);
+    fplt__aside_destroy(server->aside);
     if (server->listener >= 0)
         close(server->listener);
     forget_certificate(server);
@@ -909,6 +1020,7 @@ void fplt__server_destroy(fplt__server *server)
         gnutls_x509_crt_deinit(server->authority);
     for (size_t i = 0; i < MOST_SPARE; i++)
         fplt__free(server->spare[i].bytes);
+    drop_holdings(server);
     fplt__free(server);
 }
 
@@ -962,34 +1074,39 @@ static void run_server(fplt__server *server)
     for (int i = 0; i < MOST_RUNS; i++) {
         server->stirred = 0;
         MHD_run(server->daemon);
+        take_prepared(server);
         serve_waiting(server, fplt__now());
         if (!server->stirred &&
-            (MHD_get_timeout(server->daemon, &milliseconds) != MHD_YES || milliseconds))
+            (MHD_get_timeout(server->daemon, &milliseconds) != MHD_YES || milliseconds) &&
+            !(server->aside && fplt__aside_help(server->aside)))
             break;
     }
 }
 
 int fplt__servers_turn(fplt__server *const *servers, size_t count, int descriptor, double seconds)
 {
-    struct pollfd wanted[MOST_SERVERS + 1];
+    struct pollfd wanted[2 * MOST_SERVERS + 1]; /* of each server two; a negative one is ignored */
     double due[MOST_SERVERS], now = fplt__now();
-    nfds_t used = 0;
     count = count < MOST_SERVERS ? count : MOST_SERVERS;
     for (size_t i = 0; i < count; i++) {
-        wanted[used++] = (struct pollfd){servers[i]->epoll, POLLIN, 0};
-        due[i] = now + patience(servers[i], now);
+        int busy = 0, done = -1;
+        if (servers[i]->aside)
+            busy = fplt__aside_watch(servers[i]->aside, &done);
+        wanted[2 * i] = (struct pollfd){servers[i]->epoll, POLLIN, 0};
+        wanted[2 * i + 1] = (struct pollfd){done, POLLIN, 0};
+        due[i] = busy ? now : now + patience(servers[i], now);
         seconds = fmin(seconds, due[i] - now);
     }
-    if (descriptor >= 0)
-        wanted[used++] = (struct pollfd){descriptor, POLLIN, 0};
-    int ready = poll(wanted, used, (int)fmin(ceil(fmax(0, seconds) * 1000), 60000));
+    wanted[2 * count] = (struct pollfd){descriptor, POLLIN, 0};
+    int ready = poll(wanted, 2 * count + 1, (int)fmin(ceil(fmax(0, seconds) * 1000), 60000));
     now = fplt__now();
     for (size_t i = 0; i < count; i++) {
-        if (!wanted[i].revents && now < due[i] && !servers[i]->stirred)
+        if (!wanted[2 * i].revents && !wanted[2 * i + 1].revents && now < due[i] &&
+            !servers[i]->stirred)
             continue;
         run_server(servers[i]);
         sweep(servers[i], now);
         watch_moves(servers[i], now);
     }
-    return ready > 0 && descriptor >= 0 && wanted[used - 1].revents;
+    return ready > 0 && wanted[2 * count].revents;
 }

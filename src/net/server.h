@@ -1,7 +1,8 @@
-/* An HTTP/1.1 server, over TLS 1.3 or in the clear, without a thread of its own: things happen only in
- * fplt__server_turn. It holds every limit of the federation: a handshake or a request's headers take at
- * most 10 s, a body comes at 10 kB/s at least, its length is known and allowed before anything is
- * allocated, large bodies wait for one of a few buffers, and no answer is kept waiting for ever. */
+/* An HTTP/1.1 server, over TLS 1.3 or in the clear: things happen only in fplt__servers_turn, but for
+ * `prepare`, which may have a thread of its own. It holds every limit of the federation: a handshake or a
+ * request's headers take at most 10 s, a body comes at 10 kB/s at least, its length is known and allowed
+ * before anything is allocated, large bodies wait for one of a few buffers, and no answer is kept waiting
+ * for ever. */
 #ifndef FPLT_NET_SERVER_H
 #define FPLT_NET_SERVER_H
 
@@ -10,6 +11,7 @@
 
 #include "fedplt/status.h"
 #include "net/certificate.h"
+#include "wire/hash.h"
 
 enum {
     FPLT_ROOM_SECONDS = 25,   /* that a body waits for a buffer */
@@ -28,6 +30,9 @@ typedef struct fplt__service {
     /* The headers are in; `length` is that of the body. Sets *limit, the largest body that is
      * legal, or answers (a refusal; the body is then not read). */
     void (*head)(void *context, fplt__exchange *exchange, uint64_t length, uint64_t *limit);
+    /* The body of an exchange marked by fplt__exchange_prepare is in: what needs the body alone. On any thread,
+     * so nothing but the body may be read, and nothing written but by fplt__exchange_set_digest. */
+    void (*prepare)(fplt__exchange *exchange);
     /* The request is whole: answer, or hold. */
     void (*whole)(void *context, fplt__exchange *exchange);
     /* About once a second while bytes of a request's body, or of its answer, move; or NULL. */
@@ -81,6 +86,11 @@ const fplt__identity *fplt__exchange_identity(const fplt__exchange *exchange);
 int64_t *fplt__exchange_place(fplt__exchange *exchange);
 /* Seconds of the owner's that stay with the connection; 0 at first. */
 double *fplt__exchange_judged(fplt__exchange *exchange);
+/* In `head`: when the body is in, `prepare` comes before `whole`, and the server goes on meanwhile. */
+void fplt__exchange_prepare(fplt__exchange *exchange);
+/* Of what the body says; NULL where it was not set. */
+void fplt__exchange_set_digest(fplt__exchange *exchange, fplt__digest digest);
+const fplt__digest *fplt__exchange_digest(const fplt__exchange *exchange);
 /* Something of the owner's that goes with the exchange. */
 void fplt__exchange_set_data(fplt__exchange *exchange, void *data);
 void *fplt__exchange_data(const fplt__exchange *exchange);

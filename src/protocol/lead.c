@@ -21,11 +21,6 @@ const char *fplt__lead_state_name(fplt__lead_state state)
 
 /* --- tools --- */
 
-int fplt__bit(const uint8_t *map, uint32_t i)
-{
-    return map[i / 8] >> (i % 8) & 1;
-}
-
 void fplt__bit_set(uint8_t *map, uint32_t i, int value)
 {
     uint8_t bit = (uint8_t)(1u << (i % 8));
@@ -828,7 +823,9 @@ static void take_update(fplt__lead *lead, const fplt__request *request)
         return;
     }
     if (fplt__frame_read(request->body, &frame, &error) ||
-        fplt__frame_check_body(&frame, body, (size_t)fplt__frame_body(&frame), &error)) {
+        (request->digest
+             ? fplt__frame_check_digest(&frame, request->digest, &error)
+             : fplt__frame_check_body(&frame, body, (size_t)fplt__frame_body(&frame), &error))) {
         fplt__lead_fault(lead, request->ticket, i, 400, "malformed", 1, "%s", error.text);
         return;
     }

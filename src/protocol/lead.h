@@ -178,6 +178,7 @@ typedef struct fplt__request {
     uint64_t session, sequence;
     const void *body;
     size_t size;
+    const fplt__digest *digest; /* of the frame's content in the body; NULL: not known yet */
 } fplt__request;
 
 /* A step of the facts: frames of kind MOMENTS with exchange = step. */

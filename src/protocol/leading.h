@@ -122,7 +122,10 @@ struct fplt__lead {
 };
 
 /* --- lead.c: tools --- */
-int fplt__bit(const uint8_t *map, uint32_t i);
+static inline int fplt__bit(const uint8_t *map, uint32_t i)
+{
+    return map[i / 8] >> (i % 8) & 1;
+}
 void fplt__bit_set(uint8_t *map, uint32_t i, int value);
 fplt_status fplt__shared_make(size_t size, fplt__shared **shared, fplt_error *error);
 fplt__lead_action *fplt__lead_add(fplt__lead *lead, fplt__lead_action_kind kind);

@@ -293,19 +293,33 @@ int fplt__is_silent(const fplt__lead *lead, uint32_t i, uint64_t size)
     return lead->now - (guest->heard ? guest->last_heard : lead->since) > silence;
 }
 
-/* Who is still waited for, and how many of the cohort can still answer. */
-static void count_missing(const fplt__lead *lead, uint32_t *missing, uint32_t *possible)
+/* Who is still waited for, and how many of the cohort can still answer; 0, with both counted only so far, once
+ * it is clear that the round goes on: of every update that comes this is asked. */
+static int count_missing(const fplt__lead *lead, uint32_t quorum, uint32_t *missing,
+                         uint32_t *possible)
 {
+    int late = lead->now >= lead->deadline;
     *missing = *possible = 0;
     for (uint32_t i = 0; i < lead->settings.members; i++) {
         const fplt__guest *guest = &lead->guest[i];
         if (!fplt__bit(lead->cohort, i))
             continue;
         int waits = fplt__round_waits_for(lead, i);
-        int silent = fplt__is_silent(lead, i, lead->down->size);
         *possible += (uint32_t)(waits || guest->answers > lead->exchange);
-        *missing += (uint32_t)(waits && !silent);
+        *missing += (uint32_t)(waits && !fplt__is_silent(lead, i, lead->down->size));
+        if (*possible >= quorum && (lead->received < quorum || (*missing && !late)))
+            return 0;
     }
+    return 1;
+}
+
+/* Whether somebody of the cohort was left out after a conflict. */
+static int has_conflict(const fplt__lead *lead)
+{
+    int conflict = 0;
+    for (uint32_t i = 0; i < lead->settings.members; i++)
+        conflict |= fplt__bit(lead->cohort, i) && lead->guest[i].left_out;
+    return conflict;
 }
 
 /* Whether the round can close, must, or can no longer. */
@@ -315,14 +329,12 @@ void fplt__round_look(fplt__lead *lead)
     if (!lead->opened || lead->committing || lead->record.state != FPLT__ROUND)
         return;
     quorum = fplt__round_quorum(lead);
-    count_missing(lead, &missing, &possible);
-    int conflict = 0;
-    for (uint32_t i = 0; i < lead->settings.members; i++)
-        conflict |= fplt__bit(lead->cohort, i) && lead->guest[i].left_out;
+    if (!count_missing(lead, quorum, &missing, &possible))
+        return;
     if (!lead->cohort_size) {
         close_round(lead, 0);
     } else if (possible < quorum) {
-        if (conflict)
+        if (has_conflict(lead))
             close_round(lead, 1);
         else
             fplt__lead_finish(lead, FPLT__ENDED, "too-few",

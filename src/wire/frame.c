@@ -124,6 +124,15 @@ uint64_t fplt__frame_limit(uint64_t scalars, uint64_t numbers)
     return FPLT__FRAME_HEAD + 8 * scalars + 2 * blocks_of(numbers) + 16 * numbers;
 }
 
+fplt_status fplt__frame_check_digest(const fplt__frame *frame, const fplt__digest *digest,
+                                     fplt_error *error)
+{
+    return fplt__same(digest, &frame->digest)
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_BAD_DATA,
+                                "a frame whose content is not what its digest says");
+}
+
 fplt_status fplt__frame_check_body(const fplt__frame *frame, const void *body, size_t size,
                                    fplt_error *error)
 {
@@ -132,10 +141,7 @@ fplt_status fplt__frame_check_body(const fplt__frame *frame, const void *body, s
                               "a frame with %zu bytes behind its head, which says %llu", size,
                               (unsigned long long)fplt__frame_body(frame));
     fplt__digest digest = fplt__body_hash(body, size);
-    return fplt__same(&digest, &frame->digest)
-               ? FPLT_OK
-               : fplt_error_set(error, FPLT_BAD_DATA,
-                                "a frame whose content is not what its digest says");
+    return fplt__frame_check_digest(frame, &digest, error);
 }
 
 fplt_status fplt__frame_make(fplt__frame *frame, const double *scalars, const double *numbers,

@@ -63,6 +63,9 @@ fplt__digest fplt__frame_task(const uint8_t head[FPLT__FRAME_HEAD]);
 uint64_t fplt__frame_body(const fplt__frame *frame);
 /* The longest frame with so many scalars and numbers: 192 + 8 scalars + 2 ceil(m/64) + 16 m. */
 uint64_t fplt__frame_limit(uint64_t scalars, uint64_t numbers);
+/* Whether this, the digest of what came, is the one that the head says. */
+fplt_status fplt__frame_check_digest(const fplt__frame *frame, const fplt__digest *digest,
+                                     fplt_error *error);
 /* Whether `size` bytes of body have the digest that the head says. */
 fplt_status fplt__frame_check_body(const fplt__frame *frame, const void *body, size_t size,
                                    fplt_error *error);

@@ -41,11 +41,13 @@ struct pieces {
 /* Pieces first .. end - 1; only the last of all may be shorter. */
 static void hash_pieces(const struct pieces *pieces, size_t first, size_t end)
 {
-    size_t k = first;
-    int lanes = fplt__lanes_there();
-    for (; lanes && k + FPLT__LANES <= end && (k + FPLT__LANES) * FPLT__PIECE <= pieces->size;
-         k += FPLT__LANES)
-        fplt__lanes_hash(pieces->bytes + k * FPLT__PIECE, FPLT__PIECE, pieces->digest[k]);
+    size_t k = first, full = pieces->size / FPLT__PIECE;
+    full = full < end ? full : end;
+    while (fplt__lanes_there() && k + 1 < full) { /* one alone is quicker by itself */
+        size_t count = full - k < FPLT__LANES ? full - k : FPLT__LANES;
+        fplt__lanes_hash(pieces->bytes + k * FPLT__PIECE, FPLT__PIECE, count, pieces->digest[k]);
+        k += count;
+    }
     for (; k < end; k++) {
         size_t at = k * FPLT__PIECE, left = pieces->size - at;
         crypto_generichash(pieces->digest[k], FPLT__HASH, pieces->bytes + at,

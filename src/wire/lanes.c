@@ -72,14 +72,14 @@ WITH_AVX2 static inline void turn_over(__m256i *r)
     r[3] = _mm256_permute2x128_si256(b, d, 0x31);
 }
 
-WITH_AVX2 static inline void compress(__m256i h[8], const uint8_t *bytes, size_t stride,
-                                      uint64_t done, int last)
+WITH_AVX2 static inline void compress(__m256i h[8], const uint8_t *const message[FPLT__LANES],
+                                      size_t at, uint64_t done, int last)
 {
     __m256i m[WORDS], v[WORDS];
     for (int w = 0; w < WORDS; w += 4) {
         for (size_t lane = 0; lane < FPLT__LANES; lane++)
             m[w + (int)lane] =
-                _mm256_loadu_si256((const __m256i *)(bytes + lane * stride + 8 * (size_t)w));
+                _mm256_loadu_si256((const __m256i *)(message[lane] + at + 8 * (size_t)w));
         turn_over(m + w);
     }
     for (int k = 0; k < 8; k++) {
@@ -105,17 +105,20 @@ WITH_AVX2 static inline void compress(__m256i h[8], const uint8_t *bytes, size_t
         h[k] = _mm256_xor_si256(h[k], _mm256_xor_si256(v[k], v[k + 8]));
 }
 
-WITH_AVX2 void fplt__lanes_hash(const uint8_t *bytes, size_t size, uint8_t *digests)
+WITH_AVX2 void fplt__lanes_hash(const uint8_t *bytes, size_t size, size_t count, uint8_t *digests)
 {
     __m256i h[8];
+    const uint8_t *message[FPLT__LANES]; /* a lane without one does the first again */
+    for (size_t lane = 0; lane < FPLT__LANES; lane++)
+        message[lane] = bytes + (lane < count ? lane * size : 0);
     for (int k = 0; k < 8; k++)
         h[k] = _mm256_set1_epi64x((long long)initial[k]);
     /* no key, a digest of 32 bytes, no tree */
     h[0] = _mm256_xor_si256(h[0], _mm256_set1_epi64x(0x01010000 ^ SIZE));
     for (size_t at = 0; at < size; at += FPLT__LANE_BLOCK)
-        compress(h, bytes + at, size, at + FPLT__LANE_BLOCK, at + FPLT__LANE_BLOCK == size);
+        compress(h, message, at, at + FPLT__LANE_BLOCK, at + FPLT__LANE_BLOCK == size);
     turn_over(h);
-    for (int lane = 0; lane < FPLT__LANES; lane++)
+    for (size_t lane = 0; lane < count; lane++)
         _mm256_storeu_si256((__m256i *)(digests + SIZE * lane), h[lane]);
 }
 
@@ -126,9 +129,9 @@ int fplt__lanes_there(void)
     return 0;
 }
 
-void fplt__lanes_hash(const uint8_t *bytes, size_t size, uint8_t *digests)
+void fplt__lanes_hash(const uint8_t *bytes, size_t size, size_t count, uint8_t *digests)
 {
-    (void)bytes, (void)size, (void)digests;
+    (void)bytes, (void)size, (void)count, (void)digests;
 }
 
 #endif

@@ -10,8 +10,8 @@ enum { FPLT__LANES = 4, FPLT__LANE_BLOCK = 128 };
 
 /* Whether this machine has them. */
 int fplt__lanes_there(void);
-/* Of the four messages of `size` bytes that lie one behind the other; `size` is a multiple of
- * FPLT__LANE_BLOCK above 0. The digests follow one another as well, 32 bytes each. */
-void fplt__lanes_hash(const uint8_t *bytes, size_t size, uint8_t *digests);
+/* Of `count` messages, 1 to 4, of `size` bytes that lie one behind the other; `size` is a multiple of
+ * FPLT__LANE_BLOCK above 0. The digests follow one another as well, 32 bytes each. Fewer take as long as four. */
+void fplt__lanes_hash(const uint8_t *bytes, size_t size, size_t count, uint8_t *digests);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sodium.h>
 
 #include "base/bytes.h"
+#include "base/memory.h"
 #include "wire/json.h"
 
 /* --- proofs --- */
@@ -86,34 +87,44 @@ static json_t *digest_json(const fplt__digest *digest)
     return fplt__json_bytes(digest, sizeof *digest);
 }
 
-static json_t *proof_json(const fplt__proof *proof)
+/* Reports are the message of every request, so their usual parts are written and read here, without a tree in
+ * memory; the texts are those of json.c. */
+
+static char *put_text(char *to, const char *text)
 {
-    return json_pack("{s:I,s:o,s:o,s:o,s:o}", "leg", (json_int_t)proof->leg, "round",
-                     fplt__json_wide(proof->round), "version", fplt__json_wide(proof->version),
-                     "chain", digest_json(&proof->chain), "mac", digest_json(&proof->mac));
+    size_t size = strlen(text);
+    memcpy(to, text, size);
+    return to + size;
 }
 
-static json_t *part_or_null(int there, json_t *(*make)(const fplt__report *),
-                            const fplt__report *report)
+/* "key":"digits", with what comes before and behind */
+static char *put_digest(char *to, const char *before, const fplt__digest *digest)
 {
-    return there ? make(report) : json_null();
+    to = put_text(to, before);
+    *to++ = '"';
+    fplt__hex(digest, sizeof *digest, to);
+    to += FPLT__HEX - 1;
+    *to++ = '"';
+    return to;
 }
 
-static json_t *staged_json(const fplt__report *report)
+static char *put_number(char *to, const char *before, uint64_t number, const char *behind)
 {
-    return json_pack("{s:o,s:o}", "round", fplt__json_wide(report->staged.round), "digest",
-                     digest_json(&report->staged.digest));
+    char digits[24], *first = digits + sizeof digits - 1;
+    *first = 0;
+    do
+        *--first = (char)('0' + number % 10);
+    while (number /= 10);
+    return put_text(put_text(put_text(to, before), first), behind);
 }
 
-static json_t *enrolled_json(const fplt__report *report)
+static char *put_proof(char *to, const fplt__proof *proof)
 {
-    return json_pack("{s:I,s:o}", "leg", (json_int_t)report->enrolled.leg, "digest",
-                     digest_json(&report->enrolled.digest));
-}
-
-static json_t *own_proof_json(const fplt__report *report)
-{
-    return proof_json(&report->proof);
+    to = put_digest(to, "{\"chain\":", &proof->chain);
+    to = put_number(to, ",\"leg\":", proof->leg, "");
+    to = put_digest(to, ",\"mac\":", &proof->mac);
+    to = put_number(to, ",\"round\":\"", proof->round, "\"");
+    return put_number(to, ",\"version\":\"", proof->version, "\"}");
 }
 
 static json_t *trouble_json(const fplt__report *report)
@@ -129,18 +140,133 @@ static json_t *charged_json(const fplt__report *report)
                      (json_int_t)report->charged.rounds);
 }
 
+/* The rare parts are texts already; NULL: not there. */
+static void put_report(const fplt__report *report, const char *charged, const char *trouble,
+                       char *to)
+{
+    to = put_digest(to, "{\"chain\":", &report->chain);
+    to = put_text(put_text(to, ",\"charged\":"), charged ? charged : "null");
+    to = put_text(to, ",\"enrolled\":");
+    if (report->has_enrolled) {
+        to = put_digest(to, "{\"digest\":", &report->enrolled.digest);
+        to = put_number(to, ",\"leg\":", report->enrolled.leg, "}");
+    } else {
+        to = put_text(to, "null");
+    }
+    to = put_number(to, ",\"leg\":", report->leg, "");
+    to = put_digest(to, ",\"plan\":", &report->plan);
+    to = put_text(to, ",\"proof\":");
+    to = report->has_proof ? put_proof(to, &report->proof) : put_text(to, "null");
+    to = put_text(to, ",\"staged\":");
+    if (report->has_staged) {
+        to = put_digest(to, "{\"digest\":", &report->staged.digest);
+        to = put_number(to, ",\"round\":\"", report->staged.round, "\"}");
+    } else {
+        to = put_text(to, "null");
+    }
+    to = put_text(put_text(to, ",\"trouble\":"), trouble ? trouble : "null");
+    *put_number(to, ",\"version\":\"", report->version, "\"}") = 0;
+}
+
 fplt_status fplt__report_text(const fplt__report *report, char **text, fplt_error *error)
 {
-    json_t *object =
-        json_pack("{s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "plan", digest_json(&report->plan),
-                  "leg", (json_int_t)report->leg, "version", fplt__json_wide(report->version),
-                  "chain", digest_json(&report->chain), "staged",
-                  part_or_null(report->has_staged, staged_json, report), "enrolled",
-                  part_or_null(report->has_enrolled, enrolled_json, report), "proof",
-                  part_or_null(report->has_proof, own_proof_json, report), "trouble",
-                  part_or_null(report->has_trouble, trouble_json, report), "charged",
-                  part_or_null(report->has_charged, charged_json, report));
-    return fplt__json_text(object, text, error);
+    enum { USUAL = 1024 }; /* six digests, six numbers and the keys */
+    char *charged = NULL, *trouble = NULL;
+    *text = NULL;
+    fplt_status status =
+        report->has_charged ? fplt__json_text(charged_json(report), &charged, error) : FPLT_OK;
+    if (!status && report->has_trouble)
+        status = fplt__json_text(trouble_json(report), &trouble, error);
+    size_t rare = (charged ? strlen(charged) : 0) + (trouble ? strlen(trouble) : 0);
+    if (!status)
+        status = fplt__alloc_into(text, USUAL + rare, 1, "a report", error);
+    if (!status)
+        put_report(report, charged, trouble, *text);
+    fplt__free(charged);
+    fplt__free(trouble);
+    return status;
+}
+
+/* What is left of a text that is read; `odd` once it is not as expected. */
+struct scan {
+    const char *at, *end;
+    int odd;
+};
+
+static int scan_text(struct scan *scan, const char *text)
+{
+    size_t size = strlen(text);
+    if (scan->odd || (size_t)(scan->end - scan->at) < size || memcmp(scan->at, text, size) != 0)
+        return 0;
+    scan->at += size;
+    return 1;
+}
+
+static void scan_word(struct scan *scan, const char *text)
+{
+    scan->odd |= !scan_text(scan, text);
+}
+
+static void scan_digest(struct scan *scan, const char *before, fplt__digest *digest)
+{
+    char digits[FPLT__HEX];
+    scan_word(scan, before);
+    scan_word(scan, "\"");
+    if (scan->odd || scan->end - scan->at < FPLT__HEX) {
+        scan->odd = 1;
+        return;
+    }
+    memcpy(digits, scan->at, FPLT__HEX - 1);
+    digits[FPLT__HEX - 1] = 0;
+    scan->odd |= !fplt__unhex(digits, digest, sizeof *digest);
+    scan->at += FPLT__HEX - 1;
+    scan_word(scan, "\"");
+}
+
+static uint64_t scan_number(struct scan *scan, const char *before, uint64_t most,
+                            const char *behind)
+{
+    uint64_t number = 0;
+    scan_word(scan, before);
+    const char *start = scan->at;
+    for (; !scan->odd && scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9'; scan->at++) {
+        unsigned digit = (unsigned)(*scan->at - '0');
+        scan->odd |= number > (most - digit) / 10;
+        number = 10 * number + digit;
+    }
+    scan->odd |= scan->at == start || (*start == '0' && scan->at - start > 1);
+    scan_word(scan, behind);
+    return number;
+}
+
+/* Reads a report without charges and trouble; 0 where it has them, and where anything is wrong with it. */
+static int scan_report(const void *text, size_t size, fplt__report *report)
+{
+    struct scan scan = {text, (const char *)text + size, 0};
+    scan_digest(&scan, "{\"chain\":", &report->chain);
+    scan_word(&scan, ",\"charged\":null,\"enrolled\":");
+    if ((report->has_enrolled = !scan_text(&scan, "null"))) {
+        scan_digest(&scan, "{\"digest\":", &report->enrolled.digest);
+        report->enrolled.leg = (uint32_t)scan_number(&scan, ",\"leg\":", UINT32_MAX, "}");
+    }
+    report->leg = (uint32_t)scan_number(&scan, ",\"leg\":", UINT32_MAX, "");
+    scan_digest(&scan, ",\"plan\":", &report->plan);
+    scan_word(&scan, ",\"proof\":");
+    if ((report->has_proof = !scan_text(&scan, "null"))) {
+        scan_digest(&scan, "{\"chain\":", &report->proof.chain);
+        report->proof.leg = (uint32_t)scan_number(&scan, ",\"leg\":", UINT32_MAX, "");
+        scan_digest(&scan, ",\"mac\":", &report->proof.mac);
+        report->proof.round = scan_number(&scan, ",\"round\":\"", UINT64_MAX, "\"");
+        report->proof.version = scan_number(&scan, ",\"version\":\"", UINT64_MAX, "\"}");
+    }
+    scan_word(&scan, ",\"staged\":");
+    if ((report->has_staged = !scan_text(&scan, "null"))) {
+        scan_digest(&scan, "{\"digest\":", &report->staged.digest);
+        report->staged.round = scan_number(&scan, ",\"round\":\"", UINT64_MAX, "\"}");
+    }
+    scan_word(&scan, ",\"trouble\":null");
+    report->version = scan_number(&scan, ",\"version\":\"", UINT64_MAX, "\"}");
+    return !scan.odd && scan.at == scan.end;
 }
 
 static void read_digest(fplt__reader *reader, const char *key, fplt__digest *digest)
@@ -193,6 +319,9 @@ fplt_status fplt__report_read(const void *text, size_t size, fplt__report *repor
                               fplt_error *error)
 {
     json_t *object;
+    memset(report, 0, sizeof *report);
+    if (scan_report(text, size, report))
+        return FPLT_OK;
     memset(report, 0, sizeof *report);
     fplt_status status =
         fplt__json_read("a report", text, size, FPLT__MESSAGE_LIMIT, &object, error);

@@ -204,6 +204,62 @@ static void packed_words_add_alike(void **state)
     fplt_sum_destroy(packed);
 }
 
+/* Two blocks of numbers of a few bytes each, in all widths and shifts; the first, which is added in one pass, is
+ * wider than it need be (kind 1), shifted less than it could be (2), or brings a total to the limit (3). The sum is
+ * that of numbers unpacked before they are added, and after a refusal as it was. */
+static void narrow_words_add_alike(void **state)
+{
+    (void)state;
+    enum { COUNT = 128, HALF = 64 };
+    fplt_stream stream = fplt_stream_make(9, 0, FPLT_FOR_TEST, 0, 0, 0);
+    fplt_error error;
+    fplt_sum *lean, *packed;
+    int outcome[4][2] = {{0}};
+    assert_ok(fplt_sum_create_words(COUNT, -64, &lean, &error), error);
+    assert_ok(fplt_sum_create_words(COUNT, -64, &packed, &error), error);
+    for (int trial = 0; trial < 8000; trial++) {
+        unsigned width = 1 + (unsigned)fplt_stream_below(&stream, 8), kind = (unsigned)trial % 4;
+        unsigned shift = (unsigned)fplt_stream_below(&stream, 64), wider = kind == 1 || kind == 2;
+        uint64_t words[2 * COUNT], base[2 * COUNT], a[2 * COUNT], b[2 * COUNT];
+        uint8_t bytes[2 * (2 + 16 * HALF)] = {(uint8_t)(shift - (shift && kind == 2)),
+                                              (uint8_t)(width + wider)};
+        size_t size = 2, step = width + wider;
+        for (size_t i = 0; i < HALF; i++, size += step) {
+            int64_t number =
+                (int64_t)(fplt_stream_bits(&stream) << (64 - 8 * width)) >> (64 - 8 * width);
+            number = kind == 2 && shift ? (int64_t)((uint64_t)number << 1) : number;
+            for (size_t k = 0; k < step; k++)
+                bytes[size + k] = (uint8_t)(k < 8 ? number >> (8 * k) : number >> 63);
+        }
+        for (size_t i = 0; i < COUNT; i++) { /* totals that carry, and some at the limit */
+            int64_t far = (INT64_C(1) << 61) - 1;
+            base[2 * i] = fplt_stream_below(&stream, 2) ? UINT64_MAX : fplt_stream_bits(&stream);
+            base[2 * i + 1] = (uint64_t)((int64_t)fplt_stream_bits(&stream) >> 8);
+            if (kind == 3 && fplt_stream_below(&stream, 40) == 0)
+                base[2 * i + 1] = (uint64_t)(fplt_stream_below(&stream, 2) ? far : -far);
+        }
+        for (size_t i = 0; i < 2 * HALF; i++)
+            words[i] = i % 2 ? 0 : fplt_stream_bits(&stream) >> 8 | 1;
+        size += fplt_words_pack(words, HALF, bytes + size, sizeof bytes - size);
+        fplt_sum_clear(lean);
+        fplt_sum_clear(packed);
+        assert_int_equal(fplt_sum_add_words(lean, 0, base, COUNT), FPLT_OK);
+        assert_int_equal(fplt_sum_add_words(packed, 0, base, COUNT), FPLT_OK);
+        fplt_status status = fplt_words_unpack(bytes, size, words, COUNT, &error);
+        if (!status)
+            status = fplt_sum_add_words(lean, 0, words, COUNT);
+        assert_int_equal(!fplt_sum_add_packed(packed, 0, bytes, size, COUNT, &error), !status);
+        outcome[kind][status != FPLT_OK]++;
+        fplt_sum_export(lean, 0, a, COUNT);
+        fplt_sum_export(packed, 0, b, COUNT);
+        assert_memory_equal(a, b, sizeof a);
+    }
+    assert_true(outcome[0][0] > 1500 && outcome[1][1] > 1500 && outcome[2][1] > 1500);
+    assert_true(outcome[3][0] > 200 && outcome[3][1] > 200);
+    fplt_sum_destroy(lean);
+    fplt_sum_destroy(packed);
+}
+
 /* Many numbers, which others help to add: the sum and the sentence are those of one hand, whatever is wrong
  * with the numbers and wherever. */
 static void others_help_to_add(void **state)
@@ -291,6 +347,7 @@ int main(void)
         cmocka_unit_test(only_its_own_form_is_read),
         cmocka_unit_test(a_sum_of_words_is_the_sum),
         cmocka_unit_test(packed_words_add_alike),
+        cmocka_unit_test(narrow_words_add_alike),
         cmocka_unit_test(others_help_to_add),
         cmocka_unit_test(the_limit_is_exact),
     };

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <gnutls/gnutls.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <sys/socket.h>
 
@@ -11,6 +12,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "fedplt/federation.h"
+#include "fedplt/random.h"
 #include "net/authority.h"
 #include "net/client.h"
 #include "net/door.h"
@@ -24,6 +26,8 @@ struct place {
     char last_word[32], last_sentence[256], seen[FPLT_NAME_SIZE];
     int hold, held, moves;
     fplt__exchange *waiting;
+    int prepares, preparing, prepared; /* by other threads, too */
+    struct timespec takes;             /* to prepare */
 };
 
 static void head(void *context, fplt__exchange *exchange, uint64_t length, uint64_t *limit)
@@ -33,6 +37,8 @@ static void head(void *context, fplt__exchange *exchange, uint64_t length, uint6
     fplt_error error;
     (void)length;
     *limit = 1 << 20;
+    if (place->prepares)
+        fplt__exchange_prepare(exchange);
     assert_ok(fplt__authority_judge(&place->authority, fplt__exchange_identity(exchange), why,
                                     sizeof why, &error),
               error);
@@ -40,10 +46,27 @@ static void head(void *context, fplt__exchange *exchange, uint64_t length, uint6
         fplt__exchange_refuse(exchange, 403, "certificate", 1, "%s", why);
 }
 
+static struct place *at; /* for who is told the exchange alone */
+
+static void prepare(fplt__exchange *exchange)
+{
+    __atomic_add_fetch(&at->preparing, 1, __ATOMIC_SEQ_CST);
+    nanosleep(&at->takes, NULL);
+    fplt__exchange_set_digest(exchange, fplt__body_hash(fplt__exchange_body(exchange),
+                                                        fplt__exchange_size(exchange)));
+}
+
 static void whole(void *context, fplt__exchange *exchange)
 {
     struct place *place = context;
+    const fplt__digest *digest = fplt__exchange_digest(exchange);
     place->whole++;
+    if (digest) {
+        fplt__digest own =
+            fplt__body_hash(fplt__exchange_body(exchange), fplt__exchange_size(exchange));
+        assert_true(fplt__same(digest, &own));
+        place->prepared++;
+    }
     snprintf(place->seen, sizeof place->seen, "%s", fplt__exchange_identity(exchange)->name);
     if (place->hold) {
         place->waiting = exchange;
@@ -101,10 +124,12 @@ static int begin(void **state)
     found(place->folder, &place->authority);
     fplt__service service = {.context = place,
                              .head = head,
+                             .prepare = prepare,
                              .whole = whole,
                              .expired = expired,
                              .ended = ended,
                              .refused = refused};
+    at = place;
     fplt__server_settings settings = {.listen = "127.0.0.1:0",
                                       .certificate = place->authority.server,
                                       .key = place->authority.server_key,
@@ -257,6 +282,167 @@ static void large_bodies_wait_for_leave(void **state)
     assert_int_equal(dial.answer, 413);
     assert_contains(dial.body, "at most 1048576");
     assert_int_equal(fplt__server_received(place->server), 4 * size);
+    free(body);
+    agent_clear(&agent);
+}
+
+/* Those that are worth it are prepared, on whichever thread, before they are taken; each comes back as it was sent. */
+static void bodies_are_prepared(void **state)
+{
+    static const size_t sizes[] = {0, 100, 16383, 16384, 70314, 262144, 262145, 500000};
+    struct place *place = *state;
+    struct agent agent = agent_of(&place->authority, "basel");
+    uint8_t *body = calloc(500010, 1);
+    fplt_stream stream = fplt_stream_make(8, 0, FPLT_FOR_TEST, 0, 0, 0);
+    for (size_t i = 0; i < 500010; i++)
+        body[i] = (uint8_t)('a' + fplt_stream_bits(&stream) % 26);
+    place->prepares = 1;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct dial dial = dial_of(place, &agent);
+        dial.call =
+            (fplt__call){.method = "PUT", .path = "/v1/update", .body = body + i, .size = sizes[i]};
+        dial.repeat = 4;
+        place->prepared = 0;
+        dial_up(place, &dial);
+        assert_ok(dial.status, dial.error);
+        assert_int_equal(dial.answer, 200);
+        assert_int_equal(dial.size, sizes[i]);
+        assert_memory_equal(dial.body, body + i, sizes[i] < 255 ? sizes[i] : 255);
+        int expected = sizes[i] >= 16384 && sizes[i] <= 262144 && fplt__cores(0) > 1;
+        assert_int_equal(place->prepared, expected ? 5 : 0);
+    }
+    free(body);
+    agent_clear(&agent);
+}
+
+/* A client whose records reach the server in pieces, cut wherever. */
+struct trickle {
+    int descriptor, done, same;
+    unsigned port;
+    const struct agent *agent;
+    fplt_stream stream;
+};
+
+static ssize_t send_cut(gnutls_transport_ptr_t context, const void *bytes, size_t size)
+{
+    struct trickle *trickle = context;
+    size_t most =
+        fplt_stream_below(&trickle->stream, 3) ? size : 8; /* mostly whole, then a few bytes */
+    size_t cut = 1 + (size_t)fplt_stream_below(&trickle->stream, most < size ? most : size);
+    struct timespec moment = {0, 100000};
+    if (fplt_stream_below(&trickle->stream, 4) == 0)
+        nanosleep(&moment, NULL);
+    return send(trickle->descriptor, bytes, cut, MSG_NOSIGNAL);
+}
+
+static int send_all(gnutls_session_t session, struct trickle *trickle, const char *bytes,
+                    size_t size)
+{
+    while (size) {
+        size_t most = 1 + (size_t)fplt_stream_below(&trickle->stream, 16384);
+        ssize_t sent = gnutls_record_send(session, bytes, most < size ? most : size);
+        if (sent <= 0)
+            return 0;
+        bytes += sent;
+        size -= (size_t)sent;
+    }
+    return 1;
+}
+
+static int echoes(gnutls_session_t session, struct trickle *trickle, size_t size)
+{
+    char *sent = malloc(size + 200), *got = malloc(size + 4096), *body = NULL;
+    size_t here = 0;
+    ssize_t more = 1;
+    int head = snprintf(sent, 200,
+                        "PUT /v1/update HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n", size);
+    for (size_t i = 0; i < size; i++)
+        sent[(size_t)head + i] = (char)('a' + fplt_stream_bits(&trickle->stream) % 26);
+    int same = send_all(session, trickle, sent, (size_t)head + size);
+    while (same && (!body || here - (size_t)(body + 4 - got) < size) && more > 0) {
+        more = gnutls_record_recv(session, got + here, size + 4095 - here);
+        here += more > 0 ? (size_t)more : 0;
+        got[here] = 0;
+        body = body ? body : strstr(got, "\r\n\r\n");
+    }
+    same = same && body && memcmp(body + 4, sent + head, size) == 0;
+    free(sent);
+    free(got);
+    return same;
+}
+
+static void *trickling(void *context)
+{
+    struct trickle *trickle = context;
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)trickle->port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    gnutls_certificate_credentials_t own;
+    gnutls_session_t session;
+    const char *certificate = trickle->agent->certificate, *key = trickle->agent->key;
+    gnutls_datum_t texts[] = {{(unsigned char *)certificate, (unsigned)strlen(certificate)},
+                              {(unsigned char *)key, (unsigned)strlen(key)}};
+    int yes = 1;
+    trickle->descriptor = socket(AF_INET, SOCK_STREAM, 0);
+    gnutls_certificate_allocate_credentials(&own);
+    gnutls_certificate_set_x509_key_mem(own, &texts[0], &texts[1], GNUTLS_X509_FMT_PEM);
+    gnutls_init(&session, GNUTLS_CLIENT);
+    gnutls_set_default_priority(session);
+    gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, own);
+    gnutls_transport_set_int(session, trickle->descriptor);
+    gnutls_transport_set_ptr2(session, (gnutls_transport_ptr_t)(intptr_t)trickle->descriptor,
+                              trickle);
+    gnutls_transport_set_push_function(session, send_cut);
+    setsockopt(trickle->descriptor, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    trickle->same = !connect(trickle->descriptor, (struct sockaddr *)&to, sizeof to) &&
+                    gnutls_handshake(session) == GNUTLS_E_SUCCESS;
+    for (size_t size = 1; trickle->same && size < 200000; size = 2 * size + 1)
+        trickle->same = echoes(session, trickle, size);
+    close(trickle->descriptor);
+    gnutls_deinit(session);
+    gnutls_certificate_free_credentials(own);
+    __atomic_store_n(&trickle->done, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void records_may_be_cut(void **state)
+{
+    struct place *place = *state;
+    struct agent agent = agent_of(&place->authority, "basel");
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        struct trickle trickle = {.agent = &agent, .port = fplt__server_port(place->server)};
+        trickle.stream = fplt_stream_make(seed, 0, FPLT_FOR_TEST, 0, 0, 0);
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, trickling, &trickle), 0);
+        turn_until(place, &trickle.done, 20);
+        pthread_join(thread, NULL);
+        assert_true(trickle.same);
+    }
+    agent_clear(&agent);
+}
+
+/* A server may end while a body is being prepared: whoever sent it is told. */
+static void ends_while_it_prepares(void **state)
+{
+    struct place *place = *state;
+    struct agent agent = agent_of(&place->authority, "basel");
+    struct dial dial = dial_of(place, &agent);
+    uint8_t *body = calloc(20000, 1);
+    pthread_t thread;
+    if (fplt__cores(0) < 2)
+        skip();
+    place->prepares = 1;
+    place->takes.tv_nsec = 50000000;
+    dial.call = (fplt__call){
+        .method = "PUT", .path = "/v1/update", .body = body, .size = 20000, .limit = 1 << 20};
+    snprintf(dial.url, sizeof dial.url, "https://127.0.0.1:%u", fplt__server_port(place->server));
+    assert_int_equal(pthread_create(&thread, NULL, dialling, &dial), 0);
+    turn_until(place, &place->preparing, 20);
+    fplt__server_destroy(place->server);
+    place->server = NULL;
+    pthread_join(thread, NULL);
+    /* this thread may have prepared it itself, and taken it */
+    assert_true(dial.status != FPLT_OK || dial.answer == (place->whole ? 200 : 503));
     free(body);
     agent_clear(&agent);
 }
@@ -618,6 +804,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(member_gets_in, begin, end),
         cmocka_unit_test_setup_teardown(large_bodies_wait_for_leave, begin, end),
+        cmocka_unit_test_setup_teardown(bodies_are_prepared, begin, end),
+        cmocka_unit_test_setup_teardown(records_may_be_cut, begin, end),
+        cmocka_unit_test_setup_teardown(ends_while_it_prepares, begin, end),
         cmocka_unit_test_setup_teardown(without_certificate, begin, end),
         cmocka_unit_test_setup_teardown(of_another_authority, begin, end),
         cmocka_unit_test_setup_teardown(revoked_in_an_open_connection, begin, end),
