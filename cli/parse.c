@@ -191,7 +191,11 @@ static fplt_status apply_flags(cli_call *cli, fplt_error *error)
 
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
-    return cli->command->declare ? cli->command->declare(cli, settings, error) : FPLT_OK;
+    const cli_command *command = cli->command;
+    fplt_status status = command->declare ? command->declare(cli, settings, error) : FPLT_OK;
+    return status || !command->needs
+               ? status
+               : fplt_settings_narrow(settings, command->name, command->needs, error);
 }
 
 static fplt_status first_reading(cli_call *cli, fplt_error *error)

@@ -29,6 +29,18 @@ static const fplt_setting table[] = {
     FPLT_SETTINGS_END,
 };
 
+#define DRAWN "show-rounds says how many are drawn"
+static const fplt_setting_need needs[] = {
+    {"rounds", NULL, DRAWN},
+    {"tolerance", NULL, DRAWN},
+    {"relative", NULL, DRAWN},
+    {"criterion-at", NULL, DRAWN},
+    {"change", NULL, DRAWN},
+    {"eval-every", NULL, DRAWN},
+    {"uncoordinated", NULL, "what is proved is about agents that all train alike"},
+    {NULL, NULL, NULL},
+};
+
 struct study {
     fplt_job *job; /* owned; NULL: there is no data */
     const fplt_job_view *view;
@@ -440,22 +452,11 @@ static fplt_status conclude(cli_call *cli, struct study *study, fplt_error *erro
     return FPLT_OK;
 }
 
-/* What says when a run stops. */
-static fplt_status refuse_stopping(const cli_call *cli, fplt_error *error)
-{
-    static const char *const names[] = {"rounds",       "tolerance", "relative",
-                                        "criterion-at", "change",    "eval-every"};
-    fplt_status status = FPLT_OK;
-    for (size_t i = 0; !status && i < sizeof names / sizeof *names; i++)
-        status = cli_refuse_flag(cli, names[i], "show-rounds says how many are drawn", error);
-    return status;
-}
-
 static fplt_status run(cli_call *cli, fplt_error *error)
 {
     struct study study = {.job = NULL};
-    fplt_status status = refuse_stopping(cli, error);
-    if (!status && !(status = read_problem(cli->settings, &study, error)) &&
+    fplt_status status;
+    if (!(status = read_problem(cli->settings, &study, error)) &&
         !(status = read_parameters(cli->settings, &study, error)) &&
         !(status = fplt_theory_judge(&study.problem, &study.parameters, &study.verdict, error))) {
         cli->running = 1;
@@ -487,6 +488,7 @@ const cli_command cli_theory[] = {
      .most = 1,
      .config = 1,
      .declare = declare,
+     .needs = needs,
      .run = run},
     {.name = NULL},
 };

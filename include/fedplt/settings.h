@@ -44,10 +44,18 @@ typedef struct fplt_setting {
     const char
         *rule; /* what the word auto stands for; NULL: the word is not legal, or says it all */
     /* Without what this setting has no effect; NULL: it always has. "solver=sgd|svrg": another setting
-     * has one of these values; "data": it has a value at all; "!data": it has none. A comma means or, a
-     * semicolon and. A setting that no table has asks nothing. */
+     * has one of these values; "start!=zero": it has none of them; "data": it has a value at all; "!data": it
+     * has none; "+lmax": it was given. A comma means or, a semicolon and. A setting that no table has asks
+     * nothing. */
     const char *needs;
 } fplt_setting;
+
+/* What a setting needs beside its row, for a user of the tables that makes less of it than others. */
+typedef struct fplt_setting_need {
+    const char *name;    /* NULL ends a table of these */
+    const char *needs;   /* as in a row; NULL: it never has an effect there */
+    const char *instead; /* then: what does, or why it has none */
+} fplt_setting_need;
 
 /* Ends a table. */
 #define FPLT_SETTINGS_END                                            \
@@ -84,6 +92,11 @@ FPLT_API fplt_status fplt_settings_prefer(fplt_settings *settings, const char *n
                                           const char *value, const char *reason, fplt_error *error);
 /* The reason, where such a default holds; otherwise NULL. */
 FPLT_API const char *fplt_settings_preference(const fplt_settings *settings, const char *name);
+
+/* Settings need what the table (borrowed) says too, unless they were given below the present layer: a file may
+ * serve several users. `where` (borrowed) names this one, as the command "theory". */
+FPLT_API fplt_status fplt_settings_narrow(fplt_settings *settings, const char *where,
+                                          const fplt_setting_need *table, fplt_error *error);
 
 /* The row of a name, or NULL; and the nearest existing name, or NULL when none is near. */
 FPLT_API const fplt_setting *fplt_settings_find(const fplt_settings *settings, const char *name);

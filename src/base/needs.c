@@ -5,11 +5,12 @@
 
 enum { TERM = 400 };
 
-/* One of the terms of a clause: "solver=sgd|svrg", "data" or "!data". */
+/* One of the terms of a clause: "solver=sgd|svrg", "start!=zero", "data", "!data" or "+data". */
 struct term {
     char text[TERM]; /* the name; behind its end the values */
     const char *values;
-    int negated;
+    int negated; /* there must be no value, or another */
+    int given;   /* a default is not enough */
 };
 
 /* Takes the text up to a separator or the end off `list`, which becomes NULL behind the last. */
@@ -25,10 +26,15 @@ static void read_term(const char **clause, struct term *term)
 {
     take(clause, ',', term->text, sizeof term->text);
     term->negated = term->text[0] == '!';
-    if (term->negated)
+    term->given = term->text[0] == '+';
+    if (term->negated || term->given)
         memmove(term->text, term->text + 1, strlen(term->text));
     char *equals = strchr(term->text, '=');
     term->values = equals ? equals + 1 : NULL;
+    if (equals && equals > term->text && equals[-1] == '!') {
+        term->negated = 1;
+        equals--;
+    }
     if (equals)
         *equals = 0;
 }
@@ -52,9 +58,11 @@ static int holds(const fplt_settings *settings, const struct term *term)
     const char *value = fplt_settings_text(settings, term->text);
     if (row->kind == FPLT_SWITCH)
         value = fplt_settings_switch(settings, term->text) ? "yes" : "no";
-    if (term->negated || !term->values)
+    if (term->given)
+        return fplt_settings_given(settings, term->text);
+    if (!term->values)
         return term->negated ? !value : value != NULL;
-    return value && is_among(term->values, value);
+    return value && is_among(term->values, value) != term->negated;
 }
 
 /* Whether some term of the clause holds; otherwise the last layer in which one of them was decided. */
@@ -91,7 +99,7 @@ static void add_values(const char *values, char *text, size_t size)
     }
 }
 
-/* "participation fixed or round-robin", "data", with ", or " between terms. */
+/* "participation fixed or round-robin", "start other than zero", "data", with ", or " between terms. */
 static void describe(const char *clause, char *text, size_t size)
 {
     *text = 0;
@@ -99,7 +107,7 @@ static void describe(const char *clause, char *text, size_t size)
         struct term term;
         read_term(&clause, &term);
         add(text, size, term.text);
-        add(text, size, term.values ? " " : "");
+        add(text, size, !term.values ? "" : term.negated ? " other than " : " ");
         add_values(term.values, text, size);
         add(text, size, clause ? ", or " : "");
     }
@@ -113,12 +121,12 @@ static fplt_status refuse(const fplt_settings *settings, const char *name, const
     const char *rest = clause, *origin = fplt_settings_origin(settings, name);
     read_term(&rest, &first);
     const char *value = fplt_settings_text(settings, first.text);
-    if (first.negated)
+    if (first.negated && !first.values)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: %s has no effect beside %s (%s); leave one of them out", origin,
                               name, first.text, fplt_settings_origin(settings, first.text));
     describe(clause, wanted, sizeof wanted);
-    if (!value)
+    if (!value || first.given)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: %s has no effect without %s: give %s too, or leave %s out",
                               origin, name, wanted, first.text, name);
@@ -135,20 +143,39 @@ static int is_left_open(const fplt_settings *settings, const fplt_setting *row)
                : row->flags & FPLT_AUTO && fplt_settings_is_auto(settings, row->name);
 }
 
-static fplt_status check_row(const fplt_settings *settings, const fplt_setting *row,
-                             fplt_error *error)
+static fplt_status check_needs(const fplt_settings *settings, const char *name, const char *needs,
+                               fplt_error *error)
 {
-    const char *needs = row->needs;
-    unsigned given = fplt__settings_layer(settings, row->name), decided;
-    if (!given || is_left_open(settings, row))
-        return FPLT_OK;
+    unsigned given = fplt__settings_layer(settings, name), decided;
     while (needs) {
         char clause[TERM];
         take(&needs, ';', clause, sizeof clause);
         if (!clause_holds(settings, clause, &decided) && given >= decided)
-            return refuse(settings, row->name, clause, error);
+            return refuse(settings, name, clause, error);
     }
     return FPLT_OK;
+}
+
+static fplt_status check_narrowed(const fplt_settings *settings, const char *name,
+                                  fplt_error *error)
+{
+    const char *where;
+    const fplt_setting_need *narrow = fplt__settings_narrowed(settings, name, &where);
+    if (!narrow || fplt__settings_layer(settings, name) < fplt__settings_present(settings))
+        return FPLT_OK;
+    if (narrow->needs)
+        return check_needs(settings, name, narrow->needs, error);
+    return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s has no effect in fedplt %s: %s",
+                          fplt_settings_origin(settings, name), name, where, narrow->instead);
+}
+
+static fplt_status check_row(const fplt_settings *settings, const fplt_setting *row,
+                             fplt_error *error)
+{
+    if (!fplt__settings_layer(settings, row->name) || is_left_open(settings, row))
+        return FPLT_OK;
+    fplt_status status = check_needs(settings, row->name, row->needs, error);
+    return status ? status : check_narrowed(settings, row->name, error);
 }
 
 fplt_status fplt_settings_effective(const fplt_settings *settings, fplt_error *error)
