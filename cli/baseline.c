@@ -27,6 +27,8 @@ static const fplt_setting table[] = {
 
 static const fplt_setting_need needs[] = {
     {"holdout", NULL, "test-share says how many rows are held out"},
+    {"t-gradient", "epochs=auto,algorithm=auto", NULL},
+    {"t-communication", "epochs=auto,algorithm=auto", NULL},
     {NULL, NULL, NULL},
 };
 

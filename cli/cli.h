@@ -104,8 +104,9 @@ void cli_wants(const fplt_setting *row, char *text, size_t size);
  * line begins at column `at`. */
 void cli_wrap(cli_text *out, const char *text, size_t at, size_t indent, size_t width);
 
-/* lmin and lmax, for commands that can do without data. */
+/* lmin and lmax, for commands that can do without data; and what is about data needs there. */
 extern const fplt_setting cli_curvature_table[];
+#define CLI_NEEDS_DATA "data,+generator,-lmin,-lmax"
 
 /* Data for an existing model, and what only matters where their labels and sites are looked at. */
 extern const fplt_setting cli_reading_table[], cli_labelled_table[];

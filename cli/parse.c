@@ -191,11 +191,7 @@ static fplt_status apply_flags(cli_call *cli, fplt_error *error)
 
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
-    const cli_command *command = cli->command;
-    fplt_status status = command->declare ? command->declare(cli, settings, error) : FPLT_OK;
-    return status || !command->needs
-               ? status
-               : fplt_settings_narrow(settings, command->name, command->needs, error);
+    return cli->command->declare ? cli->command->declare(cli, settings, error) : FPLT_OK;
 }
 
 static fplt_status first_reading(cli_call *cli, fplt_error *error)
@@ -245,7 +241,11 @@ fplt_status cli_parse(cli_call *cli, fplt_error *error)
     fplt_settings_overrule(cli->settings);
     if ((status = apply_flags(cli, error)))
         return status;
-    return fplt_settings_effective(cli->settings, error);
+    status = fplt_settings_effective(cli->settings, error);
+    return status || !cli->command->needs
+               ? status
+               : fplt_settings_effective_in(cli->settings, cli->command->name, cli->command->needs,
+                                            error);
 }
 
 static int is_named(const char *name, const char *const *names)

@@ -10,9 +10,11 @@
 
 const fplt_setting cli_curvature_table[] = {
     {"lmin", FPLT_REAL, 0, "0.1", 0, HUGE_VAL, NULL,
-     "least curvature of the costs, instead of data; of generator quadratic", 0, 0},
+     "least curvature of the costs, instead of data; of generator quadratic", 0, 0,
+     .needs = "+lmax,generator=quadratic"},
     {"lmax", FPLT_REAL, FPLT_ABOVE, "10", 0, HUGE_VAL, NULL,
-     "greatest curvature of the costs, instead of data; of generator quadratic", 0, 0},
+     "greatest curvature of the costs, instead of data; of generator quadratic", 0, 0,
+     .needs = "+lmin,generator=quadratic"},
     FPLT_SETTINGS_END,
 };
 
@@ -30,7 +32,20 @@ static const fplt_setting table[] = {
 };
 
 #define DRAWN "show-rounds says how many are drawn"
+#define A_RUN CLI_NEEDS_DATA ";picture!=none"
 static const fplt_setting_need needs[] = {
+    {"@data", CLI_NEEDS_DATA, NULL},
+    {"agents", "", NULL},
+    {"features", "", NULL},
+    {"@generated data", CLI_NEEDS_DATA, NULL},
+    {"@cost", CLI_NEEDS_DATA, NULL},
+    {"@common cost h", CLI_NEEDS_DATA, NULL},
+    {"picture", CLI_NEEDS_DATA, NULL},
+    {"show-rounds", A_RUN, NULL},
+    {"runs",
+     A_RUN ";participation!=all,solver!=gradient|accelerated|newton|lbfgs,start=random|prior", NULL},
+    {"t-gradient", "epochs=auto", NULL},
+    {"t-communication", "epochs=auto", NULL},
     {"rounds", NULL, DRAWN},
     {"tolerance", NULL, DRAWN},
     {"relative", NULL, DRAWN},
@@ -433,6 +448,7 @@ static fplt_status conclude(cli_call *cli, struct study *study, fplt_error *erro
     const fplt_settings *settings = cli->settings;
     fplt_status status = FPLT_OK;
     const char *picture = fplt_settings_text(settings, "picture");
+    cli_text defaults = {NULL, 0, NULL};
     int runs = study->view && strcmp(picture, "none") != 0;
     if (runs && (status = run_beside(settings, study, error)))
         return status;
@@ -449,6 +465,8 @@ static fplt_status conclude(cli_call *cli, struct study *study, fplt_error *erro
         return status;
     print_findings(study);
     print_run(settings, study);
+    cli_write_defaults(settings, &defaults);
+    cli_print_text(&defaults);
     return FPLT_OK;
 }
 

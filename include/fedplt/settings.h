@@ -45,16 +45,16 @@ typedef struct fplt_setting {
         *rule; /* what the word auto stands for; NULL: the word is not legal, or says it all */
     /* Without what this setting has no effect; NULL: it always has. "solver=sgd|svrg": another setting
      * has one of these values; "start!=zero": it has none of them; "data": it has a value at all; "!data": it
-     * has none; "+lmax": it was given. A comma means or, a semicolon and. A setting that no table has asks
+     * has none; "+lmax": it was given; "-lmax": it was not. Of a list one item is enough. A comma means or, a semicolon and. A setting that no table has asks
      * nothing. */
     const char *needs;
 } fplt_setting;
 
 /* What a setting needs beside its row, for a user of the tables that makes less of it than others. */
 typedef struct fplt_setting_need {
-    const char *name;    /* NULL ends a table of these */
-    const char *needs;   /* as in a row; NULL: it never has an effect there */
-    const char *instead; /* then: what does, or why it has none */
+    const char *name;    /* or "@group": all settings of a group; NULL ends a table of these */
+    const char *needs;   /* as in a row; NULL: it never has an effect there; "": nothing more */
+    const char *instead; /* where it never has: what does, or why it has none */
 } fplt_setting_need;
 
 /* Ends a table. */
@@ -93,11 +93,6 @@ FPLT_API fplt_status fplt_settings_prefer(fplt_settings *settings, const char *n
 /* The reason, where such a default holds; otherwise NULL. */
 FPLT_API const char *fplt_settings_preference(const fplt_settings *settings, const char *name);
 
-/* Settings need what the table (borrowed) says too, unless they were given below the present layer: a file may
- * serve several users. `where` (borrowed) names this one, as the command "theory". */
-FPLT_API fplt_status fplt_settings_narrow(fplt_settings *settings, const char *where,
-                                          const fplt_setting_need *table, fplt_error *error);
-
 /* The row of a name, or NULL; and the nearest existing name, or NULL when none is near. */
 FPLT_API const fplt_setting *fplt_settings_find(const fplt_settings *settings, const char *name);
 FPLT_API const char *fplt_settings_nearest(const fplt_settings *settings, const char *name);
@@ -127,6 +122,12 @@ FPLT_API fplt_status fplt_settings_complete(const fplt_settings *settings, fplt_
  * One that is overruled, because what makes it useless was set after fplt_settings_overrule and it was
  * not, is no mistake; nor is the word auto. */
 FPLT_API fplt_status fplt_settings_effective(const fplt_settings *settings, fplt_error *error);
+
+/* The same for one user of the tables, such as the command `where`, by a table of what settings need there;
+ * the last line about a setting holds. What was given before the last fplt_settings_overrule is let pass: a
+ * file may serve several. */
+FPLT_API fplt_status fplt_settings_effective_in(const fplt_settings *settings, const char *where,
+                                                const fplt_setting_need *table, fplt_error *error);
 
 /* Strict numbers: the whole text, finite, nothing behind it; the decimal point is a point in every
  * locale. */

@@ -5,12 +5,12 @@
 
 enum { TERM = 400 };
 
-/* One of the terms of a clause: "solver=sgd|svrg", "start!=zero", "data", "!data" or "+data". */
+/* One of the terms of a clause: "solver=sgd|svrg", "start!=zero", "data", "!data", "+data" or "-data". */
 struct term {
     char text[TERM]; /* the name; behind its end the values */
     const char *values;
     int negated; /* there must be no value, or another */
-    int given;   /* a default is not enough */
+    int given;   /* 1: a default is not enough; -1: it must be one */
 };
 
 /* Takes the text up to a separator or the end off `list`, which becomes NULL behind the last. */
@@ -26,7 +26,7 @@ static void read_term(const char **clause, struct term *term)
 {
     take(clause, ',', term->text, sizeof term->text);
     term->negated = term->text[0] == '!';
-    term->given = term->text[0] == '+';
+    term->given = term->text[0] == '+' ? 1 : term->text[0] == '-' ? -1 : 0;
     if (term->negated || term->given)
         memmove(term->text, term->text + 1, strlen(term->text));
     char *equals = strchr(term->text, '=');
@@ -50,6 +50,18 @@ static int is_among(const char *values, const char *value)
     return 0;
 }
 
+/* Whether one item of the list is among the values. */
+static int is_one_among(const char *values, const char *list)
+{
+    char item[TERM];
+    while (*list) {
+        list = fplt_list_next(list, item, sizeof item);
+        if (is_among(values, item))
+            return 1;
+    }
+    return 0;
+}
+
 static int holds(const fplt_settings *settings, const struct term *term)
 {
     const fplt_setting *row = fplt_settings_find(settings, term->text);
@@ -59,10 +71,12 @@ static int holds(const fplt_settings *settings, const struct term *term)
     if (row->kind == FPLT_SWITCH)
         value = fplt_settings_switch(settings, term->text) ? "yes" : "no";
     if (term->given)
-        return fplt_settings_given(settings, term->text);
+        return fplt_settings_given(settings, term->text) == (term->given > 0);
     if (!term->values)
         return term->negated ? !value : value != NULL;
-    return value && is_among(term->values, value) != term->negated;
+    int found = value && (row->flags & FPLT_LIST ? is_one_among(term->values, value)
+                                                 : is_among(term->values, value));
+    return value && found != term->negated;
 }
 
 /* Whether some term of the clause holds; otherwise the last layer in which one of them was decided. */
@@ -106,10 +120,12 @@ static void describe(const char *clause, char *text, size_t size)
     while (clause) {
         struct term term;
         read_term(&clause, &term);
+        if (term.given < 0)
+            continue; /* who has given it will not take it back */
+        add(text, size, *text ? ", or " : "");
         add(text, size, term.text);
         add(text, size, !term.values ? "" : term.negated ? " other than " : " ");
         add_values(term.values, text, size);
-        add(text, size, clause ? ", or " : "");
     }
 }
 
@@ -126,7 +142,7 @@ static fplt_status refuse(const fplt_settings *settings, const char *name, const
                               "%s: %s has no effect beside %s (%s); leave one of them out", origin,
                               name, first.text, fplt_settings_origin(settings, first.text));
     describe(clause, wanted, sizeof wanted);
-    if (!value || first.given)
+    if (!value || first.given > 0)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: %s has no effect without %s: give %s too, or leave %s out",
                               origin, name, wanted, first.text, name);
@@ -156,26 +172,9 @@ static fplt_status check_needs(const fplt_settings *settings, const char *name, 
     return FPLT_OK;
 }
 
-static fplt_status check_narrowed(const fplt_settings *settings, const char *name,
-                                  fplt_error *error)
+static int is_given(const fplt_settings *settings, const fplt_setting *row)
 {
-    const char *where;
-    const fplt_setting_need *narrow = fplt__settings_narrowed(settings, name, &where);
-    if (!narrow || fplt__settings_layer(settings, name) < fplt__settings_present(settings))
-        return FPLT_OK;
-    if (narrow->needs)
-        return check_needs(settings, name, narrow->needs, error);
-    return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s has no effect in fedplt %s: %s",
-                          fplt_settings_origin(settings, name), name, where, narrow->instead);
-}
-
-static fplt_status check_row(const fplt_settings *settings, const fplt_setting *row,
-                             fplt_error *error)
-{
-    if (!fplt__settings_layer(settings, row->name) || is_left_open(settings, row))
-        return FPLT_OK;
-    fplt_status status = check_needs(settings, row->name, row->needs, error);
-    return status ? status : check_narrowed(settings, row->name, error);
+    return fplt__settings_layer(settings, row->name) && !is_left_open(settings, row);
 }
 
 fplt_status fplt_settings_effective(const fplt_settings *settings, fplt_error *error)
@@ -183,6 +182,39 @@ fplt_status fplt_settings_effective(const fplt_settings *settings, fplt_error *e
     const fplt_setting *row;
     fplt_status status = FPLT_OK;
     for (size_t i = 0; !status && (row = fplt_settings_row(settings, i, NULL)); i++)
-        status = check_row(settings, row, error);
+        if (is_given(settings, row))
+            status = check_needs(settings, row->name, row->needs, error);
+    return status;
+}
+
+/* The last line about a setting or its group; NULL: none. */
+static const fplt_setting_need *line_about(const fplt_setting_need *table, const char *name,
+                                           const char *group)
+{
+    const fplt_setting_need *found = NULL;
+    for (; table->name; table++)
+        if (table->name[0] == '@' ? strcmp(table->name + 1, group) == 0
+                                  : strcmp(table->name, name) == 0)
+            found = table;
+    return found;
+}
+
+fplt_status fplt_settings_effective_in(const fplt_settings *settings, const char *where,
+                                       const fplt_setting_need *table, fplt_error *error)
+{
+    const fplt_setting *row;
+    const char *group;
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; !status && (row = fplt_settings_row(settings, i, &group)); i++) {
+        const fplt_setting_need *line = line_about(table, row->name, group);
+        if (!line || !is_given(settings, row) ||
+            fplt__settings_layer(settings, row->name) < fplt__settings_present(settings))
+            continue;
+        if (!line->needs)
+            return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s has no effect in fedplt %s: %s",
+                                  fplt_settings_origin(settings, row->name), row->name, where,
+                                  line->instead);
+        status = check_needs(settings, row->name, *line->needs ? line->needs : NULL, error);
+    }
     return status;
 }

@@ -21,8 +21,6 @@ struct entry {
     char *origin;                   /* owned */
     const char *preferred, *reason; /* borrowed; NULL: the row's default holds */
     unsigned layer;                 /* in which the value was given, from 1 */
-    const fplt_setting_need *narrow; /* borrowed, as is `where`; NULL: the row says all */
-    const char *where;
 };
 
 struct fplt_settings {
@@ -375,27 +373,6 @@ unsigned fplt__settings_layer(const fplt_settings *settings, const char *name)
 unsigned fplt__settings_present(const fplt_settings *settings)
 {
     return settings->overruled + 1;
-}
-
-fplt_status fplt_settings_narrow(fplt_settings *settings, const char *where,
-                                 const fplt_setting_need *table, fplt_error *error)
-{
-    for (; table->name; table++) {
-        struct entry *entry = entry_of(settings, table->name);
-        if (!entry)
-            return unknown_name(settings, table->name, where, error);
-        entry->narrow = table;
-        entry->where = where;
-    }
-    return FPLT_OK;
-}
-
-const fplt_setting_need *fplt__settings_narrowed(const fplt_settings *settings, const char *name,
-                                                 const char **where)
-{
-    const struct entry *entry = entry_of(settings, name);
-    *where = entry ? entry->where : NULL;
-    return entry ? entry->narrow : NULL;
 }
 
 fplt_status fplt_settings_prefer(fplt_settings *settings, const char *name, const char *value,

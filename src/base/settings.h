@@ -10,8 +10,4 @@ unsigned fplt__settings_layer(const fplt_settings *settings, const char *name);
 /* The layer in which values are given now. */
 unsigned fplt__settings_present(const fplt_settings *settings);
 
-/* What fplt_settings_narrow said of a setting, and for whom; NULL: nothing. */
-const fplt_setting_need *fplt__settings_narrowed(const fplt_settings *settings, const char *name,
-                                                 const char **where);
-
 #endif

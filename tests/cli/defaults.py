@@ -108,6 +108,28 @@ def nasty(seed):
 
 
 @case
+def a_comparison_has_the_defaults_of_a_training(folder):
+    """Of the same method on the same rows: the rounds and the target of train, with and without --paper."""
+    run(folder, "data", "generate", "g.csv", "--agents", 4, "--rows", 30, "--unequal", 0.5)
+    job = ["--data", "g.csv", "--eval-every", 1]
+    for extra in ([], ["--paper"], ["--eps", 0.3, "--intercept", "no"]):
+        trained = train(folder, *job, "--algorithm", "fed-plt", *extra)
+        compared = json.loads(run(folder, "compare", *job, "--algorithms", "fed-plt,fedlin", "--runs", 1, "--pictures", "no",
+                                  "--json", *extra).stdout)
+        assert compared["methods"][0]["rounds"] == [trained["counters"]["rounds"]] * 3, (extra, compared, trained["counters"])
+        assert compared["criterion"] == trained["target"], (extra, compared["criterion"], trained["target"])
+    said = run(folder, "compare", *job, "--algorithms", "fed-plt", "--runs", 1, "--pictures", "no", "--eps", 0.3).stdout
+    block = said[said.index("defaults for data of one's own (--paper: those of the paper)"):]
+    assert [line.split()[:2] for line in block.splitlines()[1:7]] == [
+        ["standardise", "auto"], ["intercept", "yes"], ["weights", "rows"], ["tolerance", "1e-16"], ["relative", "yes"],
+        ["criterion-at", "model"]], block
+    for words in (["--data", "g.csv", "--paper"], ["--agents", 3, "--rows", 20]):
+        assert "defaults" not in run(folder, "compare", *words, "--algorithms", "fed-plt", "--runs", 1, "--pictures", "no").stdout
+    for command in (["tune", "--data", "g.csv"], ["theory", "--data", "g.csv", "--show-rounds", 5, "--picture", "t"]):
+        assert "  intercept              yes  " in run(folder, *command).stdout, command
+
+
+@case
 def nasty_data_converge_to_the_pooled_minimiser(folder):
     for seed in range(120):
         X, y, site, logistic = nasty(seed)
