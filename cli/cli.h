@@ -51,7 +51,8 @@ typedef struct cli_command {
     /* Adds the tables of its flags. Called twice: first to find the arguments (cli_peek then knows
      * nothing), then for good. NULL: no flags. */
     fplt_status (*declare)(const cli_call *cli, fplt_settings *settings, fplt_error *error);
-    const fplt_setting_need *needs; /* what settings need in this command beside their rows, or NULL */
+    const fplt_setting_need
+        *needs; /* what settings need in this command beside their rows, or NULL */
     fplt_status (*run)(cli_call *cli, fplt_error *error);
 } cli_command;
 
@@ -85,6 +86,9 @@ fplt_status cli_prefer(const cli_call *cli, fplt_settings *settings, fplt_error 
 
 /* Adds a paragraph about those that hold, each with its reason; nothing where none does. */
 void cli_write_defaults(const fplt_settings *settings, cli_text *out);
+
+/* The file of the setting out; NULL: standard output. */
+const char *cli_out(const cli_call *cli);
 
 /* Reads flags and configuration. */
 fplt_status cli_parse(cli_call *cli, fplt_error *error);

@@ -469,8 +469,10 @@ const cli_command cli_compare[] = {
          "only what is random in the method, its solver and the participation changes. A method "
          "that does not allow the solver, the participation or the common cost that is asked for "
          "is "
-         "listed with the reason.\n\nData of one's own have the defaults that train has for them, for "
-         "every method alike; --paper takes the paper's.\n\nWith --tune, each method's own parameters and gamma are first "
+         "listed with the reason.\n\nData of one's own have the defaults that train has for them, "
+         "for "
+         "every method alike; --paper takes the paper's.\n\nWith --tune, each method's own "
+         "parameters and gamma are first "
          "searched around their automatic values, with the same number of points for every method "
          "and on other keys than the method is judged by.",
      .examples = "fedplt compare --runs 20\n"

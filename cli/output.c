@@ -215,3 +215,9 @@ void cli_write_defaults(const fplt_settings *settings, cli_text *out)
                         fplt_settings_text(settings, row->name), why);
     }
 }
+
+const char *cli_out(const cli_call *cli)
+{
+    const char *path = fplt_settings_text(cli->settings, "out");
+    return path && strcmp(path, "-") == 0 ? NULL : path;
+}

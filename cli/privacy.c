@@ -481,6 +481,7 @@ const cli_command cli_privacy[] = {
      .most = 1,
      .config = 1,
      .declare = privacy_declare_audit,
+     .needs = privacy_audit_needs,
      .run = privacy_audit},
     {.name = "privacy verify",
      .summary = "compute the claim of a certificate again",

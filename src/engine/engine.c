@@ -168,7 +168,8 @@ static fplt_status agree_on_step(fplt_engine *engine, fplt_error *error)
 }
 
 /* The first parameter of the algorithm that is not what it is by default; NULL: none. */
-static const fplt_setting *given_parameter(const fplt_run_settings *settings, const double *defaults)
+static const fplt_setting *given_parameter(const fplt_run_settings *settings,
+                                           const double *defaults)
 {
     const fplt_setting *row = settings->algorithm->settings;
     for (size_t i = 0; settings->parameter && row[i].name; i++)
@@ -499,9 +500,7 @@ static void say_what_helps(const fplt_engine *engine, char *text, size_t size)
         const char *epochs = algorithm->inverse_rho ? "more epochs"
                              : training->epochs > 1 ? "fewer epochs"
                                                     : "";
-        const char *gamma = !steps               ? ""
-                            : training->step > 0 ? "gamma: auto"
-                                                 : "a smaller gamma";
+        const char *gamma = !steps ? "" : training->step > 0 ? "gamma: auto" : "a smaller gamma";
         snprintf(text, size, "try %s%s%s%s", epochs, *epochs && *gamma ? ", or " : "", gamma,
                  *epochs || *gamma ? "" : "another solver");
     }

@@ -137,10 +137,11 @@ static fplt_status check_settings(const fplt_plan *plan, const fplt_node_setting
                               settings->identity, plan->agents, settings->cost,
                               fplt_objective_agents(settings->objective));
     if (weighed && weighed != plan->agents)
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "agent %u: its rows are to count as those of all %u agents do, but its "
-                              "cost knows the rows of %u: give all_agents and all_weight",
-                              settings->identity, plan->agents, weighed);
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE,
+            "agent %u: its rows are to count as those of all %u agents do, but its "
+            "cost knows the rows of %u: give all_agents and all_weight",
+            settings->identity, plan->agents, weighed);
     fplt_status status = fplt_training_check(&settings->training, settings->objective, error);
     if (status || (status = FPLT__CHECK_TABLE(fplt_algorithm, plan->algorithm, error)))
         return status;
