@@ -7,6 +7,7 @@
 #   make sanitize   the tests under ASan+UBSan and under TSan, and valgrind, the Python package too
 #   make bench      what the program's speed is, as ratios
 #   make simulate   a million schedules of the federation's protocol (SCHEDULES=1000000)
+#   make effects    every setting in every context: what is taken has an effect; takes an hour
 #   make federation every algorithm over a network, with 4 and 100 processes and 4 hosts: the bits of one process
 #   make chaos      200 kill -9 of a federation's processes, and other bad weather (KILLS=200)
 #   make fuzz       ten minutes for each parser (FUZZ_SECONDS=600)
@@ -33,7 +34,7 @@ SANITIZED = -Db_lundef=false -Doptimization=1 -Ddebug=true -Dwerror=$(WERROR) -D
             -Dexamples=false
 
 .NOTPARALLEL: # each step uses all cores by itself
-.PHONY: all setup setup-tests demo python check sanitize bench fuzz simulate federation chaos mutate install package dist format clean
+.PHONY: all setup setup-tests demo python check sanitize bench fuzz simulate effects federation chaos mutate install package dist format clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD)
@@ -83,6 +84,9 @@ bench: setup-tests $(BUILD)/with-tests all
 
 simulate: setup-tests $(BUILD)/with-tests all
 	@$(BUILD)/tests/simulator/simulator $(SCHEDULES)
+
+effects: setup-tests $(BUILD)/with-tests all
+	@tests/cli/effects.py $(BUILD)/fedplt $(BUILD)/tests/cli/fedplt_careless --all
 
 federation: setup-tests $(BUILD)/with-tests all
 	@tests/whole/federation $(BUILD)/fedplt

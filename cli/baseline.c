@@ -25,6 +25,13 @@ static const fplt_setting table[] = {
     FPLT_SETTINGS_END,
 };
 
+static const fplt_setting_need needs[] = {
+    {"holdout", NULL, "test-share says how many rows are held out"},
+    {"t-gradient", "epochs=auto,algorithm=auto", NULL},
+    {"t-communication", "epochs=auto,algorithm=auto", NULL},
+    {NULL, NULL, NULL},
+};
+
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
     fplt_status status = fplt_settings_add(settings, "baseline", table, error);
@@ -280,10 +287,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
 {
     struct methods methods = {.count = 0};
     fplt_dataset *dataset = NULL;
-    fplt_status status =
-        cli_refuse_flag(cli, "holdout", "test-share says how many rows are held out", error);
-    if (!status)
-        status = choose(cli, &methods, error);
+    fplt_status status = choose(cli, &methods, error);
     if (!status && !(status = fplt_job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error)))
         status = compare(cli, &methods, dataset, error);
     fplt_dataset_destroy(dataset);
@@ -307,6 +311,7 @@ const cli_command cli_baseline[] = {
      .most = 1,
      .config = 1,
      .declare = declare,
+     .needs = needs,
      .run = run},
     {.name = NULL},
 };

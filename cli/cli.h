@@ -51,6 +51,8 @@ typedef struct cli_command {
     /* Adds the tables of its flags. Called twice: first to find the arguments (cli_peek then knows
      * nothing), then for good. NULL: no flags. */
     fplt_status (*declare)(const cli_call *cli, fplt_settings *settings, fplt_error *error);
+    const fplt_setting_need
+        *needs; /* what settings need in this command beside their rows, or NULL */
     fplt_status (*run)(cli_call *cli, fplt_error *error);
 } cli_command;
 
@@ -82,6 +84,12 @@ fplt_status cli_declare_trainer(const cli_call *cli, fplt_settings *settings, fp
 /* Where data of one's own are given, the defaults that train has for them: behind the tables of a job. */
 fplt_status cli_prefer(const cli_call *cli, fplt_settings *settings, fplt_error *error);
 
+/* Adds a paragraph about those that hold, each with its reason; nothing where none does. */
+void cli_write_defaults(const fplt_settings *settings, cli_text *out);
+
+/* The file of the setting out; NULL: standard output. */
+const char *cli_out(const cli_call *cli);
+
 /* Reads flags and configuration. */
 fplt_status cli_parse(cli_call *cli, fplt_error *error);
 void cli_clear(cli_call *cli);
@@ -100,16 +108,12 @@ void cli_wants(const fplt_setting *row, char *text, size_t size);
  * line begins at column `at`. */
 void cli_wrap(cli_text *out, const char *text, size_t at, size_t indent, size_t width);
 
-/* lmin and lmax, for commands that can do without data. */
+/* lmin and lmax, for commands that can do without data; and what is about data needs there. */
 extern const fplt_setting cli_curvature_table[];
+#define CLI_NEEDS_DATA "data,+generator,-lmin,-lmax"
 
-/* FPLT_BAD_VALUE where a setting that has no effect in this command is given by a flag; a file may serve
- * several commands. */
-fplt_status cli_refuse_flag(const cli_call *cli, const char *name, const char *instead,
-                            fplt_error *error);
-
-/* Data for an existing model. */
-extern const fplt_setting cli_reading_table[];
+/* Data for an existing model, and what only matters where their labels and sites are looked at. */
+extern const fplt_setting cli_reading_table[], cli_labelled_table[];
 /* FPLT_BAD_VALUE where something is said about reading although no files stand behind the model. */
 fplt_status cli_reading_unused(const cli_call *cli, fplt_error *error);
 /* The files behind the first argument, the model. `labelled` 0: rows in the order of the files. */

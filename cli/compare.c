@@ -40,9 +40,9 @@ static const fplt_setting output_table[] = {
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
     fplt_status status;
-    (void)cli;
     if ((status = fplt_settings_add(settings, "algorithms", algorithms_table, error)) ||
         (status = fplt_compare_declare(settings, error)) ||
+        (status = cli_prefer(cli, settings, error)) ||
         (status = fplt_settings_add(settings, "comparison", compare_table, error)))
         return status;
     return fplt_settings_add(settings, "output", output_table, error);
@@ -322,6 +322,7 @@ static void write_rest(cli_call *cli, const fplt_comparison *comparison, int dra
         cli_wrap(out, method->refusal, 2, 4, 100);
         cli_text_add(out, "\n");
     }
+    cli_write_defaults(cli->settings, out);
     cli_text_format(out, "\nfiles in %s (%.1f s)\n  results.csv, curves.csv%s\n",
                     fplt_settings_text(cli->settings, "out"), seconds,
                     drawn ? ", rounds, gradients, vectors, time (.svg, .png)" : "");
@@ -468,7 +469,10 @@ const cli_command cli_compare[] = {
          "only what is random in the method, its solver and the participation changes. A method "
          "that does not allow the solver, the participation or the common cost that is asked for "
          "is "
-         "listed with the reason.\n\nWith --tune, each method's own parameters and gamma are first "
+         "listed with the reason.\n\nData of one's own have the defaults that train has for them, "
+         "for "
+         "every method alike; --paper takes the paper's.\n\nWith --tune, each method's own "
+         "parameters and gamma are first "
          "searched around their automatic values, with the same number of points for every method "
          "and on other keys than the method is judged by.",
      .examples = "fedplt compare --runs 20\n"

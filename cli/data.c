@@ -59,7 +59,8 @@ static fplt_status declare_convert(const cli_call *cli, fplt_settings *settings,
 }
 
 static const fplt_setting draft_table[] = {
-    {"out", FPLT_TEXT, 0, NULL, 0, 0, NULL, "file to write; by default standard output", 0, 0},
+    {"out", FPLT_TEXT, 0, NULL, 0, 0, NULL, "file to write; by default, or for -, standard output",
+     0, 0},
     FPLT_SETTINGS_END,
 };
 
@@ -95,7 +96,7 @@ static fplt_status declare_draft(const cli_call *cli, fplt_settings *settings, f
 static fplt_status draft(cli_call *cli, fplt_error *error)
 {
     fplt_read_settings read = fplt_read_defaults();
-    const char *path = fplt_settings_text(cli->settings, "out");
+    const char *path = cli_out(cli);
     char *text;
     read.format = fplt_settings_text(cli->settings, "format");
     read.label = fplt_settings_text(cli->settings, "label");

@@ -200,3 +200,24 @@ fplt_status cli_protect(const cli_call *cli, const char *path, fplt_error *error
     }
     return status;
 }
+
+void cli_write_defaults(const fplt_settings *settings, cli_text *out)
+{
+    const fplt_setting *row;
+    int any = 0;
+    for (size_t i = 0; (row = fplt_settings_row(settings, i, NULL)); i++) {
+        const char *why = fplt_settings_preference(settings, row->name);
+        if (!why)
+            continue;
+        if (!any++)
+            cli_text_add(out, "\ndefaults for data of one's own (--paper: those of the paper)\n");
+        cli_text_format(out, "  %-22s %-22s %s\n", row->name,
+                        fplt_settings_text(settings, row->name), why);
+    }
+}
+
+const char *cli_out(const cli_call *cli)
+{
+    const char *path = fplt_settings_text(cli->settings, "out");
+    return path && strcmp(path, "-") == 0 ? NULL : path;
+}

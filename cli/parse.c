@@ -241,7 +241,11 @@ fplt_status cli_parse(cli_call *cli, fplt_error *error)
     fplt_settings_overrule(cli->settings);
     if ((status = apply_flags(cli, error)))
         return status;
-    return fplt_settings_effective(cli->settings, error);
+    status = fplt_settings_effective(cli->settings, error);
+    return status || !cli->command->needs
+               ? status
+               : fplt_settings_effective_in(cli->settings, cli->command->name, cli->command->needs,
+                                            error);
 }
 
 static int is_named(const char *name, const char *const *names)

@@ -6,7 +6,8 @@
 #include "fedplt/model.h"
 
 static const fplt_setting table[] = {
-    {"out", FPLT_TEXT, 0, NULL, 0, 0, NULL, "file to write; by default standard output", 0, 0},
+    {"out", FPLT_TEXT, 0, NULL, 0, 0, NULL, "file to write; by default, or for -, standard output",
+     0, 0},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "write one JSON document instead of CSV", 0, 0},
     FPLT_SETTINGS_END,
 };
@@ -153,7 +154,7 @@ static json_t *document(const fplt_model *model, const struct predictions *made,
 /* To the file, or to standard output. */
 static fplt_status put(cli_call *cli, const char *text, fplt_error *error)
 {
-    const char *path = fplt_settings_text(cli->settings, "out");
+    const char *path = cli_out(cli);
     cli->running = 1;
     if (path)
         return fplt_file_save(path, 0666, text, strlen(text), error);
@@ -168,7 +169,7 @@ static fplt_status deliver_json(cli_call *cli, json_t *made, fplt_error *error)
     if (!text)
         return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the JSON document");
     fplt_status status = put(cli, text, error);
-    if (!fplt_settings_text(cli->settings, "out"))
+    if (!cli_out(cli))
         puts("");
     free(text);
     return status;
@@ -200,7 +201,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     fplt_model *model = NULL;
     fplt_dataset *dataset = NULL;
     fplt_table *out = NULL;
-    const char *path = fplt_settings_text(cli->settings, "out");
+    const char *path = cli_out(cli);
     int drops = strcmp(fplt_settings_text(cli->settings, "missing"), "drop") == 0;
     fplt_status status = path ? cli_protect(cli, path, error) : FPLT_OK;
     if (status)

@@ -400,6 +400,11 @@ static fplt_status declare_epsilon(const cli_call *cli, fplt_settings *settings,
     return status ? status : fplt_settings_add(settings, "output", epsilon_table, error);
 }
 
+static const fplt_setting_need calibrate_needs[] = {
+    {"agents", "threat=final-x", NULL},
+    {NULL, NULL, NULL},
+};
+
 static fplt_status declare_calibrate(const cli_call *cli, fplt_settings *settings,
                                      fplt_error *error)
 {
@@ -432,6 +437,7 @@ const cli_command cli_privacy[] = {
                  "fedplt privacy calibrate --epsilon 2 --tau 0.1\n"
                  "fedplt privacy calibrate --epsilon 2 --best --agents 4 --dimension 13",
      .declare = declare_calibrate,
+     .needs = calibrate_needs,
      .run = run_calibrate},
     {.name = "privacy curve",
      .summary = "draw epsilon against rounds, epochs and tau",
@@ -454,6 +460,7 @@ const cli_command cli_privacy[] = {
      .most = 1,
      .config = 1,
      .declare = privacy_declare_tradeoff,
+     .needs = privacy_tradeoff_needs,
      .run = privacy_tradeoff},
     {.name = "privacy audit",
      .summary = "try to refute the promise of a configuration",
@@ -474,6 +481,7 @@ const cli_command cli_privacy[] = {
      .most = 1,
      .config = 1,
      .declare = privacy_declare_audit,
+     .needs = privacy_audit_needs,
      .run = privacy_audit},
     {.name = "privacy verify",
      .summary = "compute the claim of a certificate again",

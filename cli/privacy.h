@@ -9,6 +9,7 @@ fplt_status privacy_declare_audit(const cli_call *cli, fplt_settings *settings, 
 fplt_status privacy_audit(cli_call *cli, fplt_error *error);
 fplt_status privacy_declare_tradeoff(const cli_call *cli, fplt_settings *settings,
                                      fplt_error *error);
+extern const fplt_setting_need privacy_audit_needs[], privacy_tradeoff_needs[];
 fplt_status privacy_tradeoff(cli_call *cli, fplt_error *error);
 fplt_status privacy_declare_verify(const cli_call *cli, fplt_settings *settings, fplt_error *error);
 fplt_status privacy_verify(cli_call *cli, fplt_error *error);

@@ -39,6 +39,21 @@ static const fplt_setting tradeoff_table[] = {
     FPLT_SETTINGS_END,
 };
 
+const fplt_setting_need privacy_audit_needs[] = {
+    {"t-gradient", "epochs=auto", NULL},
+    {"t-communication", "epochs=auto", NULL},
+    {NULL, NULL, NULL},
+};
+
+const fplt_setting_need privacy_tradeoff_needs[] = {
+    {"privacy.epsilon", NULL, "epsilons says which are tried"},
+    {"privacy.noise", NULL, "its trainings are experiments, with noise from the seed"},
+    {"privacy.diagnose", NULL, "its trainings are experiments, and measured"},
+    {"t-gradient", "epochs=auto", NULL},
+    {"t-communication", "epochs=auto", NULL},
+    {NULL, NULL, NULL},
+};
+
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, const fplt_setting *own,
                            fplt_error *error)
 {

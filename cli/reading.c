@@ -9,12 +9,6 @@ const fplt_setting cli_reading_table[] = {
      "format of the file; auto: by its name, then its content", 0, 0},
     {"schema", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "YAML file that declares the columns; by default the model's own schema, if it has one", 0, 0},
-    {"label", FPLT_TEXT, 0, NULL, 0, 0, NULL,
-     "column of the label, name or number from 1; by default as in training", 0, 0},
-    {"site", FPLT_TEXT, 0, NULL, 0, 0, NULL,
-     "column of the site (CSV), or none; by default as in training", 0, 0},
-    {"labels", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
-     "what a label means, such as yes=1,no=-1; by default as in training", 0, 0},
     {"separator", FPLT_CHOICE, 0, "auto", 0, 0, "auto|comma|tab|semicolon",
      "between the fields of a CSV file; auto: the first of them that is in its first line", 0, 0},
     {"header", FPLT_SWITCH, 0, "yes", 0, 0, NULL, "the first line of a CSV file names the columns",
@@ -31,13 +25,25 @@ const fplt_setting cli_reading_table[] = {
     FPLT_SETTINGS_END,
 };
 
+const fplt_setting cli_labelled_table[] = {
+    {"label", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "column of the label, name or number from 1; by default as in training", 0, 0},
+    {"site", FPLT_TEXT, 0, NULL, 0, 0, NULL,
+     "column of the site (CSV), or none; by default as in training", 0, 0},
+    {"labels", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
+     "what a label means, such as yes=1,no=-1; by default as in training", 0, 0},
+    FPLT_SETTINGS_END,
+};
+
 static fplt_read_settings reading(const fplt_settings *settings)
 {
     fplt_read_settings read = fplt_read_defaults();
     read.format = fplt_settings_text(settings, "format");
-    read.label = fplt_settings_text(settings, "label");
-    read.site = fplt_settings_text(settings, "site");
-    read.labels = fplt_settings_text(settings, "labels");
+    if (fplt_settings_find(settings, "label")) {
+        read.label = fplt_settings_text(settings, "label");
+        read.site = fplt_settings_text(settings, "site");
+        read.labels = fplt_settings_text(settings, "labels");
+    }
     read.id = fplt_settings_text(settings, "id");
     read.row_weight = fplt_settings_text(settings, "row-weight");
     read.separator = fplt_settings_text(settings, "separator");
@@ -46,26 +52,17 @@ static fplt_read_settings reading(const fplt_settings *settings)
     return read;
 }
 
-fplt_status cli_refuse_flag(const cli_call *cli, const char *name, const char *instead,
-                            fplt_error *error)
-{
-    if (!fplt_settings_given(cli->settings, name) ||
-        strncmp(fplt_settings_origin(cli->settings, name), "--", 2) != 0)
-        return FPLT_OK;
-    return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s has no effect in fedplt %s: %s",
-                          fplt_settings_origin(cli->settings, name), name, cli->command->name,
-                          instead);
-}
-
 fplt_status cli_reading_unused(const cli_call *cli, fplt_error *error)
 {
-    for (const fplt_setting *row = cli_reading_table; row->name; row++)
-        if (fplt_settings_given(cli->settings, row->name))
-            return fplt_error_set(error, FPLT_BAD_VALUE,
-                                  "%s: %s has no effect without data: give their files behind %s, "
-                                  "or leave it out",
-                                  fplt_settings_origin(cli->settings, row->name), row->name,
-                                  cli->arguments[0]);
+    const fplt_setting *const tables[] = {cli_reading_table, cli_labelled_table};
+    for (size_t i = 0; i < 2; i++)
+        for (const fplt_setting *row = tables[i]; row->name; row++)
+            if (fplt_settings_given(cli->settings, row->name))
+                return fplt_error_set(error, FPLT_BAD_VALUE,
+                                      "%s: %s has no effect without data: give their files behind "
+                                      "%s, or leave it out",
+                                      fplt_settings_origin(cli->settings, row->name), row->name,
+                                      cli->arguments[0]);
     return FPLT_OK;
 }
 

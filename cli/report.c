@@ -22,7 +22,9 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
 {
     (void)cli;
     fplt_status status = fplt_settings_add(settings, "output", table, error);
-    return status ? status : fplt_settings_add(settings, "data", cli_reading_table, error);
+    if (!status)
+        status = fplt_settings_add(settings, "data", cli_reading_table, error);
+    return status ? status : fplt_settings_add(settings, "data", cli_labelled_table, error);
 }
 
 /* What a page is made of. */

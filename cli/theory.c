@@ -10,9 +10,11 @@
 
 const fplt_setting cli_curvature_table[] = {
     {"lmin", FPLT_REAL, 0, "0.1", 0, HUGE_VAL, NULL,
-     "least curvature of the costs, instead of data; of generator quadratic", 0, 0},
+     "least curvature of the costs, instead of data; of generator quadratic", 0, 0,
+     .needs = "+lmax,generator=quadratic"},
     {"lmax", FPLT_REAL, FPLT_ABOVE, "10", 0, HUGE_VAL, NULL,
-     "greatest curvature of the costs, instead of data; of generator quadratic", 0, 0},
+     "greatest curvature of the costs, instead of data; of generator quadratic", 0, 0,
+     .needs = "+lmin,generator=quadratic"},
     FPLT_SETTINGS_END,
 };
 
@@ -27,6 +29,32 @@ static const fplt_setting table[] = {
     {"show-rounds", FPLT_INTEGER, 0, "100", 1, 1000000, NULL, "with data: rounds of a run", 0, 0},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
     FPLT_SETTINGS_END,
+};
+
+#define DRAWN "show-rounds says how many are drawn"
+#define A_RUN CLI_NEEDS_DATA ";picture!=none"
+static const fplt_setting_need needs[] = {
+    {"@data", CLI_NEEDS_DATA, NULL},
+    {"agents", "", NULL},
+    {"features", "", NULL},
+    {"@generated data", CLI_NEEDS_DATA, NULL},
+    {"@cost", CLI_NEEDS_DATA, NULL},
+    {"@common cost h", CLI_NEEDS_DATA, NULL},
+    {"picture", CLI_NEEDS_DATA, NULL},
+    {"show-rounds", A_RUN, NULL},
+    {"runs",
+     A_RUN ";participation!=all,solver!=gradient|accelerated|newton|lbfgs,start=random|prior",
+     NULL},
+    {"t-gradient", "epochs=auto", NULL},
+    {"t-communication", "epochs=auto", NULL},
+    {"rounds", NULL, DRAWN},
+    {"tolerance", NULL, DRAWN},
+    {"relative", NULL, DRAWN},
+    {"criterion-at", NULL, DRAWN},
+    {"change", NULL, DRAWN},
+    {"eval-every", NULL, DRAWN},
+    {"uncoordinated", NULL, "what is proved is about agents that all train alike"},
+    {NULL, NULL, NULL},
 };
 
 struct study {
@@ -421,6 +449,7 @@ static fplt_status conclude(cli_call *cli, struct study *study, fplt_error *erro
     const fplt_settings *settings = cli->settings;
     fplt_status status = FPLT_OK;
     const char *picture = fplt_settings_text(settings, "picture");
+    cli_text defaults = {NULL, 0, NULL};
     int runs = study->view && strcmp(picture, "none") != 0;
     if (runs && (status = run_beside(settings, study, error)))
         return status;
@@ -437,25 +466,16 @@ static fplt_status conclude(cli_call *cli, struct study *study, fplt_error *erro
         return status;
     print_findings(study);
     print_run(settings, study);
+    cli_write_defaults(settings, &defaults);
+    cli_print_text(&defaults);
     return FPLT_OK;
-}
-
-/* What says when a run stops. */
-static fplt_status refuse_stopping(const cli_call *cli, fplt_error *error)
-{
-    static const char *const names[] = {"rounds",       "tolerance", "relative",
-                                        "criterion-at", "change",    "eval-every"};
-    fplt_status status = FPLT_OK;
-    for (size_t i = 0; !status && i < sizeof names / sizeof *names; i++)
-        status = cli_refuse_flag(cli, names[i], "show-rounds says how many are drawn", error);
-    return status;
 }
 
 static fplt_status run(cli_call *cli, fplt_error *error)
 {
     struct study study = {.job = NULL};
-    fplt_status status = refuse_stopping(cli, error);
-    if (!status && !(status = read_problem(cli->settings, &study, error)) &&
+    fplt_status status;
+    if (!(status = read_problem(cli->settings, &study, error)) &&
         !(status = read_parameters(cli->settings, &study, error)) &&
         !(status = fplt_theory_judge(&study.problem, &study.parameters, &study.verdict, error))) {
         cli->running = 1;
@@ -487,6 +507,7 @@ const cli_command cli_theory[] = {
      .most = 1,
      .config = 1,
      .declare = declare,
+     .needs = needs,
      .run = run},
     {.name = NULL},
 };

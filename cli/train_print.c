@@ -172,20 +172,6 @@ static void write_choices(const struct training *training, const fplt_record *re
         cli_text_format(out, "\n%s\n", record->advice);
 }
 
-static void write_defaults(const fplt_settings *settings, cli_text *out)
-{
-    const fplt_setting *row;
-    int any = 0;
-    for (size_t i = 0; (row = fplt_settings_row(settings, i, NULL)); i++) {
-        const char *why = fplt_settings_preference(settings, row->name);
-        if (!why)
-            continue;
-        if (!any++)
-            cli_text_add(out, "\ndefaults for data of one's own (--paper: those of the paper)\n");
-        line(out, row->name, "%-22s %s", fplt_settings_text(settings, row->name), why);
-    }
-}
-
 static void write_files(const struct training *training, cli_text *out)
 {
     cli_text_format(out, "\nfiles in %s\n  model.json%s%s%s%s%s%s\n", training->out,
@@ -301,7 +287,7 @@ fplt_status train_print(cli_call *cli, const struct training *training, fplt_err
     if ((status = write_held_out(training, &out, error)))
         return status;
     write_choices(training, &record, &out);
-    write_defaults(cli->settings, &out);
+    cli_write_defaults(cli->settings, &out);
     write_files(training, &out);
     write_next(cli, training, &out);
     cli_print_text(&out);

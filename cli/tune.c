@@ -16,9 +16,30 @@ static const fplt_setting table[] = {
     {"public", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "use nothing of the data, only lmin and lmax as public bounds: needed for a privacy claim", 0,
      0},
-    {"show", FPLT_INTEGER, 0, "10", 1, 64, NULL, "candidates shown at most", 0, 0},
+    {"show", FPLT_INTEGER, 0, "10", 1, 64, NULL, "candidates shown at most", 0, 0,
+     .needs = "json=no"},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
     FPLT_SETTINGS_END,
+};
+
+#define SPENT "tune-rounds says how many an experiment may spend"
+static const fplt_setting_need needs[] = {
+    {"@data", CLI_NEEDS_DATA, NULL},
+    {"agents", "", NULL},
+    {"@generated data", CLI_NEEDS_DATA, NULL},
+    {"@cost", CLI_NEEDS_DATA, NULL},
+    {"@common cost h", CLI_NEEDS_DATA, NULL},
+    {"@participation", CLI_NEEDS_DATA, NULL},
+    {"uncoordinated", CLI_NEEDS_DATA, NULL},
+    {"anderson-memory", "by=experiment|both", NULL},
+    {"rounds", NULL, SPENT},
+    {"change", NULL, SPENT},
+    {"eval-every", NULL, SPENT},
+    {"criterion-at", "by=experiment|both", NULL},
+    {"tolerance", CLI_NEEDS_DATA, NULL},
+    {"relative", CLI_NEEDS_DATA, NULL},
+    {"start", CLI_NEEDS_DATA, NULL},
+    {NULL, NULL, NULL},
 };
 
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
@@ -199,6 +220,7 @@ static fplt_status print(const cli_call *cli, const fplt_tuning *tuning, fplt_er
     if (tuning->first_criterion > 0)
         printf("\ncriterion at the start %.4g, to reach %.4g\n", tuning->first_criterion,
                tuning->target);
+    cli_write_defaults(cli->settings, &text);
     write_next(cli, best, &text);
     cli_print_text(&text);
     return FPLT_OK;
@@ -252,6 +274,7 @@ const cli_command cli_tune[] = {
      .config = 1,
      .spreads = 1,
      .declare = declare,
+     .needs = needs,
      .run = run},
     {.name = NULL},
 };

@@ -28,6 +28,15 @@ static const fplt_setting table[] = {
     FPLT_SETTINGS_END,
 };
 
+static const fplt_setting_need needs[] = {
+    {"holdout", NULL, "by and folds say which rows are held out"},
+    {"eps", "search!=eps", NULL},
+    {"h-weight", "search!=h-weight", NULL},
+    {"t-gradient", "epochs=auto,algorithm=auto", NULL},
+    {"t-communication", "epochs=auto,algorithm=auto", NULL},
+    {NULL, NULL, NULL},
+};
+
 static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
     fplt_status status = fplt_settings_add(settings, "validation", table, error);
@@ -178,9 +187,8 @@ static fplt_status run(cli_call *cli, fplt_error *error)
         .context = &progress,
         .ranks = cli->ranks,
     };
-    fplt_status status =
-        cli_refuse_flag(cli, "holdout", "by and folds say which rows are held out", error);
-    if (!status && !(status = read_grid(cli->settings, values, &wanted.count, error)))
+    fplt_status status;
+    if (!(status = read_grid(cli->settings, values, &wanted.count, error)))
         status = fplt_job_dataset(cli->settings, 0, NULL, 0, NULL, &dataset, error);
     if ((status = fplt_ranks_agree(cli->ranks, status, error)))
         return status;
@@ -219,6 +227,7 @@ const cli_command cli_validate[] = {
      .config = 1,
      .spreads = 1,
      .declare = declare,
+     .needs = needs,
      .run = run},
     {.name = NULL},
 };

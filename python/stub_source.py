@@ -38,7 +38,7 @@ def of_job(algorithm):
 
 
 def of_comparison(_):
-    return experiment._compare_settings({})
+    return experiment._compare_settings({}, False)
 
 
 def kind(row):

@@ -44,10 +44,18 @@ typedef struct fplt_setting {
     const char
         *rule; /* what the word auto stands for; NULL: the word is not legal, or says it all */
     /* Without what this setting has no effect; NULL: it always has. "solver=sgd|svrg": another setting
-     * has one of these values; "data": it has a value at all; "!data": it has none. A comma means or, a
-     * semicolon and. A setting that no table has asks nothing. */
+     * has one of these values; "start!=zero": it has none of them; "data": it has a value at all; "!data": it
+     * has none; "+lmax": it was given; "-lmax": it was not. Of a list one item is enough. A comma means or, a semicolon and. A setting that no table has asks
+     * nothing. */
     const char *needs;
 } fplt_setting;
+
+/* What a setting needs beside its row, for a user of the tables that makes less of it than others. */
+typedef struct fplt_setting_need {
+    const char *name;    /* or "@group": all settings of a group; NULL ends a table of these */
+    const char *needs;   /* as in a row; NULL: it never has an effect there; "": nothing more */
+    const char *instead; /* where it never has: what does, or why it has none */
+} fplt_setting_need;
 
 /* Ends a table. */
 #define FPLT_SETTINGS_END                                            \
@@ -114,6 +122,12 @@ FPLT_API fplt_status fplt_settings_complete(const fplt_settings *settings, fplt_
  * One that is overruled, because what makes it useless was set after fplt_settings_overrule and it was
  * not, is no mistake; nor is the word auto. */
 FPLT_API fplt_status fplt_settings_effective(const fplt_settings *settings, fplt_error *error);
+
+/* The same for one user of the tables, such as the command `where`, by a table of what settings need there;
+ * the last line about a setting holds. What was given before the last fplt_settings_overrule is let pass: a
+ * file may serve several. */
+FPLT_API fplt_status fplt_settings_effective_in(const fplt_settings *settings, const char *where,
+                                                const fplt_setting_need *table, fplt_error *error);
 
 /* Strict numbers: the whole text, finite, nothing behind it; the decimal point is a point in every
  * locale. */

@@ -7,7 +7,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from fedplt import _core
-from fedplt._core import (BadValue, Diverged, STOP, Settings, Trainer, Vector, WATCH, Watcher, beside, call, given,
+from fedplt._core import (BadValue, Diverged, GIVEN, STOP, Settings, Trainer, Vector, WATCH, Watcher, beside, call, given,
                           text)
 from fedplt._data import Dataset, number_of
 from fedplt._fedplt import ffi, lib
@@ -180,8 +180,12 @@ def algorithms() -> list[str]:
     return found
 
 
-def _compare_settings(values: Mapping[str, tuple[str, str]]) -> Settings:
-    return Settings(values, lambda settings, _: call(lib.fplt_compare_declare, settings.pointer))
+def _compare_settings(values: Mapping[str, tuple[str, str]], own_data: bool) -> Settings:
+    def declare(settings: Any, _: Any) -> None:
+        call(lib.fplt_compare_declare, settings.pointer)
+        call(lib.fplt_trainer_prefer, settings.pointer, own_data, GIVEN, settings.ahead)
+
+    return Settings(values, declare)
 
 
 def compare(algorithms: str | Sequence[str] | None = None, *, runs: int = 20, tune: bool = False,
@@ -190,13 +194,14 @@ def compare(algorithms: str | Sequence[str] | None = None, *, runs: int = 20, tu
             callback: Callable[[tuple[int, int]], Any] | None = None, **settings: Any) -> Comparison:
     """Runs algorithms (None: all) on the same problem to a common criterion, `runs` times each. tune:
     searches each one's parameters and step first, with the same effort. Data in memory, own costs, files
-    (data=...) or, by default, the paper's problem drawn anew for each run. callback gets (done, total)."""
+    (data=...) or, by default, the paper's problem drawn anew for each run. Data of one's own have the defaults of
+    the estimators; paper=True takes the paper's. callback gets (done, total)."""
     own = as_solver(solver)
     if own is None and solver is not None:
         settings["solver"] = solver
     dataset, costs = _dataset(X, y, sites, settings.get("loss"), settings), _costs(costs)
     chosen, watcher = _algorithms(algorithms), Watcher(callback)
-    tables = _compare_settings(given(settings))
+    tables = _compare_settings(given(settings), dataset is not None)
     wanted = ffi.new("fplt_compare_settings *", lib.fplt_compare_defaults(tables.pointer))
     array = ffi.new("fplt_algorithm *[]", chosen) if chosen else ffi.NULL
     wanted.algorithms = ffi.cast("fplt_algorithm * *", array)
@@ -463,7 +468,7 @@ def _document(function: Any, tables: Settings) -> None:
 
 
 _document(train, _core.trainer_settings({}, False))
-_document(compare, _compare_settings({}))
+_document(compare, _compare_settings({}, False))
 
 __all__ = ["Run", "train", "simulate", "Comparison", "compare", "algorithms", "Tuning", "tune", "Theory",
            "theory", "Paper", "paper"]

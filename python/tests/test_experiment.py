@@ -40,6 +40,9 @@ def test_comparison_of_rows_and_costs():
     found = fedplt.compare(["fed-plt", "scaffold"], runs=1, X=X, y=y, sites=sites, eps=0.1,
                            callback=lambda step: seen.append(step))
     assert seen[-1] == (2, 2)
+    run = fedplt.train(X, y, sites, algorithm="fed-plt", eps=0.1, eval_every=1)
+    assert found.table["rounds"][0] == run.rounds
+    found = fedplt.compare(["fed-plt"], runs=1, X=X, y=y, sites=sites, eps=0.1, paper=True)
     run = fedplt.train(X, y, sites, algorithm="fed-plt", paper=True, eps=0.1, eval_every=1)
     assert found.table["rounds"][0] == run.rounds
 

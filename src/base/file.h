@@ -15,6 +15,9 @@ fplt_status fplt__file_commit(fplt__file *file, fplt_error *error);
 /* Removes what was written; NULL is legal. */
 void fplt__file_abort(fplt__file *file);
 
+/* Whether it is standard input ("-") or a pipe, of which what was read does not come again. */
+int fplt__is_stream(const char *path);
+
 /* Bytes that may be read of a file, `largest` if that is not 0; a device without text is refused. */
 fplt_status fplt__read_limit(const char *path, size_t largest, size_t *limit, fplt_error *error);
 

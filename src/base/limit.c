@@ -22,6 +22,12 @@ static int is_no_text(const char *path)
     return count > 0 && memchr(bytes, 0, (size_t)count);
 }
 
+int fplt__is_stream(const char *path)
+{
+    struct stat about;
+    return strcmp(path, "-") == 0 || (stat(path, &about) == 0 && S_ISFIFO(about.st_mode));
+}
+
 fplt_status fplt__read_limit(const char *path, size_t largest, size_t *limit, fplt_error *error)
 {
     struct stat about;

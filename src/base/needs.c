@@ -5,11 +5,12 @@
 
 enum { TERM = 400 };
 
-/* One of the terms of a clause: "solver=sgd|svrg", "data" or "!data". */
+/* One of the terms of a clause: "solver=sgd|svrg", "start!=zero", "data", "!data", "+data" or "-data". */
 struct term {
     char text[TERM]; /* the name; behind its end the values */
     const char *values;
-    int negated;
+    int negated; /* there must be no value, or another */
+    int given;   /* 1: a default is not enough; -1: it must be one */
 };
 
 /* Takes the text up to a separator or the end off `list`, which becomes NULL behind the last. */
@@ -25,10 +26,15 @@ static void read_term(const char **clause, struct term *term)
 {
     take(clause, ',', term->text, sizeof term->text);
     term->negated = term->text[0] == '!';
-    if (term->negated)
+    term->given = term->text[0] == '+' ? 1 : term->text[0] == '-' ? -1 : 0;
+    if (term->negated || term->given)
         memmove(term->text, term->text + 1, strlen(term->text));
     char *equals = strchr(term->text, '=');
     term->values = equals ? equals + 1 : NULL;
+    if (equals && equals > term->text && equals[-1] == '!') {
+        term->negated = 1;
+        equals--;
+    }
     if (equals)
         *equals = 0;
 }
@@ -44,6 +50,18 @@ static int is_among(const char *values, const char *value)
     return 0;
 }
 
+/* Whether one item of the list is among the values. */
+static int is_one_among(const char *values, const char *list)
+{
+    char item[TERM];
+    while (*list) {
+        list = fplt_list_next(list, item, sizeof item);
+        if (is_among(values, item))
+            return 1;
+    }
+    return 0;
+}
+
 static int holds(const fplt_settings *settings, const struct term *term)
 {
     const fplt_setting *row = fplt_settings_find(settings, term->text);
@@ -52,9 +70,13 @@ static int holds(const fplt_settings *settings, const struct term *term)
     const char *value = fplt_settings_text(settings, term->text);
     if (row->kind == FPLT_SWITCH)
         value = fplt_settings_switch(settings, term->text) ? "yes" : "no";
-    if (term->negated || !term->values)
+    if (term->given)
+        return fplt_settings_given(settings, term->text) == (term->given > 0);
+    if (!term->values)
         return term->negated ? !value : value != NULL;
-    return value && is_among(term->values, value);
+    int found = value && (row->flags & FPLT_LIST ? is_one_among(term->values, value)
+                                                 : is_among(term->values, value));
+    return value && found != term->negated;
 }
 
 /* Whether some term of the clause holds; otherwise the last layer in which one of them was decided. */
@@ -91,17 +113,19 @@ static void add_values(const char *values, char *text, size_t size)
     }
 }
 
-/* "participation fixed or round-robin", "data", with ", or " between terms. */
+/* "participation fixed or round-robin", "start other than zero", "data", with ", or " between terms. */
 static void describe(const char *clause, char *text, size_t size)
 {
     *text = 0;
     while (clause) {
         struct term term;
         read_term(&clause, &term);
+        if (term.given < 0)
+            continue; /* who has given it will not take it back */
+        add(text, size, *text ? ", or " : "");
         add(text, size, term.text);
-        add(text, size, term.values ? " " : "");
+        add(text, size, !term.values ? "" : term.negated ? " other than " : " ");
         add_values(term.values, text, size);
-        add(text, size, clause ? ", or " : "");
     }
 }
 
@@ -113,12 +137,12 @@ static fplt_status refuse(const fplt_settings *settings, const char *name, const
     const char *rest = clause, *origin = fplt_settings_origin(settings, name);
     read_term(&rest, &first);
     const char *value = fplt_settings_text(settings, first.text);
-    if (first.negated)
+    if (first.negated && !first.values)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: %s has no effect beside %s (%s); leave one of them out", origin,
                               name, first.text, fplt_settings_origin(settings, first.text));
     describe(clause, wanted, sizeof wanted);
-    if (!value)
+    if (!value || first.given > 0)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: %s has no effect without %s: give %s too, or leave %s out",
                               origin, name, wanted, first.text, name);
@@ -135,20 +159,22 @@ static int is_left_open(const fplt_settings *settings, const fplt_setting *row)
                : row->flags & FPLT_AUTO && fplt_settings_is_auto(settings, row->name);
 }
 
-static fplt_status check_row(const fplt_settings *settings, const fplt_setting *row,
-                             fplt_error *error)
+static fplt_status check_needs(const fplt_settings *settings, const char *name, const char *needs,
+                               fplt_error *error)
 {
-    const char *needs = row->needs;
-    unsigned given = fplt__settings_layer(settings, row->name), decided;
-    if (!given || is_left_open(settings, row))
-        return FPLT_OK;
+    unsigned given = fplt__settings_layer(settings, name), decided;
     while (needs) {
         char clause[TERM];
         take(&needs, ';', clause, sizeof clause);
         if (!clause_holds(settings, clause, &decided) && given >= decided)
-            return refuse(settings, row->name, clause, error);
+            return refuse(settings, name, clause, error);
     }
     return FPLT_OK;
+}
+
+static int is_given(const fplt_settings *settings, const fplt_setting *row)
+{
+    return fplt__settings_layer(settings, row->name) && !is_left_open(settings, row);
 }
 
 fplt_status fplt_settings_effective(const fplt_settings *settings, fplt_error *error)
@@ -156,6 +182,39 @@ fplt_status fplt_settings_effective(const fplt_settings *settings, fplt_error *e
     const fplt_setting *row;
     fplt_status status = FPLT_OK;
     for (size_t i = 0; !status && (row = fplt_settings_row(settings, i, NULL)); i++)
-        status = check_row(settings, row, error);
+        if (is_given(settings, row))
+            status = check_needs(settings, row->name, row->needs, error);
+    return status;
+}
+
+/* The last line about a setting or its group; NULL: none. */
+static const fplt_setting_need *line_about(const fplt_setting_need *table, const char *name,
+                                           const char *group)
+{
+    const fplt_setting_need *found = NULL;
+    for (; table->name; table++)
+        if (table->name[0] == '@' ? strcmp(table->name + 1, group) == 0
+                                  : strcmp(table->name, name) == 0)
+            found = table;
+    return found;
+}
+
+fplt_status fplt_settings_effective_in(const fplt_settings *settings, const char *where,
+                                       const fplt_setting_need *table, fplt_error *error)
+{
+    const fplt_setting *row;
+    const char *group;
+    fplt_status status = FPLT_OK;
+    for (size_t i = 0; !status && (row = fplt_settings_row(settings, i, &group)); i++) {
+        const fplt_setting_need *line = line_about(table, row->name, group);
+        if (!line || !is_given(settings, row) ||
+            fplt__settings_layer(settings, row->name) < fplt__settings_present(settings))
+            continue;
+        if (!line->needs)
+            return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s has no effect in fedplt %s: %s",
+                                  fplt_settings_origin(settings, row->name), row->name, where,
+                                  line->instead);
+        status = check_needs(settings, row->name, *line->needs ? line->needs : NULL, error);
+    }
     return status;
 }

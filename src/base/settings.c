@@ -370,6 +370,11 @@ unsigned fplt__settings_layer(const fplt_settings *settings, const char *name)
     return entry ? entry->layer : 0;
 }
 
+unsigned fplt__settings_present(const fplt_settings *settings)
+{
+    return settings->overruled + 1;
+}
+
 fplt_status fplt_settings_prefer(fplt_settings *settings, const char *name, const char *value,
                                  const char *reason, fplt_error *error)
 {

@@ -7,4 +7,7 @@
 /* How often settings were overruled before this one was given, plus one; 0: it is not given. */
 unsigned fplt__settings_layer(const fplt_settings *settings, const char *name);
 
+/* The layer in which values are given now. */
+unsigned fplt__settings_present(const fplt_settings *settings);
+
 #endif

@@ -319,6 +319,10 @@ fplt_status fplt_schema_draft(const char *const *paths, size_t count,
     locale_t locale = fplt__locale_enter();
     if (strcmp(format, "libsvm") == 0)
         status = draft_libsvm(paths, count, read, &out, error);
+    else if (read->features)
+        status = fplt_error_set(error, FPLT_BAD_VALUE,
+                                "%s: features is for LIBSVM files, but this file is read as %s",
+                                paths[0], format);
     else if (strcmp(format, "csv") == 0)
         status = draft_csv(paths, count, read, &out, error);
     else

@@ -1,4 +1,5 @@
 /* Reading and writing of data sets: files, formats, settings. */
+#include "base/file.h"
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/memory.h"
@@ -116,16 +117,21 @@ static fplt_status choose_format(const fplt__source *source, const fplt_read_set
     return FPLT_OK;
 }
 
+static fplt_status only_once(const char *name, fplt_error *error)
+{
+    return fplt_error_set(error, FPLT_UNSUPPORTED,
+                          "%s can be read only once, and here the columns are looked at before the "
+                          "rows: give a file",
+                          strcmp(name, "-") == 0 ? "standard input" : name);
+}
+
 fplt_status fplt__format_of(const char *path, const fplt_read_settings *settings,
                             const char **format, fplt_error *error)
 {
     const fplt__format *found;
     fplt__source source;
-    if (strcmp(path, "-") == 0)
-        return fplt_error_set(
-            error, FPLT_UNSUPPORTED,
-            "standard input can be read only once, and here the columns are looked "
-            "at before the rows: give a file");
+    if (fplt__is_stream(path))
+        return only_once(path, error);
     fplt_status status = fplt__source_load(path, settings, &source, error);
     if (status)
         return status;
@@ -247,12 +253,17 @@ static fplt_status visit(const fplt__source *source, fplt__builder *builder,
     return (*format)->scan ? (*format)->scan(source, builder, error) : FPLT_OK;
 }
 
-/* Where a file is read from; standard input is kept in `input` from its first visit: it cannot be read
- * again. */
+/* What was read of a stream does not come again, so the first is kept in `input` from its first visit. */
+static int belongs_to(const fplt__source *input, const char *path)
+{
+    return fplt__is_stream(path) &&
+           (!input->owned || strcmp(path, "-") == 0 || strcmp(input->name, path) == 0);
+}
+
 static fplt_status open_path(const char *path, const fplt__builder *builder, fplt__source *own,
                              fplt__source *input, fplt__source **source, fplt_error *error)
 {
-    *source = strcmp(path, "-") == 0 ? input : own;
+    *source = belongs_to(input, path) ? input : own;
     return (*source)->owned
                ? FPLT_OK
                : fplt__source_open(path, builder->settings, builder->piece, *source, error);
@@ -262,6 +273,8 @@ static fplt_status visit_path(const char *path, fplt__builder *builder, const fp
                               int scan, fplt__source *input, fplt_error *error)
 {
     fplt__source own = FPLT__NO_SOURCE, *source;
+    if (scan && fplt__is_stream(path) && !belongs_to(input, path))
+        return only_once(path, error);
     fplt_status status = open_path(path, builder, &own, input, &source, error);
     if (!status)
         status = visit(source, builder, format, scan, error);

@@ -167,6 +167,17 @@ static fplt_status agree_on_step(fplt_engine *engine, fplt_error *error)
     return FPLT_OK;
 }
 
+/* The first parameter of the algorithm that is not what it is by default; NULL: none. */
+static const fplt_setting *given_parameter(const fplt_run_settings *settings,
+                                           const double *defaults)
+{
+    const fplt_setting *row = settings->algorithm->settings;
+    for (size_t i = 0; settings->parameter && row[i].name; i++)
+        if (!isnan(settings->parameter[i]) && !(settings->parameter[i] == defaults[i]))
+            return &row[i];
+    return NULL;
+}
+
 static fplt_status resolve(fplt_engine *engine, fplt_error *error)
 {
     const fplt_run_settings *settings = &engine->settings;
@@ -178,6 +189,7 @@ static fplt_status resolve(fplt_engine *engine, fplt_error *error)
     engine->facts.epochs = most_epochs(engine);
     engine->facts.dimension = engine->plan.dimension;
     fplt_algorithm_defaults(settings->algorithm, engine->plan.parameter);
+    engine->given = given_parameter(settings, engine->plan.parameter);
     if (settings->parameter)
         memcpy(engine->plan.parameter, settings->parameter,
                fplt_algorithm_parameters(settings->algorithm) * sizeof(double));
@@ -471,12 +483,35 @@ static uint32_t too_long_a_step(const fplt_engine *engine, double *limit)
     return i;
 }
 
+/* What may help where no agent's own step is too long: first to take back what was given. */
+static void say_what_helps(const fplt_engine *engine, char *text, size_t size)
+{
+    const fplt_algorithm *algorithm = engine->plan.algorithm;
+    const fplt_training *training = &engine->settings.training;
+    const fplt_setting *given = engine->given;
+    int steps = fplt_solver_has_step(training->solver);
+    if (given) {
+        double value = engine->plan.parameter[given - algorithm->settings];
+        snprintf(text, size, "%s is %.4g; try %s: %s%s", given->name, value, given->name,
+                 given->standard, algorithm->inverse_rho ? " and more epochs" : "");
+    } else if (algorithm->allows & FPLT_TRAINS_NOTHING) {
+        snprintf(text, size, "try an algorithm with local training, such as fed-plt");
+    } else {
+        const char *epochs = algorithm->inverse_rho ? "more epochs"
+                             : training->epochs > 1 ? "fewer epochs"
+                                                    : "";
+        const char *gamma = !steps ? "" : training->step > 0 ? "gamma: auto" : "a smaller gamma";
+        snprintf(text, size, "try %s%s%s%s", epochs, *epochs && *gamma ? ", or " : "", gamma,
+                 *epochs || *gamma ? "" : "another solver");
+    }
+}
+
 /* What happened, and what to change. */
 static void diverged(const fplt_engine *engine, const fplt_error *error, fplt_result *result)
 {
-    const fplt_algorithm *algorithm = engine->plan.algorithm;
     unsigned long long round = engine->round;
     double limit = NAN;
+    char helps[200];
     uint32_t agent = too_long_a_step(engine, &limit);
     result->outcome = FPLT_RUN_DIVERGED;
     if (!engine->started)
@@ -489,9 +524,11 @@ static void diverged(const fplt_engine *engine, const fplt_error *error, fplt_re
                  "diverged in round %llu (%.200s): gamma is %.4g, but the local steps of agent %u "
                  "contract only below %.4g; try gamma: auto",
                  round, error->text, fplt_engine_step(engine, agent), agent, limit);
-    else
-        fplt__diverged_sentence(algorithm, round, error->text, result->sentence,
-                                sizeof result->sentence);
+    else {
+        say_what_helps(engine, helps, sizeof helps);
+        snprintf(result->sentence, sizeof result->sentence, "diverged in round %llu (%.200s): %s",
+                 round, error->text, helps);
+    }
 }
 
 /* Takes the model of this round, once: a run that is taken up again goes by the move it stopped at.

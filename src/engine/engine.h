@@ -15,6 +15,7 @@ struct fplt_engine {
     fplt_participation *all;                 /* owned */
     fplt_run_settings settings;              /* arrays in it are not kept */
     fplt_plan plan;
+    const fplt_setting *given; /* the first parameter that is not left to its default, or NULL */
     fplt_facts facts;
     fplt_hub *hub;
     fplt__fleet *fleet;

@@ -121,10 +121,10 @@ fplt_status fplt_node_restart(fplt_node *node, const double *start, fplt_error *
     return begin(node, start, start, error);
 }
 
-fplt_status fplt_node_create(const fplt_plan *plan, const fplt_node_settings *settings,
-                             fplt_node **out, fplt_error *error)
+static fplt_status check_settings(const fplt_plan *plan, const fplt_node_settings *settings,
+                                  fplt_error *error)
 {
-    *out = NULL;
+    uint32_t weighed = settings->objective->weighed;
     if (fplt_objective_dimension(settings->objective) != plan->dimension)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "agent %u: its cost has dimension %zu, but the plan says %zu",
@@ -136,6 +136,12 @@ fplt_status fplt_node_create(const fplt_plan *plan, const fplt_node_settings *se
                               "agent %u of %u with cost %u of %u: numbers begin at 0",
                               settings->identity, plan->agents, settings->cost,
                               fplt_objective_agents(settings->objective));
+    if (weighed && weighed != plan->agents)
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE,
+            "agent %u: its rows are to count as those of all %u agents do, but its "
+            "cost knows the rows of %u: give all_agents and all_weight",
+            settings->identity, plan->agents, weighed);
     fplt_status status = fplt_training_check(&settings->training, settings->objective, error);
     if (status || (status = FPLT__CHECK_TABLE(fplt_algorithm, plan->algorithm, error)))
         return status;
@@ -146,8 +152,16 @@ fplt_status fplt_node_create(const fplt_plan *plan, const fplt_node_settings *se
                               "agent %u: %s needs one step size for all agents, but the plan has "
                               "none",
                               settings->identity, plan->algorithm->name);
+    return FPLT_OK;
+}
+
+fplt_status fplt_node_create(const fplt_plan *plan, const fplt_node_settings *settings,
+                             fplt_node **out, fplt_error *error)
+{
     fplt_node *node;
-    if ((status = fplt__alloc_into(&node, 1, sizeof *node, "an agent", error)))
+    *out = NULL;
+    fplt_status status = check_settings(plan, settings, error);
+    if (status || (status = fplt__alloc_into(&node, 1, sizeof *node, "an agent", error)))
         return status;
     node->plan = *plan;
     node->settings = *settings;

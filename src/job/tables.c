@@ -18,7 +18,7 @@
 static char loss_choices[256], regulariser_choices[256], kernel_choices[256], prox_choices[256],
     algorithm_choices[512], solver_choices[512], participation_choices[256];
 /* What settings of local training need. */
-static char trains[512], steps[768], stochastic[256], noisy[256];
+static char trains[1024], steps[1280], stochastic[256], noisy[256];
 
 const fplt_setting fplt__job_seed_table[] = {
     {"seed", FPLT_INTEGER, 0, "0", 0, 9007199254740992.0, NULL,
@@ -128,7 +128,7 @@ const fplt_setting fplt__job_training_table[] = {
     {"uncoordinated", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "CSV file with columns agent, solver, gamma, epochs, batch, tau: what some agents do "
      "otherwise",
-     0, 0},
+     0, 0, .needs = trains},
     FPLT_SETTINGS_END,
 };
 
@@ -199,15 +199,15 @@ static void join_all(char *choices, size_t size, const char *(*list)(size_t, con
         join(choices, size, name);
 }
 
-/* "algorithm=auto|..." of those whose agents train. */
+/* "algorithm=auto|..." of those whose agents train; the same where a command has a list of them. */
 static void fill_trains(void)
 {
     const fplt_algorithm *algorithm;
-    char names[sizeof trains - 16] = "";
+    char names[sizeof trains / 2 - 32] = "";
     for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++)
         if (!(algorithm->allows & FPLT_TRAINS_NOTHING))
             join(names, sizeof names, algorithm->name);
-    snprintf(trains, sizeof trains, "algorithm=auto|%s", names);
+    snprintf(trains, sizeof trains, "algorithm=auto|%s;!algorithms,algorithms=%s", names, names);
 }
 
 /* "solver=sgd|..." of those that `fits`; a file about single agents may name others. */

@@ -77,6 +77,7 @@ struct fplt_objective {
     fplt_task task;
     double weight, parameter, clip;
     double unit;                       /* records that an agent has on average */
+    uint32_t weighed;                  /* agents among which one counts by its rows; 0: all alike */
     double most;                       /* bound of the loss's second derivative in the margin */
     size_t features, columns, outputs; /* columns: features, and one for the intercept */
     size_t chunk;                      /* records treated together */

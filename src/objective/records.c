@@ -936,6 +936,7 @@ static void weigh(fplt_objective *o, const fplt_objective_settings *settings)
     for (uint32_t i = 0; i < o->agents && !settings->all_agents; i++)
         all += o->shard[i].total;
     o->unit = all / agents;
+    o->weighed = settings->weigh_rows ? agents : 0;
     for (uint32_t i = 0; i < o->agents; i++)
         o->shard[i].scale = settings->weigh_rows ? o->shard[i].total / (all / agents) : 1;
 }

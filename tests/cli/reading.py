@@ -106,6 +106,32 @@ def packed_files_read_as_the_plain_ones(folder):
         assert why in refused(folder, "bad.csv.gz"), why
 
 
+def poured(folder, *names):
+    """Named pipes that are filled once, from files, as by another program."""
+    pipes = []
+    for number, name in enumerate(names):
+        pipes.append(f"pipe{number}.csv")
+        os.mkfifo(folder / pipes[-1])
+        subprocess.Popen(f"cat {name} > {pipes[-1]}", shell=True, cwd=folder)
+    return ",".join(pipes)
+
+
+@case
+def a_pipe_is_a_file_that_is_read_once(folder):
+    x, y = table()
+    write_table(folder / "d.csv", x, ["yes" if v else "no" for v in y])
+    write_table(folder / "e.csv", x + 1, ["yes" if v else "no" for v in y])
+    os.mkdir(folder / "one"), os.mkdir(folder / "two")
+    for place, names in (("one", ["../d.csv"]), ("two", ["../d.csv", "../e.csv"])):
+        pipes = poured(folder / place, *names)
+        found = train(folder / place, pipes)
+        assert found["weights"] == train(folder / place, ",".join(names))["weights"], place
+    os.mkdir(folder / "schema")
+    os.mkfifo(folder / "schema/p")
+    said = run(folder / "schema", "data", "schema", "p", status=2).stderr
+    assert "p can be read only once" in said, said
+
+
 @case
 def standard_input_is_a_file(folder):
     x, y = table()

@@ -75,6 +75,16 @@ def a_setting_without_effect_says_what_it_belongs_to(place):
     for command in ("summary", "fedplt-out/model.json"), ("report", "fedplt-out"):
         place.refuses(*command, "--header", "no", says="header has no effect without data: give their files behind")
     place.refuses("evaluate", "fedplt-out/model.json", "g.csv", "--details", "--json", says="details has no effect")
+    place.refuses("data", "schema", "g.csv", "--features", 9, says="g.csv: features is for LIBSVM files")
+    for flag in "label", "site", "labels":
+        place.refuses("predict", "fedplt-out/model.json", "g.csv", f"--{flag}", "a=1", says="there is no setting")
+    place.refuses("validate", "--data", "g.csv", "--eps", 1, says="eps has no effect without search other than eps")
+    for command in "tune", "theory":
+        place.refuses(command, "--lmin", 1, says="lmin has no effect without lmax, or generator quadratic: give lmax too")
+        place.refuses(command, "--lmin", 1, "--lmax", 2, "--loss", "huber", says="loss has no effect without data, or generator")
+    place.refuses("compare", "--algorithms", "fed-newton,fed-lbfgs", "--epochs", 3, says="epochs has no effect beside algorithms")
+    place.refuses("train", "--algorithm", "fed-newton", "--uncoordinated", "e.csv", says="but algorithm is fed-newton")
+    place.refuses("privacy", "tradeoff", "--privacy.epsilon", 3, says="epsilons says which are tried")
     for words in (["--columns", "x1"], ["--missing", "drop"], ["--task", "regression"], ["--agents", 2]):
         place.refuses("data", "schema", "g.csv", *words, says="there is no setting")
 
@@ -422,7 +432,7 @@ def whoever_waits_sees_how_far_it_is(place):
                         (["privacy", "audit", "--privacy.tau", 1, "--runs", 10 ** 7, "--rounds", 50], " of ")):
         shown, first = watched(place, words, 30)
         assert says in shown and " left" in shown and first >= 2, (words, shown, first)
-    process = subprocess.Popen([PROGRAM, "theory", "--runs", "10000"], cwd=place.folder, stdout=subprocess.PIPE,
+    process = subprocess.Popen([PROGRAM, "theory", "--runs", "10000", "--participation", "bernoulli"], cwd=place.folder, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE)
     time.sleep(2.5)
     process.kill()

@@ -70,6 +70,19 @@ fplt_compare_settings fplt_compare_defaults(const fplt_settings *settings)
     return (fplt_compare_settings){.settings = settings, .runs = 1, .points = FPLT__SEARCH_POINTS};
 }
 
+/* Given, or another default than the table's. */
+static fplt_status copy_setting(const fplt_settings *from, const char *name, fplt_settings *to,
+                                fplt_error *error)
+{
+    const char *preference = fplt_settings_preference(from, name);
+    if (preference)
+        return fplt_settings_prefer(to, name, fplt_settings_text(from, name), preference, error);
+    return fplt_settings_given(from, name)
+               ? fplt_settings_set(to, name, fplt_settings_text(from, name),
+                                   fplt_settings_origin(from, name), error)
+               : FPLT_OK;
+}
+
 /* A job wants an algorithm among its settings; which one does not matter here. */
 static fplt_status copy_settings(fplt_comparison *comparison, fplt_error *error)
 {
@@ -80,11 +93,8 @@ static fplt_status copy_settings(fplt_comparison *comparison, fplt_error *error)
         (status = fplt_job_declare(comparison->settings, FPLT_JOB_ALL, NULL, error)))
         return status;
     for (size_t i = 0; !status && (row = fplt_settings_row(from, i, NULL)); i++)
-        if (fplt_settings_given(from, row->name) && strcmp(row->name, "engine") != 0 &&
-            fplt_settings_find(comparison->settings, row->name))
-            status = fplt_settings_set(comparison->settings, row->name,
-                                       fplt_settings_text(from, row->name),
-                                       fplt_settings_origin(from, row->name), error);
+        if (strcmp(row->name, "engine") != 0 && fplt_settings_find(comparison->settings, row->name))
+            status = copy_setting(from, row->name, comparison->settings, error);
     comparison->generated = !fplt_settings_text(comparison->settings, "data") &&
                             !comparison->wanted.dataset && !comparison->wanted.objective;
     return status;

@@ -343,6 +343,10 @@ static const fplt_setting needing[] = {
     {"loud", FPLT_SWITCH, 0, "no", 0, 0, NULL, "say it", 0, 0},
     {"both", FPLT_TEXT, 0, NULL, 0, 0, NULL, "two", 0, 0, .needs = "file,rule=trace;loud=yes"},
     {"far", FPLT_TEXT, 0, NULL, 0, 0, NULL, "of another table", 0, 0, .needs = "elsewhere=1"},
+    {"other", FPLT_TEXT, 0, NULL, 0, 0, NULL, "not all", 0, 0, .needs = "rule!=all|trace"},
+    {"given", FPLT_TEXT, 0, NULL, 0, 0, NULL, "said", 0, 0, .needs = "+rows,rule=fixed"},
+    {"kept", FPLT_TEXT, 0, NULL, 0, 0, NULL, "not said", 0, 0, .needs = "file,-rows"},
+    {"listed", FPLT_TEXT, 0, NULL, 0, 0, NULL, "among", 0, 0, .needs = "!file,file=a|b"},
     FPLT_SETTINGS_END,
 };
 
@@ -389,6 +393,18 @@ static void settings_without_effect(void **state)
         {{"both", "1", "loud", "on", NULL}, "without file, or rule trace"},
         {{"both", "1", "loud", "on", "rule", "trace", NULL}, NULL},
         {{"far", "1", NULL}, NULL},
+        {{"other", "1", NULL},
+         "without rule other than all or trace, but rule is all; leave it out"},
+        {{"other", "1", "rule", "trace", NULL}, "rule is trace"},
+        {{"other", "1", "rule", "fixed", NULL}, NULL},
+        {{"given", "1", NULL}, "without rows, or rule fixed: give rows too, or leave given out"},
+        {{"given", "1", "rows", "5", NULL}, NULL},
+        {{"given", "1", "rule", "fixed", NULL}, NULL},
+        {{"kept", "1", NULL}, NULL},
+        {{"kept", "1", "rows", "5", NULL}, "without file: give file too, or leave kept out"},
+        {{"listed", "1", NULL}, NULL},
+        {{"listed", "1", "file", "c,b", NULL}, NULL},
+        {{"listed", "1", "file", "c,d", NULL}, "listed has no effect"},
         /* what a later layer makes useless is no mistake; what comes later or at once is */
         {{"rows", "3", "|", "file", "x", NULL}, NULL},
         {{"file", "x", "|", "rows", "3", NULL}, "rows has no effect beside file"},
@@ -401,6 +417,52 @@ static void settings_without_effect(void **state)
             assert_contains(said, cases[i].says);
         else
             assert_string_equal(said, "");
+    }
+}
+
+static void settings_without_effect_for_one_user(void **state)
+{
+    (void)state;
+    static const fplt_setting_need there[] = {
+        {"@first", "loud=yes", NULL},
+        {"free", "", NULL},
+        {"never", NULL, "another says it"},
+        {"elsewhere", NULL, "no table has it"},
+        {NULL, NULL, NULL},
+    };
+    static const fplt_setting some[] = {
+        {"free", FPLT_TEXT, 0, NULL, 0, 0, NULL, "free", 0, 0},
+        {"bound", FPLT_TEXT, 0, NULL, 0, 0, NULL, "bound", 0, 0},
+        FPLT_SETTINGS_END,
+    };
+    static const fplt_setting others[] = {
+        {"never", FPLT_TEXT, 0, NULL, 0, 0, NULL, "never", 0, 0},
+        {"loud", FPLT_SWITCH, 0, "no", 0, 0, NULL, "say it", 0, 0},
+        FPLT_SETTINGS_END,
+    };
+    static const struct {
+        const char *name, *says;
+    } cases[] = {
+        {"free", NULL},
+        {"bound", "here: bound has no effect without loud yes, but loud is no; leave it out"},
+        {"never", "here: never has no effect in fedplt there: another says it"},
+    };
+    for (size_t i = 0; i < 6; i++) {
+        fplt_error error;
+        fplt_settings *s;
+        const char *says = i < 3 ? cases[i].says : NULL; /* in an earlier layer all pass */
+        assert_ok(fplt_settings_create(&s, &error), error);
+        assert_ok(fplt_settings_add(s, "first", some, &error), error);
+        assert_ok(fplt_settings_add(s, "second", others, &error), error);
+        assert_ok(fplt_settings_set(s, cases[i % 3].name, "x", "here", &error), error);
+        if (i >= 3)
+            fplt_settings_overrule(s);
+        assert_ok(fplt_settings_effective(s, &error), error);
+        assert_int_equal(fplt_settings_effective_in(s, "there", there, &error),
+                         says ? FPLT_BAD_VALUE : FPLT_OK);
+        if (says)
+            assert_string_equal(error.text, says);
+        fplt_settings_destroy(s);
     }
 }
 
@@ -441,6 +503,7 @@ int main(void)
         cmocka_unit_test(numbers_survive_writing),
         cmocka_unit_test(a_locale_changes_nothing),
         cmocka_unit_test(settings_without_effect),
+        cmocka_unit_test(settings_without_effect_for_one_user),
         cmocka_unit_test(lists_add_up_within_a_layer),
         cmocka_unit_test(memory),
     };

@@ -69,6 +69,79 @@ static void by_hand_equals_the_engine(void **state)
     logistic_free(&problem);
 }
 
+/* Sites with 13 to 37 rows, each node with the rows of its own site alone. */
+static void rows_count_alike_also_where_each_site_is_alone(void **state)
+{
+    (void)state;
+    enum { SITES = 5 };
+    fplt_error error;
+    fplt_generate_settings recipe = fplt_generate_defaults();
+    recipe.agents = SITES;
+    recipe.features = N;
+    recipe.rows = 25;
+    recipe.unequal = 0.5;
+    fplt_dataset *all;
+    assert_ok(fplt_dataset_generate(&recipe, &all, &error), error);
+    fplt_objective_settings cost = fplt_objective_defaults();
+    cost.weigh_rows = 1;
+    fplt_objective *among, *alone[SITES];
+    assert_ok(fplt_objective_create(&cost, all, &among, &error), error);
+    fplt_run_settings settings = fplt_run_defaults();
+    fplt_engine *engine = engine_make(among, &settings);
+    fplt_plan plan = {.algorithm = settings.algorithm, .agents = SITES, .dimension = N};
+    plan.parameter[0] = fplt_engine_parameters(engine)[0];
+    fplt_hub *hub;
+    fplt_node *node[SITES];
+    uint64_t words[4 * N];
+    assert_ok(fplt_hub_create(&plan, NULL, NULL, &hub, &error), error);
+    for (uint32_t i = 0; i < SITES; i++) {
+        fplt_dataset *own;
+        fplt_node_settings site = {.identity = i, .training = settings.training};
+        assert_ok(fplt_dataset_pick(all, &i, 1, &own, &error), error);
+        cost.all_agents = 0;
+        assert_ok(fplt_objective_create(&cost, own, &alone[i], &error), error);
+        site.objective = alone[i];
+        assert_int_equal(fplt_node_create(&plan, &site, &node[i], &error), FPLT_BAD_VALUE);
+        assert_contains(error.text, "rows are to count as those of all 5 agents do, but its cost "
+                                    "knows the rows of 1: give all_agents and all_weight");
+        fplt_objective_destroy(alone[i]);
+        cost.all_agents = SITES;
+        cost.all_weight = (double)fplt_dataset_rows(all);
+        assert_ok(fplt_objective_create(&cost, own, &alone[i], &error), error);
+        site.objective = alone[i];
+        assert_ok(fplt_objective_curvature(alone[i], 0, 0, &site.curvature, &error), error);
+        assert_ok(fplt_node_create(&plan, &site, &node[i], &error), error);
+        assert_int_equal(fplt_node_enrol(node[i], words), FPLT_OK);
+        assert_int_equal(fplt_hub_enrol(hub, words), FPLT_OK);
+        fplt_dataset_destroy(own);
+    }
+    for (uint64_t k = 0; k < 10; k++) {
+        fplt_round round;
+        double down[N], model[N], expected[N];
+        fplt_hub_plan(hub, k, SITES, &round);
+        assert_int_equal(fplt_hub_broadcast(hub, &round, 0, down), FPLT_OK);
+        for (uint32_t i = 0; i < SITES; i++) {
+            round.position = i;
+            assert_ok(fplt_node_train(node[i], &round, 0, down, words, &error), error);
+            assert_int_equal(fplt_hub_receive(hub, 0, words), FPLT_OK);
+            fplt_node_accept(node[i]);
+        }
+        assert_int_equal(fplt_hub_absorb(hub, &round, 0), FPLT_OK);
+        assert_ok(fplt_engine_round(engine, &error), error);
+        assert_int_equal(fplt_hub_model(hub, model), FPLT_OK);
+        assert_int_equal(fplt_engine_model(engine, expected), FPLT_OK);
+        assert_memory_equal(model, expected, sizeof model);
+    }
+    for (uint32_t i = 0; i < SITES; i++) {
+        fplt_node_destroy(node[i]);
+        fplt_objective_destroy(alone[i]);
+    }
+    fplt_hub_destroy(hub);
+    fplt_engine_destroy(engine);
+    fplt_objective_destroy(among);
+    fplt_dataset_destroy(all);
+}
+
 static void nodes_survive_every_failed_allocation(void **state)
 {
     (void)state;
@@ -216,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_hand_equals_the_engine),
+        cmocka_unit_test(rows_count_alike_also_where_each_site_is_alone),
         cmocka_unit_test(nodes_survive_every_failed_allocation),
         cmocka_unit_test(a_checkpoint_continues_to_the_same_bits),
         cmocka_unit_test(a_foreign_or_damaged_checkpoint_is_refused),

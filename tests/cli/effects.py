@@ -1,0 +1,539 @@
+#!/usr/bin/python3
+"""Whether the column `needs` of the settings' tables says enough, and not too much. Speaks TAP.
+
+usage: tests/cli/effects.py PROGRAM CARELESS [--all] [--only COMMAND] [--setting NAME] [--show]
+
+For every command, in many contexts (sets of flags that the program takes), every setting of the command's table is
+set to other values than it has there. Accepted without any difference in what the run says, writes and returns is a
+finding: the setting has no effect and should be refused. Refused as having no effect, although CARELESS (the same
+program without that check) makes a difference of it, is one too. The echo of the setting itself in records of
+parameters is no difference. --all takes every context, otherwise a few, in which every row of the tables is seen, and CARELESS is left out;
+--only and --setting take a part of them, --show prints every answer.
+Run from the root of the source tree.
+"""
+import concurrent.futures
+import hashlib
+import itertools
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zlib
+
+WORDS = sys.argv[1:]
+PROGRAM, CARELESS = (os.path.abspath(word) for word in WORDS[:2])
+ROOT = pathlib.Path.cwd()
+
+
+def option(name):
+    return WORDS[WORDS.index(name) + 1] if name in WORDS else None
+
+
+# Values to try for what is no choice and no switch; every such setting must be here. Paths are in the folder of files.
+VALUES = {
+    "data": ["other.csv"], "agents": ["2", "7"], "features": ["2", "9"], "schema": ["narrow.schema.yaml"],
+    "bounds": ["-50..50"], "label": ["x1", "none"], "site": ["none", "x2"], "labels": ["1=-1,-1=1", "1=7"],
+    "largest-file": ["1e-9"], "missing-value": ["3"], "columns": ["x2"], "ignore": ["x2"], "id": ["x2"],
+    "row-weight": ["weight", "x3"], "categories": ["x3"], "alpha": ["5"], "holdout": ["0.4"], "radius": ["0.3"],
+    "rows": ["9"], "unequal": ["0.5"], "spread": ["3"], "noise": ["3"], "lmin": ["0.3"], "lmax": ["3"],
+    "classes": ["4"], "eps": ["0.2"], "huber-delta": ["0.1"], "predictor-bound": ["0.1"], "clip": ["0.05"],
+    "h-weight": ["0.3"], "h-weight2": ["0.3"], "h-low": ["-0.01"], "h-high": ["0.01"], "h-radius": ["0.02"],
+    "h-group": ["2"], "gamma": ["0.01"], "epochs": ["2", "7"], "batch": ["3"], "tau": ["0.3"], "memory": ["1"],
+    "local-tolerance": ["10", "0.01"], "uncoordinated": ["each.csv"], "active-share": ["0.8"], "active": ["1"],
+    "trace": ["trace.csv"], "seed": ["5"], "rounds": ["2", "9"], "tolerance": ["1e3", "1e-30"],
+    "change": ["1e3"], "eval-every": ["2", "0", "3"], "threads": ["1", "2"], "start-scale": ["3"],
+    "start-model": ["start.json"], "t-gradient": ["3"], "t-communication": ["3"],
+    "rho": ["0.07"], "anderson-memory": ["1"], "pairs": ["1"], "first-step": ["0.01"], "coordinator-step": ["0.01"],
+    "penalty": ["7"], "strong-convexity": ["0.001"], "beta": ["0.03"], "eta": ["0.03"], "p": ["0.9"], "chi": ["0.1"],
+    "s": ["2"], "mu": ["3"], "rank": ["1"],
+    "privacy.epsilon": ["3"], "privacy.delta": ["1e-3"], "privacy.group": ["2"], "privacy.tau": ["0.7"],
+    "privacy.rows": ["0.5"], "ledger": ["OWN/ledger.db"], "privacy.budget": ["100"], "sign": ["site.key"],
+    "checkpoint": ["OWN/state"], "checkpoint-every": ["2"], "resume": ["state"], "out": ["OWN/elsewhere"],
+    "algorithms": ["fedprox,fedlin"], "parameters": ["fed-plt.rho=0.07"], "runs": ["3"], "points": ["3"],
+    "tune-rounds": ["60"], "show": ["2"], "picture": ["OWN/drawn.svg"], "show-rounds": ["5"], "threshold": ["0.9"],
+    "level": ["0.5"], "to": ["OWN/other.html"], "title": ["A title"], "test-share": ["0.5"], "resamples": ["20"],
+    "grid": ["0.2,2"], "folds": ["3"], "sensitivity": ["1"], "records": ["40"], "dimension": ["9"], "delta": ["1e-3"],
+    "orders": ["3"], "batch-rate": ["0.2"], "epsilon": ["1"], "most-epochs": ["3"], "most-rounds": ["9"],
+    "most": ["30"], "canary-agent": ["1"], "canary-record": ["1"], "confidence": ["0.9"], "epsilons": ["2"],
+    "repeats": ["3"], "model": ["start.json"], "trust": ["site.pub"], "seeds": ["2"], "write": ["OWN/paper.md"],
+}
+
+
+# What a setting is tried with in one command.
+OTHERWISE = {
+    ("privacy epsilon", "records"): ["40,90"], ("privacy epsilon", "sensitivity"): ["1"],
+    ("privacy epsilon", "gamma"): ["0.2"], ("privacy calibrate", "gamma"): ["0.2"],
+    ("privacy curve", "gamma"): ["0.2"], ("theory", "picture"): ["none"],
+}
+FILES = {"data", "schema", "uncoordinated", "trace", "start-model", "sign", "resume", "model", "trust"}
+
+
+# What needs no difference, each with its reason. A pair of a setting and of what must be among the words.
+EXEMPT = {
+    "threads": "the bits are the same for any number",
+    "kernel": "may give the same bits, and says which it was",
+    "engine": "the bits are the same in any number of processes",
+    "seed": "whoever asks for reproducible randomness may do so where nothing is random",
+    "checkpoint": "for a run that is interrupted, and none of these is",
+    "resume": "the bits are those of the run that was not interrupted",
+    "strict": "the status of a run that did not converge, and some do",
+    "missing": "what to do with gaps, and the files have none but one, which is tried",
+    "force": "what to do with a file that is there, and none is",
+    "quiet": "no progress, which only a terminal sees",
+}
+# The same for a run that had converged before.
+CONVERGED = {"rounds", "change", "eval-every", "criterion-at"}
+# The same where a command or a context makes it so: the setting, what must stand in the context, the reason.
+HERE = [
+    ("weights", "one.", "one agent has all rows"), ("weights", "rows.libsvm", "one agent has all rows"),
+    ("tune: precision", None, "below the digits that are printed"),
+    ("tune: public", "lmin", "a promise that is kept where there are no data"),
+    ("tune: h", None, "seen in the criterion at the start only, where it is not relative"),
+    ("tune: clip", None, "seen in the criterion at the start only, where it is not relative"),
+    ("t-gradient", "auto", "auto may choose epochs by it, or a method without any"),
+    ("t-communication", "auto", "auto may choose epochs by it, or a method without any"),
+    ("baseline: relative", None, "no target is shown, and the rounds run out before it"),
+    ("validate: relative", None, "no target is shown, and the rounds run out before it"),
+    ("privacy tradeoff: weights", None, "hardly moves the accuracy on so few rows"),
+    ("privacy tradeoff: precision", None, "hardly moves the accuracy on so few rows"),
+    ("privacy tradeoff: relative", None, "of the run without noise, whose accuracy hardly moves"),
+    ("privacy tradeoff: criterion-at", None, "of the run without noise, whose accuracy hardly moves"),
+    ("compare: criterion-at", "fed-newton", "agents without a model of their own have that of all"),
+]
+# What may be refused although it makes a difference, with the reason.
+REFUSED = {
+    "runs": "the mean of equal runs of theory differs from one by rounding",
+    "missing": "a model of generated rows would fill what they never lack",
+}
+
+
+class Table:
+    """A command's settings, by its help."""
+
+    def __init__(self, command, words=()):
+        text = subprocess.run([PROGRAM, *command.split(), *words, "--help"], text=True, capture_output=True,
+                              check=True).stdout
+        self.rows = {}
+        for name, wants, about in re.findall(r"^  --([\w.-]+)(?: (\S+))?((?:  .*|)(?:\n {30}.*)*)", text, re.M):
+            about = " ".join(about.split())
+            default = re.search(r"\[([^\[\]]*)\]$", about)
+            choices = None
+            if wants and "|" in wants:
+                choices = wants.split("|")
+            elif wants == "WORD":
+                choices = re.search(r"\(([^()]*)\)(?: \[[^\[\]]*\])?$", about).group(1).split(", ")
+            self.rows[name] = (wants, default and default.group(1), choices)
+
+    def knows(self, command, name):
+        wants, _, choices = self.rows[name]
+        return not wants or choices or name in VALUES or (command, name) in OTHERWISE
+
+    def values(self, command, name, now):
+        """Other values than `now`, or than the default where that is None."""
+        wants, default, choices = self.rows[name]
+        now = default if now is None else now
+        if not wants:
+            return ["no" if now == "yes" else "yes"]
+        if choices:
+            return [word for word in choices if word != now]
+        return [word for word in OTHERWISE.get((command, name)) or VALUES[name] if word != now]
+
+
+def preferred(said):
+    """The defaults that a run prints because the data are one's own."""
+    block = re.search(r"(?m)^defaults for.*\n((?:  .*\n)*)", said)
+    return dict(line.split()[:2] for line in block.group(1).splitlines()) if block else {}
+
+
+def snake(name):
+    return name.split(".")[-1].replace("-", "_")
+
+
+def without(document, name):
+    """A JSON document without what it says of a setting itself."""
+    if isinstance(document, list):
+        return [without(item, name) for item in document]
+    if not isinstance(document, dict):
+        return document
+    return {key: without(value, name) for key, value in document.items()
+            if key != "wall_seconds" and not (snake(key) in (snake(name), snake(name) + "_why") and
+                                              not isinstance(value, list))}
+
+
+def cleaned(text, name):
+    """Lines without what is measured in seconds, the commands that come next, and the setting itself."""
+    try:
+        return json.dumps(without(json.loads(text), name))
+    except ValueError:
+        pass
+    text = re.sub(r"(?s)\nnext\n.*", "\n", text)
+    text = re.sub(r"[\d.e+-]+ s\b", "TIME", text)
+    lines = [line.rstrip() for line in text.splitlines()]
+    return "\n".join(line for line in lines if line and not line.startswith(("  wall time", "defaults for"))
+                     and not (line.startswith("  ") and line.split()[0] == name))
+
+
+class Outcome:
+    def __init__(self, done, folder):
+        self.status, self.said, self.complained = done.returncode, done.stdout, done.stderr
+        self.files = {}
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and path.suffix in (".json", ".csv", ".txt", ".html", ".yaml", ".svg", ".md"):
+                self.files[str(path.relative_to(folder))] = path.read_text()
+            elif path.is_file():
+                data = b"" if path.suffix in (".png", ".pdf", ".db", ".onnx") or "state" in path.name else path.read_bytes()
+                self.files[str(path.relative_to(folder))] = hashlib.sha256(data).hexdigest()
+
+    def signature(self, name):
+        return [str(self.status), cleaned(self.said, name), cleaned(self.complained, name),
+                *(f"{path}\n{cleaned(text, name)}" for path, text in self.files.items())]
+
+
+def attempt(program, files, command, words):
+    with tempfile.TemporaryDirectory(prefix="fedplt-effects-", dir=files.parent) as folder:
+        own = pathlib.Path(folder)
+        arguments = [str(word).replace("OWN/", "") for word in words]
+        done = subprocess.run([program, *command.split(), *arguments], cwd=own, text=True, stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=300, errors="replace")
+        return Outcome(done, own)
+
+
+def flags(context):
+    words = []
+    for name, value in context.items():
+        words += value if name == "" else [f"--{name}", value] if value is not None else [f"--{name}"]
+    return words
+
+
+def located(name, value):
+    return ",".join(f"../files/{one}" for one in value.split(",")) if name in FILES and value != "none" else value
+
+
+def difference(first, second):
+    """Where two outcomes begin to differ."""
+    for one, other in itertools.zip_longest(first, second, fillvalue="nothing"):
+        at = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+        if one != other:
+            return f"{one[max(at - 40, 0):at + 40]!r} is then {other[max(at - 40, 0):at + 40]!r}"
+    return ""
+
+
+def is_exempt(command, context, name, base):
+    if name in EXEMPT:
+        return name != "missing" or "gaps" not in repr(context)
+    if name in CONVERGED and (": converged after" in base.said or '"outcome": "converged"' in str(base.files)):
+        return True
+    return any(word in (name, f"{command}: {name}") and (where is None or where in repr(context)) for word, where, _ in HERE)
+
+
+class Search:
+    def __init__(self, files, show, whole):
+        self.files, self.show, self.whole = files, show, whole
+        self.shared = set(Table("train").rows)
+        self.findings, self.bad, self.runs, self.seen = [], [], 0, set()
+        self.statistics = preferred(self.attempt("train", {"data": "own.csv"}).said)
+        assert "intercept" in self.statistics, self.statistics
+
+    def attempt(self, command, context, program=PROGRAM):
+        self.runs += 1
+        words = flags({name: located(name, value) if isinstance(value, str) else value
+                       for name, value in context.items()})
+        return attempt(program, self.files, command, words)
+
+    def differs(self, one, other, name, shaky):
+        first, second = one.signature(name), other.signature(name)
+        if not shaky:
+            return first != second
+        strip = lambda parts: [re.sub(r"[\d.e+-]*\d", "#", part) for part in parts]
+        return strip(first) != strip(second)
+
+    def judge(self, command, context, name, table):
+        """One setting in one context: None where all is well, or what is wrong."""
+        idle, answers = [], []
+        if not table.knows(command, name):
+            return f"{name} has no value to try in tests/cli/effects.py"
+        base, shaky = self.bases[id(context)], self.shaky[id(context)]
+        statistics = self.statistics if "paper" in table.rows and "data" in context and "paper" not in context and \
+            "privacy.epsilon" not in context and "privacy.tau" not in context else {}
+        for value in table.values(command, name, context.get(name, statistics.get(name))):
+            changed = {**context, name: value}
+            got = self.attempt(command, changed)
+            refusal = got.status == 2 and "has no effect" in got.complained
+            if refusal and not self.whole:
+                answers.append((value, "refused", got.complained.strip()))
+                break
+            if refusal:
+                careless = self.attempt(command, changed, CARELESS)
+                own = re.search(r": (\S+) has no effect", got.complained)
+                answers.append((value, "refused", got.complained.strip()))
+                if own and own.group(1) == name and not shaky and name not in REFUSED and careless.status == 0 and \
+                        self.differs(base, careless, name, False):
+                    return f"{name} {value} is refused, but has an effect: {got.complained.strip()} " \
+                        f"[{difference(base.signature(name), careless.signature(name))}]"
+                if own and own.group(1) == name:
+                    continue
+                break  # another setting has lost its effect: this one has one
+            if self.differs(base, got, name, shaky):
+                answers.append((value, "effect", got.complained.strip()[:200]))
+                break
+            idle.append(value)
+            answers.append((value, "NOTHING", ""))
+        else:
+            if idle and not is_exempt(command, context, name, base):
+                return f"{name} {' or '.join(idle)} is taken and has no effect"
+        if self.show:
+            print("#  ", name, answers, flush=True)
+        return None
+
+    def wanted(self, command, number, name):
+        """A short search sees a setting of train in three contexts, and what others share with it in some commands."""
+        if self.whole or (command != "train" and name not in self.shared):
+            return True
+        draw = zlib.crc32(f"{command} {name}".encode())
+        return (draw + number) % 7 < 3 if command == "train" else draw % 5 == 0
+
+    def explore(self, command, contexts, pool, only):
+        """All settings in all contexts of a command."""
+        self.bases, self.shaky = {}, {}
+        bases = list(pool.map(lambda context: [self.attempt(command, context) for _ in range(2)], contexts))
+        jobs = []
+        for context, (one, two) in zip(contexts, bases):
+            if one.status not in (0, 1):
+                self.bad.append(f"{command} {' '.join(flags(context))}: {one.complained.strip()[:160]}")
+                continue
+            self.bases[id(context)] = one
+            self.shaky[id(context)] = one.signature("") != two.signature("")
+            extra = ["--algorithm", context["algorithm"]] if context.get("algorithm") else []
+            table = Table(command, extra + (["--data", "x"] if "data" in context else []))
+            for name in table.rows:
+                if only == name or (only is None and self.wanted(command, contexts.index(context), name)):
+                    jobs.append((context, name, table))
+        for (context, name, table), found in zip(jobs, pool.map(lambda job: self.judge(command, *job), jobs)):
+            self.seen.add((command, name))
+            if found:
+                shaky = " (random)" if self.shaky[id(context)] else ""
+                self.findings.append((command, name, f"{command} {' '.join(flags(context))}{shaky}: {found}"))
+
+
+# Files and contexts
+
+
+def write_files(files):
+    draw = random.Random(7)
+    rows = [(site, draw.choice([-1, 1]), round(draw.gauss(site, 1), 3), round(draw.gauss(0, 2), 3),
+             draw.randrange(1, 4), draw.randrange(1, 5)) for site in range(4) for _ in range(12 + site)]
+    rows = [(s, b, round(x + b, 3), y, z, w) for s, b, x, y, z, w in rows]
+
+    def write(name, header, lines):
+        (files / name).write_text("\n".join([header, *(",".join(map(str, line)) for line in lines)]) + "\n")
+
+    head = "site,label,x1,x2,x3,weight"
+    write("own.csv", head, rows)
+    write("other.csv", head, rows[5:])
+    write("one.csv", head[5:], [row[1:] for row in rows])
+    write("a.csv", head[5:], [row[1:] for row in rows[:20]])
+    write("b.csv", head[5:], [row[1:] for row in rows[20:]])
+    write("numbers.csv", head, [(s, round(x - y + b / 3 + 0.01, 3), *rest) for s, b, x, y, *r in rows
+                                for rest in [(x, y, *r)]])
+    write("counts.csv", head, [(s, z * w, *rest) for s, b, *rest in rows for z, w in [rest[2:]]])
+    write("classes.csv", head, [(s, "abc"[z - 1], x, y, z, w) for s, b, x, y, z, w in rows])
+    write("words.csv", head, [(s, b, x, y, "red green blue".split()[z - 1], w) for s, b, x, y, z, w in rows])
+    write("gaps.csv", head, [(s, b, x, y if i % 9 else "", z, w) for i, (s, b, x, y, z, w) in enumerate(rows)])
+    write("died.csv", "site,died,months,x1,x2,x3", [(s, (b + 1) // 2, z * w + 0.5, x, y, z) for s, b, x, y, z, w in rows])
+    (files / "died.schema.yaml").write_text(
+        "columns:\n  site: {type: site, names: [0, 1, 2, 3]}\n  died: {type: event, classes: [0, 1]}\n  months: {type: time, bounds: 0..99}\n"
+        "  x1: {type: number, bounds: -9..9}\n  x2: {type: number, bounds: -9..9}\n  x3: {type: number, bounds: 0..9}\n")
+    sites = (
+        "columns:\n  site: {type: site, names: [0, 1, 2, 3]}\n  label: {type: label, classes: [-1, 1]}\n"
+        "  x1: {type: number, bounds: -9..9}\n  x2: {type: number, bounds: -9..9}\n  x3: {type: number, bounds: 0..9}\n"
+        "  weight: {type: number, bounds: 0..9}\n")
+    (files / "sites.schema.yaml").write_text(sites)
+    (files / "narrow.schema.yaml").write_text(sites.replace("-9..9", "-0.5..0.5"))
+    (files / "rows.libsvm").write_text("".join(f"{b} 1:{x} 3:{z}\n" for s, b, x, y, z, w in rows))
+    (files / "each.csv").write_text("agent,epochs\n0,1\n1,3\n")
+    (files / "trace.csv").write_text("0,1\n2\n1,3\n0\n" * 5)
+    for words in (["data", "convert", "own.csv", "own.fplt"], ["data", "convert", "one.csv", "one.npy"],
+                  ["key", "create", "site"], ["key", "create", "another"],
+                  ["train", "--data", "own.csv", "--eps", "1", "--quiet", "--out", "start"],
+                  ["train", "--data", "numbers.csv", "--quiet", "--out", "regression"],
+                  ["train", "--agents", "4", "--rows", "12", "--features", "3", "--rounds", "4", "--quiet", "--out", "run",
+                   "--tolerance", "0", "--checkpoint", "state", "--checkpoint-every", "2"]):
+        subprocess.run([PROGRAM, *words, *(["--pictures", "no"] if words[0] == "train" else [])], cwd=files, check=True,
+                       capture_output=True)
+    shutil.copy(files / "start/model.json", files / "start.json")
+
+
+SMALL = {"agents": "4", "rows": "12", "features": "3", "unequal": "0.5", "rounds": "6", "pictures": "no"}
+OWN = {"data": "own.csv", "rounds": "6", "pictures": "no"}
+LOCAL = {**OWN, "algorithm": "fed-plt"}
+PRIVATE = {**SMALL, "privacy.epsilon": "8", "privacy.noise": "simulated"}
+
+
+def names(family):
+    return json.loads(subprocess.run([PROGRAM, "list", "--json"], capture_output=True, check=True).stdout)[family]
+
+
+def train_contexts(whole):
+    quick = [
+        SMALL, OWN, {**SMALL, "solver": "sgd", "participation": "bernoulli", "generator": "planted", "task": "classes"},
+        {**LOCAL, "solver": "newton", "h": "elastic-net", "partition": "skewed", "paper": "yes"},
+        {**OWN, "data": "rows.libsvm", "partition": "contiguous", "agents": "3", "algorithm": "fedavg", "participation": "fixed"},
+        PRIVATE, {**OWN, "data": "numbers.csv", "algorithm": "fed-newton", "regulariser": "none", "loss": "huber"},
+    ]
+    if not whole:
+        return quick
+    more = [*quick]
+    for algorithm in [*names("algorithms"), "auto"]:
+        more += [{**OWN, "algorithm": algorithm}, {**SMALL, "algorithm": algorithm}]
+        more += [{**SMALL, "algorithm": algorithm, "participation": "fixed"}]
+        more += [{**LOCAL, "algorithm": algorithm, "solver": solver, **({"tau": "0.1"} if "noisy" in solver else {})}
+                 for solver in names("solvers")]
+        more += [{**LOCAL, "algorithm": algorithm, "h": "l1"}, {**OWN, "algorithm": algorithm, "data": "one.csv"},
+                 {**PRIVATE, "algorithm": algorithm}]
+    for solver in names("solvers"):
+        more += [{**SMALL, "solver": solver, **({"tau": "0.1"} if "noisy" in solver else {}), "participation": "bernoulli"}]
+    for h in names("prox"):
+        more += [{**SMALL, "h": h}, {**OWN, "h": h}, {**SMALL, "h": h, "algorithm": "fedavg"}]
+    for participation in names("participation"):
+        extra = {"trace": "trace.csv"} if participation == "trace" else {}
+        more += [{**SMALL, "participation": participation, **extra}, {**OWN, "participation": participation, **extra},
+                 {**OWN, "data": "one.csv", "participation": participation}]
+    for generator in names("generators"):
+        more += [{**SMALL, "generator": generator}]
+    for task in ("binary", "classes", "regression"):
+        more += [{**SMALL, "generator": "planted", "task": task}]
+    for name, values in (("regulariser", names("regularisers")), ("weights", ["rows", "agents"]), ("clip", ["1"]),
+                         ("precision", ["float32"]), ("class-weight", ["balanced"]), ("holdout", ["0.3"]),
+                         ("standardise", ["no", "yes", "scale", "auto"]), ("radius", ["1"]), ("intercept", ["yes", "no"]),
+                         ("start", ["random", "prior"]), ("tolerance", ["0", "1e9"]), ("relative", ["yes", "no"]),
+                         ("change", ["1e-3"]), ("eval-every", ["0", "2"]), ("criterion-at", ["model", "mean"]),
+                         ("checkpoint", ["OWN/state"]), ("json", ["yes"]), ("quiet", ["yes"]), ("strict", ["yes"]),
+                         ("agents-models", ["yes"]), ("uncoordinated", ["each.csv"]), ("epochs", ["1", "auto"]),
+                         ("loss", ["least-squares", "squared-hinge", "huber", "logistic"]), ("eps", ["0"]),
+                         ("rounds", ["0", "200"])):
+        for value in values:
+            more += [{**SMALL, name: value}, {**OWN, name: value}, {**LOCAL, name: value}, {**PRIVATE, name: value}]
+    more += [{**SMALL, "start": "model", "start-model": "start.json", "features": "4"},
+             {**OWN, "start": "model", "start-model": "start.json"}, {**SMALL, "resume": "state"},
+             {**OWN, "solver": "noisy", "tau": "0.1", "algorithm": "fed-plt", "start": "prior"}]
+    for data, extra in (("counts.csv", {"loss": "poisson"}), ("classes.csv", {}), ("words.csv", {"categories": "auto"}),
+                        ("words.csv", {"categories": "x3", "drop-first-level": "yes"}), ("gaps.csv", {"missing": "drop"}),
+                        ("gaps.csv", {"missing": "constant"}), ("gaps.csv", {"missing": "median"}), ("own.fplt", {}),
+                        ("one.npy", {}), ("one.npy", {"partition": "shuffled"}), ("rows.libsvm", {}), ("a.csv,b.csv", {}),
+                        ("own.csv", {"schema": "sites.schema.yaml"}), ("died.csv", {"schema": "died.schema.yaml"}),
+                        ("own.csv", {"row-weight": "weight"}), ("own.csv", {"bounds": "-50..50", "labels": "1=1,-1=-1"}),
+                        ("own.csv", {"columns": "x1,x2"}), ("own.csv", {"id": "x2"}), ("own.csv", {"format": "csv"}),
+                        ("numbers.csv", {"task": "regression"}), ("numbers.csv", {"loss": "huber"}),
+                        ("own.csv", {"task": "classes"}), ("own.csv", {"header": "no", "label": "2", "site": "none"}),
+                        ("own.csv", {"partition": "contiguous"}), ("own.csv", {"partition": "shuffled"}),
+                        ("own.csv", {"partition": "skewed"}), ("own.csv", {"paper": "yes"})):
+        for method in ({}, {"algorithm": "fed-plt", "solver": "sgd"}, {"algorithm": "fedlin", "participation": "all"}):
+            more += [{**OWN, "data": data, **extra, **method}]
+    for threat in ("broadcast", "secagg", "final-y", "final-x", "paper"):
+        more += [{**PRIVATE, "privacy.threat": threat}]
+    schema = {"data": "own.csv", "schema": "sites.schema.yaml", "rounds": "6", "pictures": "no", "privacy.noise": "simulated"}
+    more += [{**schema, "privacy.epsilon": "8"}, {**schema, "privacy.tau": "0.1"}, {**SMALL, "privacy.tau": "0.1"},
+             {**PRIVATE, "participation": "fixed"}, {**PRIVATE, "privacy.diagnose": "yes"}, {**SMALL, "privacy.epsilon": "8"},
+             {**PRIVATE, "ledger": "OWN/ledger.db"}, {**schema, "privacy.epsilon": "8", "holdout": "0.3"},
+             {**schema, "privacy.epsilon": "8", "solver": "noisy-accelerated"}]
+    return more
+
+
+BRIEF = {"rounds": "20"}
+FEW = {"agents": "3", "rows": "10", "features": "2", "unequal": "0.5"}
+
+
+def other_contexts(whole):
+    """Of every other command: its contexts, the first of which are those of a short search."""
+    model, regression = "../files/start/model.json", "../files/regression/model.json"
+    compare = {"algorithms": "fed-plt,fedavg", "runs": "2", "pictures": "no", **BRIEF}
+    yield "compare", [{**compare, "data": "own.csv"}], [
+        {**compare, **FEW}, {**compare, **FEW, "tune": "yes", "points": "2"}, {**compare, "data": "rows.libsvm"},
+        {**compare, **FEW, "solver": "sgd", "participation": "fixed"}, {**compare, **FEW, "algorithms": "fed-newton,fed-lbfgs"}]
+    yield "tune", [{"data": "own.csv", "json": "yes"}], [
+        {"lmin": "0.1", "lmax": "4"}, {**FEW, "json": "yes"}, {**FEW, "by": "experiment", "tune-rounds": "30"},
+        {"data": "own.csv", "by": "both", "tune-rounds": "30"}, {"lmin": "0.1", "lmax": "4", "public": "yes"},
+        {**FEW, "generator": "quadratic"}, {"lmin": "0.1", "lmax": "4", "algorithm": "fed-plt-anderson"}]
+    yield "theory", [{"data": "own.csv", "show-rounds": "9", "json": "yes"}], [
+        {"data": "own.csv", "show-rounds": "9"},
+        {"lmin": "0.1", "lmax": "4"}, {**FEW, "show-rounds": "9"}, {**FEW, "show-rounds": "9", "picture": "none"},
+        {**FEW, "solver": "noisy", "tau": "0.1", "runs": "2", "show-rounds": "9"}, {"lmin": "0.1", "lmax": "4", "solver": "noisy", "tau": "0.1"},
+        {**FEW, "participation": "bernoulli", "show-rounds": "9"}, {**FEW, "generator": "quadratic", "show-rounds": "9"}]
+    for command in ("predict", "evaluate"):
+        yield command, [{"": [model, "../files/own.csv"]}], [
+            {"": [regression, "../files/numbers.csv"]}, {"": [model, "../files/gaps.csv"], "missing": "drop"},
+            {"": [model, "../files/own.csv"], "json": "yes"}, {"": [model, "../files/own.fplt"]},
+            {"": ["../files/run/model.json", "../files/rows.libsvm"]}]
+    yield "summary", [{"": [model]}], [{"": [model, "../files/own.csv"], "refit": "yes"}, {"": [regression]},
+                                       {"": [model, "../files/own.csv"]}, {"": ["../files/run/model.json"]},
+                                       {"": [model], "json": "yes"}, {"": [model], "csv": "yes"}]
+    yield "report", [{"": ["../files/start"], "to": "OWN/r.html"}], [
+        {"": ["../files/start", "../files/own.csv"], "to": "OWN/r.html"}]
+    yield "data generate", [{"": ["g.csv"], **FEW}], [
+        {"": ["g.csv"], **FEW, "generator": g} for g in names("generators")[1:]] + [
+        {"": ["g.csv"], **FEW, "generator": "planted", "task": t} for t in ("classes", "regression")] + [
+        {"": ["g.fplt"], **FEW}, {"": ["g.libsvm"], **FEW}, {"": ["g.npy"], **FEW}]
+    for command, target in (("data convert", ["c.fplt"]), ("data inspect", [])):
+        yield command, [{"": ["../files/own.csv", *target]}], [
+            {"": ["../files/rows.libsvm", *target]}, {"": ["../files/own.fplt", *target]}, {"": ["../files/one.npy", *target]},
+            {"": ["../files/gaps.csv", *target], "missing": "drop"}, {"": ["../files/own.csv", *target], "partition": "shuffled"},
+            {"": ["../files/words.csv", *target], "categories": "x3"}, {"": ["../files/numbers.csv", *target]},
+            {"": ["../files/own.csv", *target], "schema": "sites.schema.yaml"}]
+    yield "data schema", [{"": ["../files/own.csv"]}], [{"": ["../files/rows.libsvm"]}, {"": ["../files/own.fplt"]}]
+    baseline = {"rounds": "6", "resamples": "10", "data": "numbers.csv", "algorithm": "fed-plt", "out": "OWN/b",
+                "json": "yes"}
+    yield "baseline", [baseline], [{**baseline, "algorithms": "fed-plt,fedavg"},
+                                   {k: v for k, v in {**baseline, **FEW}.items() if k != "data"}]
+    validate = {"rounds": "6", "data": "own.csv", "algorithm": "fed-plt", "folds": "2", "grid": "0.1,1", "json": "yes"}
+    yield "validate", [validate], [{**validate, "out": "OWN/v"}, {"rounds": "6", "data": "own.csv", "by": "sites", "grid": "0.1,1"},
+                                   {**validate, "search": "h-weight", "h": "l1"}]
+    yield "export", [{"": [model]}], [{"": [model], "to": "csv"}]
+    yield "privacy epsilon", [{"tau": "0.3"}], [{"tau": "0.3", "active-share": "0.5"}, {"tau": "0.3", "batch-rate": "0.1"},
+                                                {"tau": "0.3", "proximal": "no"}, {"tau": "0.3", "step-wise": "yes"},
+                                                {"tau": "0.3", "json": "yes"}]
+    yield "privacy calibrate", [{}], [{"tau": "0.3"}, {"best": "yes"}, {"proximal": "no"}, {"threat": "final-x"},
+                                      {"threat": "paper"}]
+    yield "privacy curve", [{"tau": "0.3", "most": "20"}], [{"tau": "0.3", "most": "20", "json": "yes"}]
+    audit = {**FEW, "rounds": "2", "runs": "100", "privacy.epsilon": "4", "secure-noise": "no", "epochs": "2"}
+    yield "privacy audit", [audit], [{**audit, "canary": "features"}]
+    tradeoff = {**FEW, "rounds": "3", "repeats": "2", "epsilons": "1,4", "json": "yes"}
+    yield "privacy tradeoff", [tradeoff], []
+    yield "privacy verify", [{"": ["../files/private/privacy.json"]}], []
+    yield "list", [{"": ["solvers"]}], [{}]
+    yield "version", [{}], []
+
+
+def search(whole, only, setting, show):
+    """What was found, contexts the program refuses, and how many runs it took."""
+    with tempfile.TemporaryDirectory(prefix="fedplt-effects-") as folder:
+        files = pathlib.Path(folder) / "files"
+        files.mkdir()
+        write_files(files)
+        found = Search(files, show, whole)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
+            for command, quick, more in itertools.chain([("train", train_contexts(whole), [])], other_contexts(whole)):
+                if only in (None, command):
+                    found.explore(command, quick + (more if whole else []), pool, setting)
+        return found
+
+
+def main():
+    found = search("--all" in WORDS, option("--only"), option("--setting"), "--show" in WORDS)
+    if "--show" in WORDS or "--all" in WORDS:
+        for line in found.bad:
+            print("# no context:", line)
+    print(f"# {found.runs} runs, {len(found.seen)} settings of commands")
+    print("1..1")
+    for command, name, line in found.findings:
+        print("#", line)
+    print("not ok" if found.findings else "ok", "1 - every setting that is taken has an effect")
+    return len(found.findings) > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
