@@ -124,7 +124,7 @@ static void a_divergence_blames_no_step_that_was_not_given(void **state)
         assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
         assert_int_equal(result.outcome, FPLT_RUN_DIVERGED);
         assert_contains(result.sentence, given ? "the local steps of agent 0 contract only below"
-                                               : "try more epochs, a smaller gamma");
+                                               : "try more epochs, or a smaller gamma");
         fplt_engine_destroy(engine);
     }
     troubled_free(&t, objective);

@@ -219,7 +219,8 @@ static int meet(void *context, uint32_t agent, const double *x, double *gradient
     (void)agent;
     gradient[0] = x[0];
     atomic_fetch_add(&meeting->arrived, 1);
-    for (long wait = 0; atomic_load(&meeting->arrived) < meeting->expected && wait < 1000000;
+    double until = fplt__now() + 0.02; /* nobody comes where the pool has chosen to work alone */
+    for (long wait = 0; atomic_load(&meeting->arrived) < meeting->expected && fplt__now() < until;
          wait++)
         if (wait > 1000)
             sched_yield(); /* the other thread has no core yet */

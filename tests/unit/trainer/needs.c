@@ -90,12 +90,25 @@ static void violate(fplt_settings *settings, const char *term)
         give(settings, name, value);
 }
 
+/* A term about the list that `compare` has in place of one algorithm: it asks nothing here. */
+static int is_of_compare(const char *term)
+{
+    static const char name[] = "algorithms";
+    term += *term == '!';
+    return strncmp(term, name, strlen(name)) == 0 && strcspn(term, "=,;|") == strlen(name);
+}
+
 /* Every value a clause names is legal, in every term. */
 static void check_words(const char *algorithm, const fplt_setting *row)
 {
     for (const char *term = row->needs; *term;) {
         size_t name = strcspn(term, "=,;|");
         const char *value = term + name;
+        if (is_of_compare(term)) {
+            term += strcspn(term, ",;");
+            term += *term != 0;
+            continue;
+        }
         while (*value == '=' || *value == '|') {
             char one[2 * LONG];
             size_t length = strcspn(value + 1, "|,;");
@@ -123,7 +136,9 @@ static size_t check_clauses(const char *algorithm, const fplt_setting *row, size
     size_t clauses = 0;
     sample(row, value, sizeof value);
     for (const char *clause = row->needs; clause; clauses++) {
-        if (clauses == but)
+        if (is_of_compare(clause))
+            but += clauses == but; /* the clause behind it, or none */
+        else if (clauses == but)
             violate(settings, clause);
         else
             meet(settings, clause);
