@@ -103,7 +103,7 @@ mutate: setup-tests
 	@tools/mutate --seed $(MUTATE_SEED) src/promise src/privacy src/engine src/base/sum.c
 
 install: all
-	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
+	@meson configure $(BUILD) -Dprefix="$$(realpath -ms -- "$(PREFIX)")"
 	@$(NINJA) $(BUILD)
 	@meson install -C $(BUILD) --no-rebuild
 

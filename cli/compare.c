@@ -471,7 +471,8 @@ const cli_command cli_compare[] = {
          "is "
          "listed with the reason.\n\nData of one's own have the defaults that train has for them, "
          "for "
-         "every method alike; --paper takes the paper's.\n\nWith --tune, each method's own "
+         "every method alike, and what is auto is chosen for each method as train chooses it; "
+         "--paper takes the paper's.\n\nWith --tune, each method's own "
          "parameters and gamma are first "
          "searched around their automatic values, with the same number of points for every method "
          "and on other keys than the method is judged by.",

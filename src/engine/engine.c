@@ -599,6 +599,11 @@ static fplt_status find_base(fplt_engine *engine, fplt_error *error)
     return status;
 }
 
+double fplt__engine_target(const fplt_engine *engine)
+{
+    return engine->settings.tolerance * (engine->settings.relative ? engine->base : 1);
+}
+
 /* Measures where the settings ask for it, tells the observer, and decides whether to go on. */
 static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *context,
                            fplt_progress *progress, fplt_result *result, fplt_error *error)
@@ -652,7 +657,7 @@ fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer, void *c
     result->start = engine->start;
     result->end = progress.measure;
     result->counters = engine->counters;
-    result->target = engine->settings.tolerance * (engine->settings.relative ? engine->base : 1);
+    result->target = fplt__engine_target(engine);
     if (status == FPLT_DIVERGED) {
         diverged(engine, &own, result);
         return FPLT_OK;

@@ -41,6 +41,9 @@ struct fplt_engine {
     int identified;
 };
 
+/* The criterion that the settings ask for, once the start was measured. */
+double fplt__engine_target(const fplt_engine *engine);
+
 /* Where rounds ask for what was measured at this point already: its sums, or NULL. */
 const fplt_sum *fplt__engine_found(const fplt_engine *engine, const double *x);
 

@@ -35,18 +35,25 @@ static fplt_status look_near(const fplt_objective *objective, uint32_t agent, co
     return status == FPLT_UNSUPPORTED ? FPLT_OK : status; /* a cost without second derivatives */
 }
 
+static int is_flat(const fplt_bend *bend)
+{
+    return !(bend->everywhere.lowest >= FPLT_THEORY_FLAT * bend->everywhere.highest);
+}
+
+/* The second part, where the first is known. */
+static fplt_status finish_bend(const fplt_objective *objective, uint32_t agent, const double *x,
+                               fplt_bend *bend, fplt_error *error)
+{
+    bend->near_lowest = bend->everywhere.lowest;
+    return is_flat(bend) ? look_near(objective, agent, x, &bend->near_lowest, error) : FPLT_OK;
+}
+
 fplt_status fplt_bend_find(const fplt_objective *objective, uint32_t agent, const double *x,
                            fplt_bend *bend, fplt_error *error)
 {
     bend->near_lowest = NAN;
     fplt_status status = fplt_objective_curvature(objective, agent, 0, &bend->everywhere, error);
-    if (status)
-        return status;
-    if (bend->everywhere.lowest >= FPLT_THEORY_FLAT * bend->everywhere.highest) {
-        bend->near_lowest = bend->everywhere.lowest;
-        return FPLT_OK;
-    }
-    return look_near(objective, agent, x, &bend->near_lowest, error);
+    return status ? status : finish_bend(objective, agent, x, bend, error);
 }
 
 fplt_bend fplt_bend_join(fplt_bend a, fplt_bend b)
@@ -55,11 +62,6 @@ fplt_bend fplt_bend_join(fplt_bend a, fplt_bend b)
         {fmin(a.everywhere.lowest, b.everywhere.lowest),
          fmax(a.everywhere.highest, b.everywhere.highest)},
         isnan(a.near_lowest) || isnan(b.near_lowest) ? NAN : fmin(a.near_lowest, b.near_lowest)};
-}
-
-static int is_flat(const fplt_bend *bend)
-{
-    return !(bend->everywhere.lowest >= FPLT_THEORY_FLAT * bend->everywhere.highest);
 }
 
 double fplt_bend_lowest(const fplt_bend *bend)
@@ -307,6 +309,7 @@ fplt_status fplt_auto_choose(const fplt_bend *bend, const fplt_run_settings *run
 struct bending {
     const fplt_objective *objective;
     const double *x;
+    const fplt_curvature *known; /* one an agent, or NULL */
     int how;
     fplt_bend *bends;
 };
@@ -316,10 +319,15 @@ static fplt_status ask_bend(void *context, uint32_t agent, fplt_error *error)
     struct bending *bending = context;
     fplt_bend *bend = &bending->bends[agent];
     bend->near_lowest = NAN;
-    if (bending->how != FPLT_CURVATURE_CLOSE)
-        return fplt_objective_curvature(bending->objective, agent, bending->how, &bend->everywhere,
-                                        error);
-    return fplt_bend_find(bending->objective, agent, bending->x, bend, error);
+    fplt_status status = FPLT_OK;
+    if (bending->known)
+        bend->everywhere = bending->known[agent];
+    else
+        status = fplt_objective_curvature(bending->objective, agent, bending->how,
+                                          &bend->everywhere, error);
+    return status || bending->how != FPLT_CURVATURE_CLOSE
+               ? status
+               : finish_bend(bending->objective, agent, bending->x, bend, error);
 }
 
 /* Over all agents; with public bounds nothing is looked at. */
@@ -328,18 +336,15 @@ static fplt_status find_bend(const fplt_objective *objective, const fplt_run_set
 {
     uint32_t agents = fplt_objective_agents(objective);
     struct bending bending = {objective, run->start == FPLT_START_GIVEN ? run->given : NULL,
-                              fplt__run_looks(run), NULL};
+                              run->curvatures, fplt__run_looks(run), NULL};
     fplt_status status =
         fplt__alloc_into(&bending.bends, agents, sizeof *bending.bends, "curvatures", error);
     if (!status)
         status = fplt__survey(run->ranks, agents, run->threads, ask_bend, &bending, bending.bends,
                               sizeof *bending.bends, error);
     for (uint32_t i = 0; !status && i < agents; i++) {
-        fplt_bend own = bending.bends[i];
-        if (run->curvatures)
-            own.everywhere = run->curvatures[i];
-        curvatures[i] = own.everywhere;
-        *bend = i ? fplt_bend_join(*bend, own) : own;
+        curvatures[i] = bending.bends[i].everywhere;
+        *bend = i ? fplt_bend_join(*bend, bending.bends[i]) : bending.bends[i];
     }
     fplt__free(bending.bends);
     return status;

@@ -250,16 +250,17 @@ static fplt_status fill_entries(fplt_comparison *comparison, fplt_error *error)
     return status;
 }
 
-/* The settings of the job with the method's algorithm. */
-static void adopt_run(fplt__method *method, const fplt_run_settings *run, unsigned threads,
-                      int every_round)
+/* The settings of the job with the method's algorithm, for which what is auto is chosen anew. */
+static void adopt_run(const fplt_comparison *comparison, fplt__method *method)
 {
     const fplt_algorithm *algorithm = method->run.algorithm;
-    method->run = *run;
+    method->run = fplt_job_see(comparison->shared.job)->run;
     method->run.algorithm = algorithm;
     method->run.parameter = NULL;
-    method->run.threads = threads;
-    if (!run->evaluate_every || every_round)
+    method->run.threads = 1;
+    if (fplt_settings_is_auto(comparison->settings, "epochs"))
+        method->run.training.epochs = 0;
+    if (!method->run.evaluate_every || fplt_settings_is_auto(comparison->settings, "eval-every"))
         method->run.evaluate_every = 1;
 }
 
@@ -274,8 +275,7 @@ static fplt_status admit(fplt_comparison *comparison, fplt_error *error)
     for (size_t i = 0; !status && i < comparison->count; i++) {
         struct entry *entry = &comparison->entries[i];
         fplt__automatic automatic;
-        adopt_run(&entry->method, &fplt_job_see(comparison->shared.job)->run, 1,
-                  fplt_settings_is_auto(comparison->settings, "eval-every"));
+        adopt_run(comparison, &entry->method);
         fplt_status verdict = fplt__automatic_find(&one, &entry->method, &automatic, &reason);
         if (verdict != FPLT_OK && verdict != FPLT_UNSUPPORTED && verdict != FPLT_BAD_VALUE)
             status = verdict;
@@ -420,8 +420,7 @@ static fplt_status judge_run(fplt_comparison *comparison, struct entry *entry,
     fplt_run_settings settings = entry->method.run;
     fplt_status status = make_case(comparison, stage, run, &one, &prox, error);
     if (!status && !(status = fplt__automatic_find(&one, &entry->method, &automatic, error))) {
-        fplt__tuned_apply(&entry->tuned, &entry->method, &automatic, parameter,
-                          &settings.training.step);
+        fplt__tuned_apply(&entry->tuned, &entry->method, &automatic, parameter, &settings.training);
         settings.parameter = parameter;
         if (run == 0) {
             memcpy(entry->view.parameter, parameter, sizeof parameter);
@@ -433,9 +432,7 @@ static fplt_status judge_run(fplt_comparison *comparison, struct entry *entry,
     if (!status)
         entry->diverged[run] = !entry->judged[run].converged && isinf(entry->judged[run].fine);
     if (!status && entry == admitted_entry(comparison, 0))
-        comparison->targets[run] =
-            settings.tolerance *
-            (settings.relative ? entry->recordings[run].samples[0].criterion : 1);
+        comparison->targets[run] = entry->judged[run].target;
     fplt_prox_destroy(prox);
     return status;
 }

@@ -180,6 +180,7 @@ static fplt__case case_of(const fplt__bench *bench, const fplt__entry *entry,
                         .partial = entry->partial,
                         .seed = bench->settings.seed + set,
                         .run = run,
+                        .by_bounds = 1, /* as the paper's theory has it */
                         .stop = bench->settings.stop,
                         .context = bench->settings.context};
 }
@@ -208,7 +209,7 @@ static fplt_status noisy_error(const fplt__entry *entry, const fplt__case *one,
     fplt_status status = fplt__automatic_find(one, &entry->method, &automatic, error);
     if (status)
         return status;
-    fplt__tuned_apply(tuned, &entry->method, &automatic, parameter, &run.training.step);
+    fplt__tuned_apply(tuned, &entry->method, &automatic, parameter, &run.training);
     run.parameter = parameter;
     run.curvatures = one->curvatures;
     run.seed = one->seed;
@@ -279,19 +280,20 @@ static fplt_status describe(const fplt__bench *bench, fplt__entry *entry, const 
                             fplt_error *error)
 {
     const fplt_setting *rows = entry->method.run.algorithm->settings;
-    double parameter[FPLT_MOST_PARAMETERS], step;
+    double parameter[FPLT_MOST_PARAMETERS];
+    fplt_training training;
     fplt__automatic automatic;
     fplt__case one = case_of(bench, entry, scene, 0, 0);
     fplt_status status = fplt__automatic_find(&one, &entry->method, &automatic, error);
     if (status)
         return status;
-    fplt__tuned_apply(&entry->tuned[0], &entry->method, &automatic, parameter, &step);
+    fplt__tuned_apply(&entry->tuned[0], &entry->method, &automatic, parameter, &training);
     entry->parameters[0] = 0;
     for (size_t i = 0; rows[i].name; i++)
         if (rows[i].search_high > 0)
             add_text(entry->parameters, sizeof entry->parameters, rows[i].name, parameter[i]);
-    if (step > 0)
-        add_text(entry->parameters, sizeof entry->parameters, "gamma", step);
+    if (training.step > 0)
+        add_text(entry->parameters, sizeof entry->parameters, "gamma", training.step);
     else
         strncat(entry->parameters, entry->parameters[0] ? ", gamma auto" : "gamma auto",
                 sizeof entry->parameters - strlen(entry->parameters) - 1);

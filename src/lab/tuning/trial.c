@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "engine/engine.h"
 
 /* As the engine has it: a criterion that grew by this much will not come back. */
 static const double hopeless = 1e16;
@@ -14,7 +15,6 @@ struct watching {
     const fplt_objective *objective;
     double *room; /* owned: mean model, gradient, their sum, scratch; NULL: the engine measures */
     double first;
-    int relative;
     double most, most_time, tolerance;
     double before, last; /* the criterion after the last two rounds */
     uint64_t rounds;
@@ -100,7 +100,7 @@ static int observe(void *context, const fplt_progress *progress)
         return 0;
     if (progress->round == 0) {
         watching->first = criterion;
-        watching->tolerance *= watching->relative ? criterion : 1;
+        watching->tolerance = fplt__engine_target(watching->engine);
     }
     watching->before = watching->last;
     watching->last = criterion;
@@ -144,6 +144,7 @@ static void judge(const fplt_result *result, const struct watching *watching, fp
         .time = counters->time,
         .paper_time = counters->paper_time,
         .criterion = watching->last,
+        .target = watching->tolerance,
     };
 }
 
@@ -175,10 +176,8 @@ fplt_status fplt__trial_run(const fplt__case *one, const fplt_run_settings *sett
     own.run = one->run;
     struct watching watching = {.one = one,
                                 .objective = one->objective,
-                                .relative = settings->relative,
                                 .most = most,
                                 .most_time = most_time,
-                                .tolerance = settings->tolerance,
                                 .impatient = one->impatient,
                                 .most_rounds = (double)settings->rounds,
                                 .best = HUGE_VAL,

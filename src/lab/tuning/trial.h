@@ -13,6 +13,7 @@ typedef struct fplt__case {
     const fplt_prox *prox;             /* NULL: h = 0; not shared by runs at the same time */
     uint64_t seed;
     uint32_t run;
+    int by_bounds; /* rho: auto follows from `curvatures` alone, whatever the curvature at the start */
     int impatient; /* gives up a run that at twice its pace could not arrive in its rounds */
     int (*stop)(void *context); /* asked after every round; non-zero is FPLT_FAILED; or NULL */
     void *context;
@@ -27,6 +28,7 @@ typedef struct fplt__judged {
                     where it is not reached, the logarithm of what is missing */
     double gradients, paper_gradients, exchanges, vectors, time, paper_time;
     double criterion; /* at the end */
+    double target;    /* the criterion that was asked for */
 } fplt__judged;
 
 /* What was measured after every round, if one wants to know. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "fedplt/auto.h"
 
 /* Where the local step is searched, as factors of the automatic one; the upper end is at least near
  * the limit below which a step on the local cost contracts. */
@@ -45,24 +46,42 @@ fplt__tuned fplt__tuned_none(void)
     return tuned;
 }
 
+static fplt_curvature bounds_of(const fplt__case *one)
+{
+    fplt_curvature all = one->curvatures[0];
+    for (uint32_t i = 1; i < fplt_objective_agents(one->objective); i++) {
+        all.lowest = fmin(all.lowest, one->curvatures[i].lowest);
+        all.highest = fmax(all.highest, one->curvatures[i].highest);
+    }
+    return all;
+}
+
 fplt_status fplt__automatic_find(const fplt__case *one, const fplt__method *method,
                                  fplt__automatic *automatic, fplt_error *error)
 {
     fplt_run_settings own = method->run;
+    fplt_auto choice;
     fplt_engine *engine;
     own.parameter = method->parameter;
     own.curvatures = one->curvatures;
     own.participation = one->partial;
     own.prox = one->prox;
     own.threads = 1;
-    fplt_status status = fplt_engine_create(one->objective, &own, &engine, error);
+    if (one->by_bounds)
+        own.curvature = bounds_of(one);
+    fplt_status status = fplt_auto_resolve(one->objective, &own, &choice, error);
     if (status)
         return status;
-    automatic->facts = fplt_engine_facts(engine);
-    memcpy(automatic->parameter, fplt_engine_parameters(engine),
-           fplt_algorithm_parameters(own.algorithm) * sizeof(double));
-    fplt_engine_destroy(engine);
-    return FPLT_OK;
+    fplt_auto_apply(&choice, &own);
+    if (!(status = fplt_engine_create(one->objective, &own, &engine, error))) {
+        automatic->facts = fplt_engine_facts(engine);
+        automatic->epochs = choice.epochs;
+        memcpy(automatic->parameter, fplt_engine_parameters(engine),
+               fplt_algorithm_parameters(own.algorithm) * sizeof(double));
+        fplt_engine_destroy(engine);
+    }
+    fplt_auto_clear(&choice);
+    return status;
 }
 
 /* For the curvature of all agents. */
@@ -73,7 +92,7 @@ static fplt_step step_of_all(const fplt_run_settings *settings, const fplt_facts
 }
 
 void fplt__tuned_apply(const fplt__tuned *tuned, const fplt__method *method,
-                       const fplt__automatic *automatic, double *parameter, double *step)
+                       const fplt__automatic *automatic, double *parameter, fplt_training *training)
 {
     const fplt_setting *rows = method->run.algorithm->settings;
     for (size_t i = 0; rows[i].name; i++) {
@@ -81,9 +100,10 @@ void fplt__tuned_apply(const fplt__tuned *tuned, const fplt__method *method,
         if (rows[i].high > rows[i].low)
             parameter[i] = fmin(parameter[i], rows[i].high);
     }
-    *step = method->run.training.step;
-    if (!(*step > 0) && tuned->step_factor > 0)
-        *step =
+    *training = method->run.training;
+    training->epochs = automatic->epochs;
+    if (!(training->step > 0) && tuned->step_factor > 0)
+        training->step =
             tuned->step_factor * step_of_all(&method->run, &automatic->facts, parameter).automatic;
 }
 
@@ -104,7 +124,7 @@ static fplt_status run_choice(const fplt__tuned *tuned, const fplt__method *meth
 {
     fplt_run_settings own = method->run;
     double parameter[FPLT_MOST_PARAMETERS];
-    fplt__tuned_apply(tuned, method, automatic, parameter, &own.training.step);
+    fplt__tuned_apply(tuned, method, automatic, parameter, &own.training);
     own.parameter = parameter;
     return fplt__trial_run(one, &own, most, most_time, NULL, judged, error);
 }

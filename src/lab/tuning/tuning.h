@@ -8,7 +8,7 @@
 
 /* A method: the settings of its runs, and which of its parameters are given and so not searched. */
 typedef struct fplt__method {
-    fplt_run_settings run; /* `parameter` is set at use; a training.step that is not 0 is given */
+    fplt_run_settings run; /* `parameter` is set at use; training.step and epochs are given, or 0 */
     double parameter[FPLT_MOST_PARAMETERS]; /* NaN: auto */
     unsigned fixed;                         /* bit i: parameter i is given */
 } fplt__method;
@@ -22,6 +22,7 @@ void fplt__method_fix(fplt__method *method, const char *name, double value);
 typedef struct fplt__automatic {
     fplt_facts facts;
     double parameter[FPLT_MOST_PARAMETERS];
+    uint32_t epochs;
 } fplt__automatic;
 
 /* A choice of parameters, so that it can be carried to other data. */
@@ -43,11 +44,13 @@ typedef struct fplt__tuning {
 /* Everything at its automatic value. */
 fplt__tuned fplt__tuned_none(void);
 
+/* As fplt_auto_resolve chooses for one run, where it says nothing as the engine does. */
 fplt_status fplt__automatic_find(const fplt__case *one, const fplt__method *method,
                                  fplt__automatic *automatic, fplt_error *error);
-/* The parameters and the step (0: auto) that a choice means on some data. */
+/* The parameters, the step (0: auto) and the epochs that a choice means on some data. */
 void fplt__tuned_apply(const fplt__tuned *tuned, const fplt__method *method,
-                       const fplt__automatic *automatic, double *parameter, double *step);
+                       const fplt__automatic *automatic, double *parameter,
+                       fplt_training *training);
 
 fplt_status fplt__tuning_run(const fplt__tuning *tuning, fplt__tuned *tuned, fplt_error *error);
 

@@ -253,12 +253,13 @@ static void tuning_helps(void **state)
     method.run.training.step = 0.1;
     assert_ok(fplt__tuning_run(&tuning, &tuned, &error), error);
     assert_int_equal(tuned.points, 1);
-    double parameter[FPLT_MOST_PARAMETERS], step;
+    double parameter[FPLT_MOST_PARAMETERS];
+    fplt_training training;
     fplt__automatic automatic;
     assert_ok(fplt__automatic_find(&one, &method, &automatic, &error), error);
-    fplt__tuned_apply(&tuned, &method, &automatic, parameter, &step);
+    fplt__tuned_apply(&tuned, &method, &automatic, parameter, &training);
     assert_near(parameter[0], 0.3, 0);
-    assert_near(step, 0.1, 0);
+    assert_near(training.step, 0.1, 0);
     fplt__scene_clear(&scene);
 }
 
