@@ -242,6 +242,8 @@ static uint64_t scan_number(struct scan *scan, const char *before, uint64_t most
 /* Reads a report without charges and trouble; 0 where it has them, and where anything is wrong with it. */
 static int scan_report(const void *text, size_t size, fplt__report *report)
 {
+    if (!size)
+        return 0;
     struct scan scan = {text, (const char *)text + size, 0};
     scan_digest(&scan, "{\"chain\":", &report->chain);
     scan_word(&scan, ",\"charged\":null,\"enrolled\":");

@@ -375,6 +375,8 @@ static void messages_come_back(void **state)
         fplt__free(text);
         fplt__free(again);
     }
+    fplt__report nothing;
+    assert_int_equal(fplt__report_read(NULL, 0, &nothing, &error), FPLT_BAD_DATA);
     fplt__joined joined = {.session = UINT64_MAX, .identity = 4, .planned = 1}, other;
     assert_ok(fplt__joined_text(&joined, &text, &error), error);
     assert_ok(fplt__joined_read(text, strlen(text), &other, &error), error);
