@@ -401,7 +401,7 @@ static fplt_status declare_epsilon(const cli_call *cli, fplt_settings *settings,
 }
 
 static const fplt_setting_need calibrate_needs[] = {
-    {"agents", "threat=final-x", NULL},
+    {"agents", "threat=final-x,best=yes", NULL},
     {NULL, NULL, NULL},
 };
 

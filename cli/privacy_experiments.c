@@ -45,10 +45,15 @@ const fplt_setting_need privacy_audit_needs[] = {
     {NULL, NULL, NULL},
 };
 
+#define UNSTOPPED \
+    "private trainings take all their rounds, and the one without noise goes as far as it can"
+
 const fplt_setting_need privacy_tradeoff_needs[] = {
     {"privacy.epsilon", NULL, "epsilons says which are tried"},
     {"privacy.noise", NULL, "its trainings are experiments, with noise from the seed"},
     {"privacy.diagnose", NULL, "its trainings are experiments, and measured"},
+    {"relative", NULL, UNSTOPPED},
+    {"criterion-at", NULL, UNSTOPPED},
     {"t-gradient", "epochs=auto", NULL},
     {"t-communication", "epochs=auto", NULL},
     {NULL, NULL, NULL},

@@ -391,15 +391,17 @@ static fplt_status check_wishes(const struct opening *o, fplt_error *error)
                        : s->row_weight                  ? "row-weight"
                        : s->id                          ? "id"
                                                         : NULL;
-    if (for_model(s))
-        return FPLT_OK;
+    if (for_model(s)) /* the rest may be the model's */
+        name = s->id && !s->id_if_there ? "id" : NULL;
+    if (s->no_header || (s->separator && strcmp(s->separator, "auto") != 0))
+        name = s->no_header ? "header" : "separator";
     if (name)
         return fplt__bad_data(
             error, o->source->name, 0,
             "%s says how a file is read, but all that is settled in an fplt file: "
             "give it when the file is made",
             name);
-    if (s->task && strcmp(s->task, "auto") != 0 && strcmp(s->task, task) != 0)
+    if (!for_model(s) && s->task && strcmp(s->task, "auto") != 0 && strcmp(s->task, task) != 0)
         return fplt__bad_data(error, o->source->name, 0, "the task is %s, but %s is wanted", task,
                               s->task);
     return FPLT_OK;

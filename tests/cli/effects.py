@@ -88,22 +88,27 @@ EXEMPT = {
 }
 # The same for a run that had converged before.
 CONVERGED = {"rounds", "change", "eval-every", "criterion-at"}
-# The same where a command or a context makes it so: the setting, what must stand in the context, the reason.
+# The same where a command or a context makes it so: the setting, what must stand in the context (after ! must not), the
+# reason, and where else it does have an effect, which is tried: a command, what is added to its context, the other value.
 HERE = [
-    ("weights", "one.", "one agent has all rows"), ("weights", "rows.libsvm", "one agent has all rows"),
-    ("tune: precision", None, "below the digits that are printed"),
-    ("tune: public", "lmin", "a promise that is kept where there are no data"),
-    ("tune: h", None, "seen in the criterion at the start only, where it is not relative"),
-    ("tune: clip", None, "seen in the criterion at the start only, where it is not relative"),
-    ("t-gradient", "auto", "auto may choose epochs by it, or a method without any"),
-    ("t-communication", "auto", "auto may choose epochs by it, or a method without any"),
-    ("baseline: relative", None, "no target is shown, and the rounds run out before it"),
-    ("validate: relative", None, "no target is shown, and the rounds run out before it"),
-    ("privacy tradeoff: weights", None, "hardly moves the accuracy on so few rows"),
-    ("privacy tradeoff: precision", None, "hardly moves the accuracy on so few rows"),
-    ("privacy tradeoff: relative", None, "of the run without noise, whose accuracy hardly moves"),
-    ("privacy tradeoff: criterion-at", None, "of the run without noise, whose accuracy hardly moves"),
-    ("compare: criterion-at", "fed-newton", "agents without a model of their own have that of all"),
+    ("weights", "one.", "one agent has all rows", "compare", {}, "agents"),
+    ("weights", "rows.libsvm", "one agent has all rows", "compare", {}, "agents"),
+    ("tune: precision", None, "below the digits of numbers near 0", "tune", {"data": "far.csv", "standardise": "no"}, "float32"),
+    ("tune: public", "lmin", "a promise that is kept where there are no data", "tune", {"data": "own.csv"}, "yes"),
+    ("tune: h", "!by", "seen in the criterion at the start only, where it is not relative",
+     "tune", {"data": "own.csv", "relative": "no"}, "l1"),
+    ("tune: clip", "!by", "seen in the criterion at the start only, where it is not relative",
+     "tune", {"data": "own.csv", "relative": "no"}, "0.05"),
+    ("t-gradient", "auto", "auto may choose epochs by it, or a method without any", "train", {"epochs": "auto"}, "100"),
+    ("t-communication", "auto", "auto may choose epochs by it, or a method without any", "train", {"epochs": "auto"}, "1e3"),
+    ("baseline: relative", None, "no target is shown, and the rounds run out before it", "baseline", {"rounds": "400"}, "no"),
+    ("validate: relative", None, "no target is shown, and the rounds run out before it", "validate", {"rounds": "400"}, "no"),
+    ("privacy tradeoff: weights", None, "hardly moves the accuracy on so few rows",
+     "privacy tradeoff", {"rows": "150", "features": "9", "unequal": "0.9"}, "agents"),
+    ("privacy tradeoff: precision", None, "hardly moves the accuracy on so few rows",
+     "privacy tradeoff", {"generator": "planted", "task": "regression", "loss": "huber"}, "float32"),
+    ("compare: criterion-at", "fed-newton", "agents without a model of their own have that of all",
+     "compare", {"data": "own.csv"}, "mean"),
 ]
 # What may be refused although it makes a difference, with the reason.
 REFUSED = {
@@ -223,12 +228,18 @@ def difference(first, second):
     return ""
 
 
+def stands(where, context):
+    if where is None:
+        return True
+    return f"'{where[1:]}'" not in context if where[0] == "!" else where in context
+
+
 def is_exempt(command, context, name, base):
     if name in EXEMPT:
         return name != "missing" or "gaps" not in repr(context)
     if name in CONVERGED and (": converged after" in base.said or '"outcome": "converged"' in str(base.files)):
         return True
-    return any(word in (name, f"{command}: {name}") and (where is None or where in repr(context)) for word, where, _ in HERE)
+    return any(word in (name, f"{command}: {name}") and stands(where, repr(context)) for word, where, *_ in HERE)
 
 
 class Search:
@@ -290,6 +301,16 @@ class Search:
             print("#  ", name, answers, flush=True)
         return None
 
+    def elsewhere(self, contexts, row):
+        """An exemption is for some contexts: the setting must have an effect in the one that it names."""
+        word, _, _, command, more, value = row
+        name = word.split(": ")[-1]
+        context = {**contexts[command], **more}
+        base, other = self.attempt(command, context), self.attempt(command, {**context, name: value})
+        if base.status or not self.differs(base, other, name, False):
+            line = f"{command} {' '.join(flags(context))}: {name} {value} has no effect there either"
+            self.findings.append((command, name, f"{line} {base.complained.strip()[:160]}"))
+
     def wanted(self, command, number, name):
         """A short search sees a setting of train in three contexts, and what others share with it in some commands."""
         if self.whole or (command != "train" and name not in self.shared):
@@ -335,6 +356,7 @@ def write_files(files):
     head = "site,label,x1,x2,x3,weight"
     write("own.csv", head, rows)
     write("other.csv", head, rows[5:])
+    write("far.csv", head, [(s, b, 1e7 + x, *rest) for s, b, x, *rest in rows])
     write("one.csv", head[5:], [row[1:] for row in rows])
     write("a.csv", head[5:], [row[1:] for row in rows[:20]])
     write("b.csv", head[5:], [row[1:] for row in rows[20:]])
@@ -515,10 +537,14 @@ def search(whole, only, setting, show):
         files.mkdir()
         write_files(files)
         found = Search(files, show, whole)
+        examples = {}
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
             for command, quick, more in itertools.chain([("train", train_contexts(whole), [])], other_contexts(whole)):
+                examples[command] = quick[0]
                 if only in (None, command):
                     found.explore(command, quick + (more if whole else []), pool, setting)
+            if only is None and setting is None:
+                list(pool.map(lambda row: found.elsewhere(examples, row), HERE))
         return found
 
 

@@ -51,7 +51,7 @@ def a_comparison_writes_what_it_prints(folder):
 
 
 def quantities(folder, *words):
-    done = run(folder, "theory", "--picture", "none", "--json", *words)
+    done = run(folder, "theory", "--json", *words)
     return json.loads(done.stdout)["quantities"]
 
 
@@ -78,8 +78,7 @@ def theory_computes_its_closed_forms(folder):
 
 @case
 def theory_says_what_is_not_proved(folder):
-    done = run(folder, "theory", "--lmin", "0.01", "--lmax", "10", "--epochs", "1", "--picture",
-               "none")
+    done = run(folder, "theory", "--lmin", "0.01", "--lmax", "10", "--epochs", "1")
     assert "not proved" in done.stdout
     assert "  NO   S corrected has spectral radius below 1" in done.stdout
     assert "take at least 66 epochs" in " ".join(done.stdout.split())
@@ -92,13 +91,13 @@ def theory_says_what_is_not_proved(folder):
 @case
 def tuning_proposes_what_converges(folder):
     for by in ("theory", "experiment", "both"):
-        document = json.loads(run(folder, "tune", *TINY, "--by", by, "--json").stdout)
+        document = json.loads(run(folder, "tune", *PROBLEM, "--by", by, "--json").stdout)
         choice = document["choice"]
         words = ["train", *TINY, "--rho", repr(choice["rho"]), "--gamma",
                  choice["gamma"] if choice["gamma"] == "auto" else repr(choice["gamma"]),
                  "--epochs", str(choice["epochs"]), "--pictures", "no", "--json"]
         assert '"converged"' in run(folder, *words).stdout, (by, choice)
-    done = run(folder, "tune", *TINY, "--public", "--by", "experiment", status=2)
+    done = run(folder, "tune", *PROBLEM, "--public", "--by", "experiment", status=2)
     assert done.stderr.startswith("fedplt: ") and done.stderr.count("\n") == 1, done.stderr
 
 

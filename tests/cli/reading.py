@@ -144,6 +144,9 @@ def standard_input_is_a_file(folder):
     assert train(folder, "-", *words, given=gzip.compress(plain)) == expected
     piped = run(folder, "predict", "out/model.json", "-", given=plain).stdout
     assert piped.decode() == run(folder, "predict", "out/model.json", "d.csv").stdout
+    for command in (["predict", "out/model.json", "d.csv"], ["data", "schema", "d.csv"]):
+        assert run(folder, *command, "--out", "-").stdout == run(folder, *command).stdout != "", command
+    assert not (folder / "-").exists()
     assert "standard input" in refused(folder, "-", given=b"a,label\n1,0\nx,1\n")
     assert "given twice" in refused(folder, "-,-", given=plain)
 
@@ -425,6 +428,10 @@ def a_mapped_file_trains_to_the_same_bits(folder):
     said = run(folder, "data", "inspect", "d.fplt").stdout
     assert said.startswith("fplt, mapped\n"), said
     assert said.split("\n", 1)[1] == run(folder, "data", "inspect", "d.csv").stdout
+    for words in (["--separator", "comma"], ["--header", "no"], ["--id", "a"]):
+        for command in (["train", "--data", "d.fplt"], ["data", "inspect", "d.fplt"], ["predict", "out/model.json", "d.fplt"]):
+            said = run(folder, *command, *words, status=2).stderr
+            assert f"{words[0][2:]} says how a file is read" in said, (command, words, said)
     run(folder, "data", "convert", "d.fplt", "back.csv")
     assert (folder / "back.csv").read_bytes() == (folder / "d.csv").read_bytes()
     # a pipe

@@ -71,6 +71,7 @@ static fplt_status run_noiseless(const fplt_job_view *view, double *quality, fpl
     settings.rounds = 3000;
     settings.evaluate_every = 20;
     settings.tolerance = 1e-10;
+    settings.relative = settings.at_model = 0;
     fplt_status status = fplt_engine_create(view->objective, &settings, &engine, error);
     if (status)
         return status;
