@@ -69,6 +69,7 @@ OTHERWISE = {
     ("privacy epsilon", "records"): ["40,90"], ("privacy epsilon", "sensitivity"): ["1"],
     ("privacy epsilon", "gamma"): ["0.2"], ("privacy calibrate", "gamma"): ["0.2"],
     ("privacy curve", "gamma"): ["0.2"], ("theory", "picture"): ["none"],
+    ("privacy audit", "weights"): ["agents"],  # with privacy rows count alike unless told otherwise
 }
 FILES = {"data", "schema", "uncoordinated", "trace", "start-model", "sign", "resume", "model", "trust"}
 
@@ -144,9 +145,7 @@ class Table:
         now = default if now is None else now
         if not wants:
             return ["no" if now == "yes" else "yes"]
-        if choices:
-            return [word for word in choices if word != now]
-        return [word for word in OTHERWISE.get((command, name)) or VALUES[name] if word != now]
+        return [word for word in OTHERWISE.get((command, name)) or choices or VALUES[name] if word != now]
 
 
 def preferred(said):
@@ -521,7 +520,9 @@ def other_contexts(whole):
     yield "privacy calibrate", [{}], [{"tau": "0.3"}, {"best": "yes"}, {"proximal": "no"}, {"threat": "final-x"},
                                       {"threat": "paper"}]
     yield "privacy curve", [{"tau": "0.3", "most": "20"}], [{"tau": "0.3", "most": "20", "json": "yes"}]
-    audit = {**FEW, "rounds": "2", "runs": "100", "privacy.epsilon": "4", "secure-noise": "no", "epochs": "2"}
+    # one thread: several add up what they saw in the order they come, and the last digits differ
+    audit = {**FEW, "rounds": "2", "runs": "100", "privacy.epsilon": "4", "secure-noise": "no", "epochs": "2",
+             "threads": "1"}
     yield "privacy audit", [audit], [{**audit, "canary": "features"}]
     tradeoff = {**FEW, "rounds": "3", "repeats": "2", "epsilons": "1,4", "json": "yes"}
     yield "privacy tradeoff", [tradeoff], []
