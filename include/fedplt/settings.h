@@ -45,8 +45,8 @@ typedef struct fplt_setting {
         *rule; /* what the word auto stands for; NULL: the word is not legal, or says it all */
     /* Without what this setting has no effect; NULL: it always has. "solver=sgd|svrg": another setting
      * has one of these values; "start!=zero": it has none of them; "data": it has a value at all; "!data": it
-     * has none; "+lmax": it was given; "-lmax": it was not. Of a list one item is enough. A comma means or, a semicolon and. A setting that no table has asks
-     * nothing. */
+     * has none; "+lmax": it was given; "-lmax": it was not. Of a list one item is enough. A comma means or, a
+     * semicolon and. A setting that no table has asks nothing. */
     const char *needs;
 } fplt_setting;
 
