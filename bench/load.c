@@ -36,7 +36,7 @@
 #include "fedplt/file.h"
 #include "fedplt/sum.h"
 #include "net/authority.h"
-#include "net/intake.h"
+#include "net/line.h"
 #include "net/server.h"
 #include "net/terms.h"
 #include "wire/frame.h"
@@ -104,9 +104,8 @@ typedef struct line {
     } out[PARTS]; /* what is being sent */
     size_t out_done;
     int out_part;
-    size_t to_come; /* raw: bytes of this round */
-    int more;       /* played: what is sent now is not the end of a message */
-    fplt__intake intake;
+    size_t to_come;  /* raw: bytes of this round */
+    fplt__line lean; /* played: reads and sends as the coordinator does */
 } line;
 
 static uint64_t bytes_in, bytes_out;
@@ -178,7 +177,7 @@ static void push(line *l)
             l->out_done = 0;
             continue;
         }
-        l->more = left + later > RECORD;
+        l->lean.more = left + later > RECORD;
         if (left < RECORD && later) {
             left = gather(l, record);
             bytes = record;
@@ -190,21 +189,6 @@ static void push(line *l)
             fail("sending", gnutls_strerror((int)sent));
         have_sent(l, (size_t)sent);
     }
-}
-
-/* A message's records leave in as few packets as they fit into. */
-static ssize_t send_record(gnutls_transport_ptr_t context, const void *bytes, size_t size)
-{
-    const line *l = context;
-    return send(l->descriptor, bytes, size, MSG_NOSIGNAL | (l->more ? MSG_MORE : 0));
-}
-
-/* Agents that are played read and send as the coordinator does. */
-static void be_lean(line *l)
-{
-    fplt__intake_begin(&l->intake, l->tls, l->descriptor);
-    gnutls_transport_set_ptr2(l->tls, &l->intake, l);
-    gnutls_transport_set_push_function(l->tls, send_record);
 }
 
 /* Bytes received, 0 where there are none just now. */
@@ -656,7 +640,7 @@ static int play(char **words)
         snprintf(name, sizeof name, "agents/agent-%zu.pem", i);
         lines[i] = &players[i].line;
         dial(lines[i], port, credentials_of(folder, name, "agents/agent.key"));
-        be_lean(lines[i]);
+        fplt__line_begin(&lines[i]->lean, lines[i]->descriptor, lines[i]->tls);
         join(&players[i]); /* at once: a connection that says nothing is closed */
     }
     int epoll = watch_all(lines, show.agents);
@@ -668,6 +652,7 @@ static int play(char **words)
         for (int k = 0; k < count; k++) {
             player *p = events[k].data.ptr;
             size_t got;
+            p->line.lean.empty = 0;
             push(&p->line);
             /* nothing follows an answer until the next request was sent */
             while ((got = pull(&p->line, buffer, sizeof buffer))) {

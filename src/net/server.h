@@ -60,6 +60,10 @@ typedef struct fplt__server_settings {
 fplt_status fplt__server_create(const fplt__server_settings *settings, const fplt__service *service,
                                 fplt__server **server, fplt_error *error);
 void fplt__server_destroy(fplt__server *server);
+/* Takes a connection that somebody else made, a socket that does not block, as one of that identity: of a server in the
+ * clear only, where nobody else would say who it is. The descriptor is the server's from now on. */
+fplt_status fplt__server_adopt(fplt__server *server, int descriptor, const fplt__identity *identity,
+                               fplt_error *error);
 unsigned fplt__server_port(const fplt__server *server);
 /* Another certificate for new connections. */
 fplt_status fplt__server_certify(fplt__server *server, const char *certificate, const char *key,

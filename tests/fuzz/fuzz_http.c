@@ -1,5 +1,5 @@
-/* Requests to the coordinator and to its door, from the first header to the last byte of the answer, without
- * a socket: the server's functions are called as libmicrohttpd calls them, whose own part is played here.
+/* Requests to the coordinator and to its door, from the first byte to the last of the answer: the servers are the real
+ * ones, in the clear, and every connection is one half of a pair of sockets.
  *
  * An input is a conversation; requests are separated by a line `--`:
  *
@@ -8,235 +8,35 @@
  *
  *     body
  *
- * Every request must be answered, a refusal with a sentence, and whoever is refused changes nothing that
- * would stop the others. */
+ * It is sent as HTTP has it, with a length where none is given, in pieces, and on the connection that whoever asks has
+ * already, unless that one is waiting. A request whose method is RAW is only a body: it is sent as it is. Every request
+ * must be answered, a refusal with a sentence, and whoever is refused changes nothing that would stop the others. */
 #include "target.h"
 
-#include <microhttpd.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "../simulator/tiny.h"
+#include "base/buffer.h"
 #include "net/coordinator.h"
 
-enum { MOST_CONNECTIONS = 32, MOST_HEADERS = 16, CHUNK = 97 };
+enum { MOST_CONNECTIONS = 32, CHUNK = 97, ROOM = 1 << 16, MOST_TURNS = 2000 };
 
-/* ---- libmicrohttpd, as far as the server knows it ---- */
-
-struct MHD_Daemon {
-    MHD_AccessHandlerCallback handle;
-    void *handle_context;
-    MHD_NotifyConnectionCallback notice;
-    void *notice_context;
-    MHD_RequestCompletedCallback completed;
-    void *completed_context;
-    void *(*begin)(void *, const char *, struct MHD_Connection *);
-    void *begin_context;
-    int listener;
-};
-
-struct MHD_Response {
-    unsigned holders;
-    MHD_ContentReaderFreeCallback release;
-    void *release_context;
-    size_t size, copied;
-    uint8_t text[4096]; /* the beginning */
-};
-
-struct MHD_Connection {
-    struct MHD_Daemon *daemon;
-    int used, headed, suspended, answered;
-    unsigned code;
-    void *socket_context, *place;
-    union MHD_ConnectionInfo info;
-    char *line, *method, *path; /* owned: all of the head */
+struct connection {
+    int used, descriptor;
     char who;
-    struct {
-        const char *name, *value;
-    } header[MOST_HEADERS];
-    size_t headers;
-    const uint8_t *body;
-    size_t size, fed;
+    int raw;          /* bytes that need not be a request were sent: anything may be answered */
+    unsigned waiting; /* requests that are not answered yet */
+    size_t size;
+    char answer[ROOM + 1]; /* what came and is not read yet */
 };
 
-static struct MHD_Connection connections[MOST_CONNECTIONS];
-static struct MHD_Daemon *daemons[2]; /* of the federation, of the door */
-static size_t started;
-
-struct MHD_Daemon *MHD_start_daemon(unsigned flags, uint16_t port, MHD_AcceptPolicyCallback policy,
-                                    void *policy_context, MHD_AccessHandlerCallback handle,
-                                    void *handle_context, ...)
-{
-    struct MHD_Daemon *daemon = calloc(1, sizeof *daemon);
-    va_list list;
-    int option;
-    (void)flags, (void)port, (void)policy, (void)policy_context;
-    promise(daemon != NULL && started < 2);
-    daemons[started++] = daemon;
-    daemon->handle = handle;
-    daemon->handle_context = handle_context;
-    va_start(list, handle_context);
-    while ((option = va_arg(list, int)) != MHD_OPTION_END)
-        switch (option) {
-        case MHD_OPTION_NOTIFY_CONNECTION:
-            daemon->notice = va_arg(list, MHD_NotifyConnectionCallback);
-            daemon->notice_context = va_arg(list, void *);
-            break;
-        case MHD_OPTION_NOTIFY_COMPLETED:
-            daemon->completed = va_arg(list, MHD_RequestCompletedCallback);
-            daemon->completed_context = va_arg(list, void *);
-            break;
-        case MHD_OPTION_URI_LOG_CALLBACK:
-            daemon->begin = va_arg(list, void *(*)(void *, const char *, struct MHD_Connection *));
-            daemon->begin_context = va_arg(list, void *);
-            break;
-        case MHD_OPTION_EXTERNAL_LOGGER:
-            (void)va_arg(list, void *);
-            (void)va_arg(list, void *);
-            break;
-        case MHD_OPTION_LISTEN_SOCKET: daemon->listener = va_arg(list, int); break;
-        case MHD_OPTION_CONNECTION_MEMORY_LIMIT: (void)va_arg(list, size_t); break;
-        case MHD_OPTION_CONNECTION_LIMIT:
-        case MHD_OPTION_CONNECTION_TIMEOUT: (void)va_arg(list, unsigned); break;
-        case MHD_OPTION_ARRAY: (void)va_arg(list, void *); break;
-        default: promise(!"an option that is not known here");
-        }
-    va_end(list);
-    return daemon;
-}
-
-void MHD_stop_daemon(struct MHD_Daemon *daemon)
-{
-    close(daemon->listener);
-    free(daemon);
-}
-
-const union MHD_DaemonInfo *MHD_get_daemon_info(struct MHD_Daemon *daemon,
-                                                enum MHD_DaemonInfoType what, ...)
-{
-    (void)daemon, (void)what;
-    return NULL;
-}
-
-const union MHD_ConnectionInfo *MHD_get_connection_info(struct MHD_Connection *connection,
-                                                        enum MHD_ConnectionInfoType what, ...)
-{
-    if (what == MHD_CONNECTION_INFO_CONNECTION_FD)
-        connection->info.connect_fd = -1;
-    else
-        connection->info.socket_context = connection->socket_context;
-    return &connection->info;
-}
-
-const char *MHD_lookup_connection_value(struct MHD_Connection *connection, enum MHD_ValueKind kind,
-                                        const char *name)
-{
-    (void)kind;
-    for (size_t k = 0; k < connection->headers; k++)
-        if (strcasecmp(connection->header[k].name, name) == 0)
-            return connection->header[k].value;
-    return NULL;
-}
-
-void MHD_suspend_connection(struct MHD_Connection *connection)
-{
-    promise(!connection->suspended);
-    connection->suspended = 1;
-}
-
-void MHD_resume_connection(struct MHD_Connection *connection)
-{
-    promise(connection->suspended);
-    connection->suspended = 0;
-}
-
-static struct MHD_Response *new_response(void)
-{
-    struct MHD_Response *response = calloc(1, sizeof *response);
-    promise(response != NULL);
-    response->holders = 1;
-    return response;
-}
-
-static void add_bytes(struct MHD_Response *response, const void *bytes, size_t size)
-{
-    size_t room = sizeof response->text - 1 - response->copied;
-    size_t part = size < room ? size : room;
-    if (part)
-        memcpy(response->text + response->copied, bytes, part);
-    response->copied += part;
-    response->size += size;
-}
-
-struct MHD_Response *MHD_create_response_from_buffer(size_t size, void *buffer,
-                                                     enum MHD_ResponseMemoryMode mode)
-{
-    struct MHD_Response *response = new_response();
-    (void)mode;
-    add_bytes(response, buffer, size);
-    return response;
-}
-
-struct MHD_Response *MHD_create_response_from_iovec(const struct MHD_IoVec *parts, unsigned count,
-                                                    MHD_ContentReaderFreeCallback release,
-                                                    void *context)
-{
-    struct MHD_Response *response = new_response();
-    response->release = release;
-    response->release_context = context;
-    for (unsigned k = 0; k < count; k++)
-        add_bytes(response, parts[k].iov_base, parts[k].iov_len);
-    return response;
-}
-
-enum MHD_Result MHD_add_response_header(struct MHD_Response *response, const char *name,
-                                        const char *value)
-{
-    (void)response;
-    promise(*name && !strpbrk(value, "\r\n"));
-    return MHD_YES;
-}
-
-void MHD_destroy_response(struct MHD_Response *response)
-{
-    if (--response->holders)
-        return;
-    if (response->release)
-        response->release(response->release_context);
-    free(response);
-}
-
-/* A refusal has a sentence. */
-enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned code,
-                                   struct MHD_Response *response)
-{
-    fplt__fault fault;
-    fplt_error error;
-    promise(!connection->answered && !connection->suspended);
-    promise(code == 200 || code == 202 || code == 204 || (code >= 400 && code < 600));
-    if (code >= 400) {
-        promise(response->size == response->copied);
-        promise(!fplt__fault_read(response->text, response->size, &fault, &error));
-        promise(fault.word[0] && fault.sentence[0]);
-    }
-    connection->answered = 1;
-    connection->code = code;
-    return MHD_YES;
-}
-
-enum MHD_Result MHD_get_timeout(struct MHD_Daemon *daemon, MHD_UNSIGNED_LONG_LONG *timeout)
-{
-    (void)daemon, (void)timeout;
-    return MHD_NO;
-}
-
-enum MHD_Result MHD_run(struct MHD_Daemon *daemon)
-{
-    (void)daemon;
-    return MHD_YES;
-}
+static struct connection connections[MOST_CONNECTIONS];
 
 /* ---- the coordinator around its requests ---- */
 
@@ -330,22 +130,6 @@ void fplt__coordinator_handle(fplt__coordinator *c, fplt__lead_event *event)
 }
 
 static char names[TINY_AGENTS][FPLT__NAME] = {"basel", "bern", "zurich"};
-static void (*judge_head)(void *, fplt__exchange *, uint64_t, uint64_t *);
-static const struct MHD_Connection *at_hand;
-
-/* The name that a certificate would have said. */
-static void take_head(void *context, fplt__exchange *exchange, uint64_t length, uint64_t *limit)
-{
-    fplt__identity *identity = (fplt__identity *)fplt__exchange_identity(exchange);
-    char who = at_hand->who;
-    const char *name = who == '9'                              ? "gone"
-                       : who >= '0' && who < '0' + TINY_AGENTS ? names[who - '0']
-                                                               : "nobody";
-    identity->role = FPLT_ROLE_AGENT;
-    identity->ends = INT32_MAX;
-    snprintf(identity->name, sizeof identity->name, "%s", name);
-    judge_head(context, exchange, length, limit);
-}
 
 static void tell_door(void *context, const char *word, const char *sentence)
 {
@@ -361,8 +145,6 @@ static void open_servers(void)
     fplt__coordinator *c = &lead_place;
     fplt__service service = fplt__coordinator_service(c);
     fplt_error error;
-    judge_head = service.head;
-    service.head = take_head;
     authority.certificate = certificate;
     c->run = 1;
     c->members = TINY_AGENTS;
@@ -392,53 +174,118 @@ static void open_run(void)
 
 /* ---- connections ---- */
 
-static void end(struct MHD_Connection *connection)
+static void turn(void)
 {
-    struct MHD_Daemon *daemon = connection->daemon;
-    daemon->completed(daemon->completed_context, connection, &connection->place,
-                      MHD_REQUEST_TERMINATED_COMPLETED_OK);
-    daemon->notice(daemon->notice_context, connection, &connection->socket_context,
-                   MHD_CONNECTION_NOTIFY_CLOSED);
-    free(connection->line);
-    connection->used = 0;
+    fplt__server *const servers[] = {lead_place.server, lead_place.door};
+    fplt__servers_turn(servers, 2, -1, 0);
 }
 
-/* The head, the body in pieces, and once more when it is whole; again after a suspension. */
-static void feed(struct MHD_Connection *connection)
+/* The name that a certificate would have said. */
+static fplt__identity identity_of(char who)
 {
-    struct MHD_Daemon *daemon = connection->daemon;
-    enum MHD_Result going = MHD_YES;
-    int last = 0;
-    while (going == MHD_YES && !last && !connection->suspended && !connection->answered) {
-        size_t left = connection->size - connection->fed, part = left < CHUNK ? left : CHUNK;
-        last = connection->headed && !part;
-        part = connection->headed ? part : 0;
-        size_t size = part;
-        const char *data = (const char *)connection->body + connection->fed;
-        connection->headed = 1;
-        at_hand = connection;
-        going =
-            daemon->handle(daemon->handle_context, connection, connection->path, connection->method,
-                           "HTTP/1.1", part ? data : NULL, &size, &connection->place);
-        promise(size <= part);
-        connection->fed += part - size;
+    fplt__identity identity = {.role = FPLT_ROLE_AGENT, .ends = INT32_MAX};
+    const char *name = who == '9'                              ? "gone"
+                       : who >= '0' && who < '0' + TINY_AGENTS ? names[who - '0']
+                                                               : "nobody";
+    snprintf(identity.name, sizeof identity.name, "%s", name);
+    return identity;
+}
+
+static void hang_up(struct connection *c)
+{
+    close(c->descriptor);
+    c->used = 0;
+}
+
+static struct connection *connect_as(char who)
+{
+    struct connection *c = NULL;
+    int pair[2];
+    fplt_error error;
+    for (int k = 0; k < MOST_CONNECTIONS; k++)
+        if (connections[k].used && connections[k].who == who && !connections[k].waiting &&
+            !connections[k].raw)
+            return &connections[k];
+    for (int k = 0; k < MOST_CONNECTIONS && !c; k++)
+        c = connections[k].used ? NULL : &connections[k];
+    if (!c)
+        return NULL;
+    *c = (struct connection){.used = 1, .who = who};
+    promise(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair));
+    c->descriptor = pair[0];
+    fplt__identity identity = identity_of(who);
+    fplt__server *server = who == 'd' ? lead_place.door : lead_place.server;
+    promise(!fplt__server_adopt(server, pair[1], &identity, &error));
+    return c;
+}
+
+static void check_answer(unsigned status, const char *body, size_t size)
+{
+    fplt__fault fault;
+    fplt_error error;
+    promise(status == 200 || status == 202 || status == 204 || (status >= 400 && status < 600));
+    if (status < 400)
+        return;
+    promise(!fplt__fault_read(body, size, &fault, &error));
+    promise(fault.word[0] && fault.sentence[0]);
+}
+
+/* The answers that are whole. */
+static void read_answers(struct connection *c)
+{
+    char *body;
+    c->answer[c->size] = 0;
+    while ((body = strstr(c->answer, "\r\n\r\n"))) {
+        const char *length = strstr(c->answer, "Content-Length: ");
+        promise(memcmp(c->answer, "HTTP/1.1 ", 9) == 0);
+        unsigned status = (unsigned)strtoul(c->answer + 9, NULL, 10);
+        promise((length && length < body) == (status != 204 && status != 100));
+        size_t size = length && length < body ? strtoul(length + 16, NULL, 10) : 0;
+        body += 4;
+        size_t used = (size_t)(body - c->answer) + size;
+        if (used > c->size)
+            return;
+        if (status != 100) {
+            check_answer(status, body, size);
+            promise(c->waiting || c->raw);
+            c->waiting -= c->waiting > 0;
+        }
+        c->size -= used;
+        memmove(c->answer, c->answer + used, c->size + 1);
     }
-    const char *said = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
-    int whole = said && strtoull(said, NULL, 10) == connection->size;
-    promise(connection->answered || connection->suspended || !whole);
-    if (!connection->suspended)
-        end(connection);
 }
 
-static void resume_all(void)
+/* Whether the other side is still there. */
+static int listen_to(struct connection *c)
 {
-    for (int again = 1; again;) {
-        again = 0;
-        for (int k = 0; k < MOST_CONNECTIONS; k++)
-            if (connections[k].used && !connections[k].suspended) {
-                feed(&connections[k]);
-                again = 1;
-            }
+    ssize_t got;
+    while ((got = recv(c->descriptor, c->answer + c->size, ROOM - c->size, 0)) > 0) {
+        c->size += (size_t)got;
+        read_answers(c);
+        promise(c->size < ROOM);
+    }
+    return got < 0;
+}
+
+static void listen_to_all(void)
+{
+    turn();
+    for (int k = 0; k < MOST_CONNECTIONS; k++)
+        if (connections[k].used && !listen_to(&connections[k])) {
+            promise(!connections[k].waiting);
+            hang_up(&connections[k]);
+        }
+}
+
+/* In pieces, as long as it is read. */
+static void send_all(struct connection *c, const char *bytes, size_t size)
+{
+    for (int turns = 0; size && c->used && turns < MOST_TURNS; turns++) {
+        size_t part = size < CHUNK || size > 20000 ? size : CHUNK;
+        ssize_t sent = send(c->descriptor, bytes, part, MSG_NOSIGNAL);
+        bytes += sent > 0 ? sent : 0;
+        size -= sent > 0 ? (size_t)sent : 0;
+        listen_to_all();
     }
 }
 
@@ -452,62 +299,72 @@ static char *next_line(char **cursor)
     return line;
 }
 
-static void parse(struct MHD_Connection *connection, char *head)
+/* As HTTP has it; whether it says how long its body is, and says so rightly. */
+static int write_request(char *head, const uint8_t *body, size_t size, fplt__buffer *out, char *who)
 {
-    char *cursor = head, *line = next_line(&cursor), *value;
-    connection->method = line;
-    connection->path = line + strcspn(line, " ");
-    if (*connection->path)
-        *connection->path++ = 0;
-    char *who = connection->path + strcspn(connection->path, " ");
-    if (*who)
-        *who++ = 0;
-    connection->who = *who;
-    while (*(line = next_line(&cursor)) && connection->headers < MOST_HEADERS) {
-        if (!(value = strchr(line, ':')))
-            continue;
-        *value++ = 0;
-        connection->header[connection->headers].name = line;
-        connection->header[connection->headers++].value = value + (*value == ' ');
+    char *cursor = head, *line = next_line(&cursor), *at = strrchr(line, ' ');
+    int lengths = 0, right = 1;
+    *who = at ? at[1] : 0;
+    if (at)
+        *at = 0;
+    fplt__buffer_format(out, "%s HTTP/1.1\r\nHost: x\r\n", line);
+    while (*(line = next_line(&cursor))) {
+        int length = strncasecmp(line, "Content-Length:", 15) == 0;
+        lengths += length;
+        right = right && (!length || strtoull(line + 15, NULL, 10) == size);
+        right = right && strncasecmp(line, "Expect:", 7) != 0;
+        fplt__buffer_format(out, "%s\r\n", line);
     }
+    if (!lengths)
+        fplt__buffer_format(out, "Content-Length: %zu\r\n", size);
+    fplt__buffer_add(out, "\r\n");
+    fplt__buffer_add_bytes(out, (const char *)body, size);
+    return right && lengths < 2;
 }
 
 static void request(const uint8_t *bytes, size_t size)
 {
-    static char length[24];
-    struct MHD_Connection *connection = NULL;
-    for (int k = 0; k < MOST_CONNECTIONS && !connection; k++)
-        connection = connections[k].used ? NULL : &connections[k];
-    if (!connection)
-        return;
+    fplt__buffer out = {NULL, 0, 0, FPLT_OK};
     const uint8_t *body = memmem(bytes, size, "\n\n", 2);
-    size_t head = body ? (size_t)(body - bytes) + 1 : size;
-    memset(connection, 0, sizeof *connection);
-    connection->line = malloc(head + 1);
-    promise(connection->line != NULL);
-    memcpy(connection->line, bytes, head);
-    connection->line[head] = 0;
-    connection->body = body ? body + 2 : bytes + size;
-    connection->size = body ? size - head - 1 : 0;
-    parse(connection, connection->line);
-    connection->daemon = daemons[connection->who == 'd'];
-    connection->used = 1;
-    if (!MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length") &&
-        connection->headers < MOST_HEADERS) {
-        snprintf(length, sizeof length, "%zu", connection->size);
-        connection->header[connection->headers].name = "Content-Length";
-        connection->header[connection->headers++].value = length;
+    size_t front = body ? (size_t)(body - bytes) + 1 : size;
+    char who = 0, *head = calloc(front + 1, 1);
+    promise(head != NULL);
+    memcpy(head, bytes, front);
+    int raw = strncmp(head, "RAW ", 4) == 0;
+    size_t length = body ? size - front - 1 : 0;
+    body = body ? body + 2 : bytes + size;
+    int whole = write_request(head, body, length, &out, &who);
+    struct connection *c = connect_as(who);
+    if (c && raw) {
+        c->raw = 1;
+        send_all(c, (const char *)body, length);
+    } else if (c) {
+        c->raw |= !whole;
+        c->waiting += (unsigned)whole;
+        send_all(c, out.text, out.length);
     }
-    struct MHD_Daemon *daemon = connection->daemon;
-    daemon->notice(daemon->notice_context, connection, &connection->socket_context,
-                   MHD_CONNECTION_NOTIFY_STARTED);
-    daemon->begin(daemon->begin_context, connection->path, connection);
-    feed(connection);
-    resume_all();
+    fplt__buffer_clear(&out);
+    free(head);
+    listen_to_all();
     now += 500;
     fplt__lead_event event = {.kind = FPLT__LEAD_TIME};
     fplt__coordinator_handle(&lead_place, &event);
-    resume_all();
+    listen_to_all();
+}
+
+/* Bodies may be with another thread still. */
+static void wait_for_answers(void)
+{
+    int waiting = 1;
+    for (int turns = 0; waiting && turns < MOST_TURNS; turns++) {
+        if (turns > 3)
+            usleep(500);
+        listen_to_all();
+        waiting = 0;
+        for (int k = 0; k < MOST_CONNECTIONS; k++)
+            waiting |= connections[k].used && connections[k].waiting;
+    }
+    promise(!waiting);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -526,14 +383,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     now += 60000; /* held polls are let go */
     fplt__lead_event event = {.kind = FPLT__LEAD_TIME};
     fplt__coordinator_handle(&lead_place, &event);
-    resume_all();
+    wait_for_answers();
+    for (int k = 0; k < MOST_CONNECTIONS; k++)
+        if (connections[k].used)
+            hang_up(&connections[k]);
+    while (fplt__server_connections(lead_place.server) + fplt__server_connections(lead_place.door))
+        turn();
     fplt__lead *lead = lead_place.lead;
     lead_place.lead = NULL;
-    for (int k = 0; k < MOST_CONNECTIONS; k++)
-        if (connections[k].used) {
-            connections[k].suspended = 0;
-            end(&connections[k]);
-        }
     fplt__lead_destroy(lead);
     return 0;
 }

@@ -722,6 +722,7 @@ static void slow_loris(void **state)
     assert_true(write(made, "GET / HTTP/1.1\r\nX: ", 19) > 0);
     while (place->refused == 0 && fplt__now() < begun + 10) {
         fplt__servers_turn(&server, 1, -1, 0.05);
+        usleep(1000);
         if (send(made, "y", 1, MSG_NOSIGNAL) < 0)
             break;
     }

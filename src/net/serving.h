@@ -1,0 +1,155 @@
+/* What server.c (life, TLS, limits of time), caller.c (a connection from its handshake to its end) and exchange.c
+ * (bodies, rooms, answers) share. */
+#ifndef FPLT_NET_SERVING_H
+#define FPLT_NET_SERVING_H
+
+#include <gnutls/abstract.h>
+#include <gnutls/gnutls.h>
+
+#include "net/aside.h"
+#include "net/http.h"
+#include "net/line.h"
+#include "net/server.h"
+
+enum {
+    FPLT__INTAKE = FPLT__RECORD +
+                   2048, /* bytes of a connection's buffer: a record, and what was there before */
+    FPLT__MOST_PIECES = 16, /* of an answer */
+    FPLT__MOST_SPARE = 128,
+    FPLT__ANSWER_HEADERS = 2048 /* bytes of those that the owner adds */
+};
+
+typedef enum fplt__stage {
+    FPLT__NO_REQUEST,
+    FPLT__WAITS_FOR_ROOM,
+    FPLT__RECEIVES,
+    FPLT__PREPARES,
+    FPLT__WHOLE,
+    FPLT__HELD,
+    FPLT__ANSWERED
+} fplt__stage;
+
+typedef struct fplt__caller fplt__caller; /* a connection */
+
+/* Exchanges that wait, all equally long: the first is the first whose time is up. */
+typedef struct fplt__queue {
+    fplt__exchange *first, *last;
+} fplt__queue;
+
+struct fplt__exchange {
+    fplt__server *server;
+    fplt__caller *caller;
+    fplt__stage stage;
+    int large, prepares, has_digest;
+    fplt__errand errand; /* while it is prepared */
+    fplt__digest digest;
+    fplt__http_head head; /* its texts are in the caller's buffer */
+    uint64_t length;      /* of the body */
+    size_t received;
+    uint8_t *body; /* owned */
+    size_t room;   /* of it */
+    double since;  /* when the body began, or the answer */
+    double held_until;
+    void *data;
+    fplt__queue *queue; /* it waits in, or NULL */
+    fplt__exchange *next, *previous;
+    size_t header_size; /* of the answer's */
+    char header[FPLT__ANSWER_HEADERS];
+};
+
+/* What is being sent. */
+typedef struct fplt__outgoing {
+    char *text; /* owned: the head, and what has no owner */
+    size_t room;
+    size_t count, size, done; /* pieces; bytes of all, and those that are gone */
+    struct {
+        const uint8_t *bytes;
+        size_t size;
+        void *owner;
+    } piece[FPLT__MOST_PIECES + 1];
+} fplt__outgoing;
+
+struct fplt__caller {
+    fplt__caller *next, **link;
+    fplt__caller *ready_next, *ready_previous;
+    int ready; /* it is in the line of those that may go on */
+    fplt__server *server;
+    fplt__line line;
+    int shakes;    /* hands, still */
+    int served;    /* a request, at least */
+    int expects;   /* to be told before it sends its body */
+    int closes;    /* after the answer */
+    int lingers;   /* all is said: what the other side still sends is thrown away */
+    uint64_t skip; /* bytes of a body that nobody wants */
+    int refused;
+    double since; /* when the handshake, a head, the time between requests, or the end began */
+    fplt__identity identity;
+    int64_t place;  /* the owner's */
+    double judged;  /* the owner's */
+    uint64_t moved; /* bytes that the other side sent or has acknowledged, when last seen */
+    uint8_t *in;    /* owned: FPLT__INTAKE bytes, the head first */
+    size_t in_from; /* where what is not taken yet begins */
+    size_t in_size, in_seen;
+    fplt__exchange exchange;
+    fplt__outgoing out;
+};
+
+/* A buffer of a body, kept for the next. */
+struct fplt__spare {
+    uint8_t *bytes; /* owned */
+    size_t size;
+};
+
+struct fplt__server {
+    fplt__service service;
+    int listener, listens, epoll;
+    double deaf_until; /* the system gives no more connections just now */
+    unsigned port, connections, most, window;
+    size_t large; /* bytes of large bodies at hand */
+    struct fplt__spare spare[FPLT__MOST_SPARE];
+    size_t spared; /* bytes of them */
+    int tls, wants_certificate;
+    gnutls_certificate_credentials_t credentials;
+    gnutls_priority_t priority;
+    gnutls_x509_crt_t authority;
+    gnutls_pcert_st *chain;
+    unsigned chain_length;
+    gnutls_privkey_t private_key;
+    fplt__caller *callers;
+    fplt__caller *ready_first, *ready_last; /* who may go on */
+    fplt__queue rooms, held;                /* who waits for room, and for news */
+    uint64_t received, sent;
+    double now, swept, watched, patience;
+    fplt__aside *aside;           /* prepares; NULL: nobody does */
+    uint8_t record[FPLT__RECORD]; /* to put bytes together */
+};
+
+/* caller.c */
+
+/* A new connection; NULL where there is no memory, and the descriptor is closed. */
+fplt__caller *fplt__caller_begin(fplt__server *server, int descriptor, gnutls_session_t session);
+void fplt__caller_end(fplt__caller *caller);
+/* It has its turn soon. */
+void fplt__caller_stir(fplt__caller *caller);
+/* Lets everybody go on who is ready, some of them more than once; whether anybody did. */
+int fplt__callers_go_on(fplt__server *server);
+/* Everybody goes, with the answer that is made, as far as it can be sent now. */
+void fplt__callers_part(fplt__server *server);
+
+/* exchange.c */
+
+/* The head is in: whether its body may come, and where to. */
+void fplt__exchange_begin(fplt__exchange *exchange);
+/* The body is in. */
+void fplt__exchange_complete(fplt__exchange *exchange);
+/* It is over, answered or not. */
+void fplt__exchange_end(fplt__exchange *exchange);
+/* Those that are prepared, those that there is room for, and those whose time is up. */
+void fplt__exchanges_serve(fplt__server *server);
+/* Seconds until one of those that wait must be served. */
+double fplt__exchanges_patience(const fplt__server *server, double now);
+/* Nobody waits any longer. */
+void fplt__exchanges_end(fplt__server *server);
+void fplt__exchanges_forget(fplt__server *server);
+
+#endif
