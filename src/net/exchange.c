@@ -371,6 +371,8 @@ static int put_together(fplt__exchange *exchange, unsigned code, const char *typ
     add_piece(out, out->text, used, NULL);
     for (size_t i = 0; i < count && strcmp(exchange->head.method, "HEAD") != 0; i++) {
         const void *bytes = pieces[i].bytes;
+        if (!pieces[i].size)
+            continue;
         if (pieces[i].owner) {
             exchange->server->service.hold(pieces[i].owner);
         } else {

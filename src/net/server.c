@@ -477,10 +477,9 @@ int fplt__servers_turn(fplt__server *const *servers, size_t count, int descripto
     int ready = poll(wanted, 2 * count + 1, (int)fmin(ceil(fmax(0, seconds) * 1000), 60000));
     now = fplt__now();
     for (size_t i = 0; i < count; i++) {
-        if (!wanted[2 * i].revents && !wanted[2 * i + 1].revents && now < due[i] &&
-            !servers[i]->ready_first)
-            continue;
-        run_server(servers[i]);
+        if (wanted[2 * i].revents || wanted[2 * i + 1].revents || now >= due[i] ||
+            servers[i]->ready_first)
+            run_server(servers[i]);
         sweep(servers[i], now);
         watch_moves(servers[i], now);
     }
