@@ -397,6 +397,7 @@ fplt_status fplt_federation_take_part(const fplt_settings *settings,
                                       fplt_federation_outcome *outcome, fplt_error *error)
 {
     static const fplt_federation_watch nobody = {.context = NULL};
+    char date[16];
     fplt__agent *agent;
     memset(outcome, 0, sizeof *outcome);
     if (sodium_init() < 0)
@@ -417,6 +418,11 @@ fplt_status fplt_federation_take_part(const fplt_settings *settings,
     } else if (!status) {
         fplt__agent_tell(agent, "started", "%s takes part in %s at %s", agent->self.name,
                          agent->self.federation, fplt_settings_text(settings, "coordinator"));
+        if (fplt__certificate_is_ending(&agent->self, date))
+            fplt__agent_tell(agent, "certificate",
+                             "this agent's certificate ends on %s; ask the coordinator for a new "
+                             "invitation",
+                             date);
         run_loop(agent);
         if ((status = agent->failure) && error)
             *error = agent->error;

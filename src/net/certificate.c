@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "fedplt/settings.h"
 
-enum { DAY = 24 * 3600, AUTHORITY_DAYS = 3650 };
+enum { DAY = 24 * 3600, AUTHORITY_DAYS = 3650, NOTICE_DAYS = 30 };
 
 static fplt_status failed(int code, const char *what, fplt_error *error)
 {
@@ -71,6 +71,12 @@ void fplt__date(time_t time, char text[16])
     struct tm parts;
     gmtime_r(&time, &parts);
     strftime(text, 16, "%Y-%m-%d", &parts);
+}
+
+int fplt__certificate_is_ending(const fplt__identity *identity, char date[16])
+{
+    fplt__date(identity->ends, date);
+    return identity->ends - time(NULL) < (time_t)NOTICE_DAYS * DAY;
 }
 
 /* Text in and out */

@@ -69,5 +69,7 @@ int fplt__certificate_is_of(gnutls_x509_crt_t certificate, gnutls_x509_crt_t aut
 const char *fplt__pem_second(const char *pem);
 /* "2026-11-16", for sentences. */
 void fplt__date(time_t time, char text[16]);
+/* Whether a certificate ends so soon (in 30 days) that somebody should be told; the date, for that sentence. */
+int fplt__certificate_is_ending(const fplt__identity *identity, char date[16]);
 
 #endif

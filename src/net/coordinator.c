@@ -462,21 +462,20 @@ static fplt_status open_servers(fplt__coordinator *c, fplt_error *error)
 }
 
 /* Agents refuse a certificate that is not valid now, and one without its key serves nobody. */
-static fplt_status check_certificate(const fplt__coordinator *c, fplt_error *error)
+static fplt_status check_certificate(fplt__coordinator *c, fplt_error *error)
 {
-    fplt__identity self;
     char path[4200], key[4200], date[16];
     time_t now = time(NULL);
     fplt__coordinator_path(c, "coordinator.pem", NULL, path, sizeof path);
     fplt__coordinator_path(c, "coordinator.key", NULL, key, sizeof key);
-    fplt_status status = fplt__certificate_read(c->authority.server, path, &self, error);
+    fplt_status status = fplt__certificate_read(c->authority.server, path, &c->self, error);
     if (status ||
         (status = fplt__key_check(c->authority.server, c->authority.server_key, path, key, error)))
         return status;
-    if (now >= self.begins && now <= self.ends)
+    if (now >= c->self.begins && now <= c->self.ends)
         return FPLT_OK;
-    fplt__date(now > self.ends ? self.ends : self.begins, date);
-    return now > self.ends
+    fplt__date(now > c->self.ends ? c->self.ends : c->self.begins, date);
+    return now > c->self.ends
                ? fplt_error_set(error, FPLT_FAILED,
                                 "%s expired on %s; `fedplt pki init %s --address %s --folder %s "
                                 "--renew` makes a new one",
@@ -704,6 +703,7 @@ static fplt_status reload(fplt__coordinator *c, fplt_error *error)
 {
     const fplt_settings *settings = c->settings;
     fplt__authority again;
+    fplt__identity self;
     fplt_status status = FPLT_OK;
     if (c->watch->again && !(settings = c->watch->again(c->watch->context, error)))
         return FPLT_FAILED;
@@ -715,9 +715,15 @@ static fplt_status reload(fplt__coordinator *c, fplt_error *error)
         status = open_server(c, &again, settings, &moved, error);
     else
         status = fplt__server_certify(c->server, again.server, again.server_key, error);
+    if (!status)
+        status = fplt__certificate_read(again.server, "coordinator.pem", &self, error);
     fplt__authority_close(&again);
-    if (status)
+    if (status) {
+        fplt__server_destroy(moved);
         return status;
+    }
+    c->self = self;
+    c->certificate_asked = 0;
     if (moved) {
         fplt__server_destroy(c->server);
         c->server = moved;
@@ -756,6 +762,24 @@ static void tend_receipts(fplt__coordinator *c)
     c->receipts = sum;
 }
 
+/* Once a day: a run may take longer than its certificate has left. */
+static void tend_certificate(fplt__coordinator *c)
+{
+    static const double day = 24 * 3600;
+    char date[16];
+    double now = fplt__now();
+    if (c->certificate_asked && now - c->certificate_asked < day)
+        return;
+    c->certificate_asked = now;
+    if (fplt__certificate_is_ending(&c->self, date))
+        fplt__coordinator_say(c, -1, "certificate",
+                              "%s/coordinator.pem ends on %s, and no agent takes it after that; "
+                              "`fedplt pki init %s --address %s --folder %s --renew` makes a new "
+                              "one, and SIGHUP has it read here",
+                              c->folder, date, c->authority.federation, c->authority.address,
+                              c->folder);
+}
+
 static void run_loop(fplt__coordinator *c)
 {
     act(c);
@@ -775,6 +799,7 @@ static void run_loop(fplt__coordinator *c)
             fplt__coordinator_handle(c, &event);
         }
         tend_door(c);
+        tend_certificate(c);
         tend_receipts(c);
         if (c->write_at && fplt__now() >= c->write_at)
             write_model(c);

@@ -44,6 +44,8 @@ typedef struct fplt__coordinator {
     char folder[2048];
     char listen[300]; /* where it listens */
     fplt__authority authority;
+    fplt__identity self;      /* of the certificate that is shown */
+    double certificate_asked; /* when its end was looked at last; 0: not yet */
     fplt__lead_store *store;
     fplt__lead *lead;
     fplt__server *server, *door, *page; /* door: open while there are invitations */
