@@ -79,7 +79,8 @@ typedef struct fplt_federation_watch {
     /* Asked by an agent without a policy: shows a person what is proposed (a text of many lines);
      * non-zero is consent. NULL: refused. */
     int (*agree)(void *context, const char *proposal, const char *hash);
-    /* Asked by the coordinator: whether its settings are to be read again (once each). */
+    /* Asked by the coordinator: whether its settings are to be read again (once each). An agent that is bidden to
+     * says that it cannot. */
     int (*reload)(void *context);
     /* Then: the settings as they are now, for as long as the call after it; NULL: they cannot be
      * read, with the sentence why. NULL: they stay as they were, only certificates are read again. */

@@ -344,9 +344,18 @@ static void wait_until(fplt__agent *agent, uint64_t wake)
     }
 }
 
+static void answer_signal(const fplt__agent *agent)
+{
+    if (agent->watch->reload && agent->watch->reload(agent->watch->context))
+        fplt__agent_tell(agent, "reload",
+                         "an agent reads its settings and certificate when it starts; end it and "
+                         "start it again, nothing is lost by that");
+}
+
 static void run_loop(fplt__agent *agent)
 {
     while (!agent->over && !agent->failure && !stopped(agent)) {
+        answer_signal(agent);
         const fplt__site_action *action = fplt__site_action_take(agent->site);
         if (action) {
             perform(agent, action);

@@ -30,7 +30,7 @@ enum { MOST_CONNECTIONS = 32, CHUNK = 97, ROOM = 1 << 16, MOST_TURNS = 2000 };
 struct connection {
     int used, descriptor;
     char who;
-    int raw;          /* bytes that need not be a request were sent: anything may be answered */
+    int raw;          /* bytes that need not be one request were sent: anything may be answered */
     unsigned waiting; /* requests that are not answered yet */
     size_t size;
     char answer[ROOM + 1]; /* what came and is not read yet */
@@ -235,6 +235,10 @@ static void read_answers(struct connection *c)
 {
     char *body;
     c->answer[c->size] = 0;
+    if (c->raw) {
+        c->size = 0;
+        return;
+    }
     while ((body = strstr(c->answer, "\r\n\r\n"))) {
         const char *length = strstr(c->answer, "Content-Length: ");
         promise(memcmp(c->answer, "HTTP/1.1 ", 9) == 0);
@@ -247,8 +251,8 @@ static void read_answers(struct connection *c)
             return;
         if (status != 100) {
             check_answer(status, body, size);
-            promise(c->waiting || c->raw);
-            c->waiting -= c->waiting > 0;
+            promise(c->waiting > 0);
+            c->waiting--;
         }
         c->size -= used;
         memmove(c->answer, c->answer + used, c->size + 1);
@@ -303,7 +307,7 @@ static char *next_line(char **cursor)
 static int write_request(char *head, const uint8_t *body, size_t size, fplt__buffer *out, char *who)
 {
     char *cursor = head, *line = next_line(&cursor), *at = strrchr(line, ' ');
-    int lengths = 0, right = 1;
+    int lengths = 0, right = strncmp(line, "HEAD ", 5) != 0; /* whose answer has no body */
     *who = at ? at[1] : 0;
     if (at)
         *at = 0;
