@@ -92,6 +92,8 @@ const char *cli_out(const cli_call *cli);
 
 /* Reads flags and configuration. */
 fplt_status cli_parse(cli_call *cli, fplt_error *error);
+/* A fact that settings may need (both texts borrowed): refuses those that have no effect beside it. */
+fplt_status cli_learn(cli_call *cli, const char *fact, const char *value, fplt_error *error);
 void cli_clear(cli_call *cli);
 
 /* The help of a command, of a group of commands ("data"), of the program. */

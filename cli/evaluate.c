@@ -13,7 +13,7 @@ static const fplt_setting table[] = {
      0, 0},
     {"details", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "also print the confusion matrix, each class, and how well probabilities are calibrated", 0, 0,
-     .needs = "json=no"},
+     .needs = "the model's task=binary|classes;json=no"},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document with everything", 0, 0},
     FPLT_SETTINGS_END,
 };
@@ -167,6 +167,8 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     fplt_dataset *dataset = NULL;
     fplt_status status;
     if (!(status = fplt_model_read(cli->arguments[0], &model, error)) &&
+        !(status = cli_learn(cli, "the model's task", fplt_task_name(fplt_model_see(model)->task),
+                             error)) &&
         !(status = cli_model_data(cli, model, 1, &dataset, error))) {
         evaluation.dataset = dataset;
         evaluation.info = fplt_model_see(model);

@@ -223,6 +223,21 @@ fplt_status cli_prefer(const cli_call *cli, fplt_settings *settings, fplt_error 
     return fplt_trainer_prefer(settings, 0, given, (void *)cli, error);
 }
 
+static fplt_status check_effects(const cli_call *cli, fplt_error *error)
+{
+    fplt_status status = fplt_settings_effective(cli->settings, error);
+    return status || !cli->command->needs
+               ? status
+               : fplt_settings_effective_in(cli->settings, cli->command->name, cli->command->needs,
+                                            error);
+}
+
+fplt_status cli_learn(cli_call *cli, const char *fact, const char *value, fplt_error *error)
+{
+    fplt_status status = fplt_settings_learn(cli->settings, fact, value, error);
+    return status ? status : check_effects(cli, error);
+}
+
 fplt_status cli_parse(cli_call *cli, fplt_error *error)
 {
     fplt_status status;
@@ -239,13 +254,8 @@ fplt_status cli_parse(cli_call *cli, fplt_error *error)
         return status;
     }
     fplt_settings_overrule(cli->settings);
-    if ((status = apply_flags(cli, error)))
-        return status;
-    status = fplt_settings_effective(cli->settings, error);
-    return status || !cli->command->needs
-               ? status
-               : fplt_settings_effective_in(cli->settings, cli->command->name, cli->command->needs,
-                                            error);
+    status = apply_flags(cli, error);
+    return status ? status : check_effects(cli, error);
 }
 
 static int is_named(const char *name, const char *const *names)

@@ -393,6 +393,24 @@ static fplt_status run_calibrate(cli_call *cli, fplt_error *error)
     return status;
 }
 
+/* The curvature counts where steps contract and where it sets gamma; agents where a final model is looked at
+ * whose lattice all have a part in. */
+#define CURVED "gamma=auto,step-wise=no"
+#define NEEDS_OF_MECHANISM                                                             \
+    {"lmax", CURVED, NULL}, {"rho", CURVED, NULL}, {"dimension", "lattice=yes", NULL}, \
+    {                                                                                  \
+        "agents", "lattice=yes;proximal=yes;step-wise=no", NULL                        \
+    }
+static const fplt_setting_need epsilon_needs[] = {
+    NEEDS_OF_MECHANISM,
+    {NULL, NULL, NULL},
+};
+static const fplt_setting_need curve_needs[] = {
+    NEEDS_OF_MECHANISM,
+    {"proximal", CURVED, NULL}, /* epsilon says why there is no bound for a final model */
+    {NULL, NULL, NULL},
+};
+
 static fplt_status declare_epsilon(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
     (void)cli;
@@ -400,8 +418,20 @@ static fplt_status declare_epsilon(const cli_call *cli, fplt_settings *settings,
     return status ? status : fplt_settings_add(settings, "output", epsilon_table, error);
 }
 
+/* Prop. 4 asks for lmin and gamma alone; what predicts the error of the best asks for the problem. */
+#define PROVED ",best=yes;threat!=paper,best=yes"
 static const fplt_setting_need calibrate_needs[] = {
-    {"agents", "threat=final-x,best=yes", NULL},
+    {"rounds", "!tau", NULL},
+    {"lmin", CURVED ",threat=paper,best=yes", NULL},
+    {"lmax", CURVED ",best=yes;gamma=auto,threat!=paper,best=yes", NULL},
+    {"rho", CURVED ",best=yes;gamma=auto,threat!=paper,best=yes", NULL},
+    {"proximal", CURVED ",best=yes;gamma=auto,threat!=paper,best=yes", NULL},
+    {"step-wise", "threat!=paper", NULL},
+    {"lattice", "threat!=paper", NULL},
+    {"dimension", "lattice=yes" PROVED, NULL},
+    {"agents",
+     "threat=final-x,best=yes;lattice=yes,best=yes;proximal=yes,best=yes;step-wise=no,best=yes",
+     NULL},
     {NULL, NULL, NULL},
 };
 
@@ -426,6 +456,7 @@ const cli_command cli_privacy[] = {
                  "fedplt privacy epsilon --tau 0.1 --records 46,130,261,303\n"
                  "fedplt privacy epsilon --tau 0.1 --active-share 0.5 --batch-rate 0.1",
      .declare = declare_epsilon,
+     .needs = epsilon_needs,
      .run = run_epsilon},
     {.name = "privacy calibrate",
      .summary = "the noise, or the rounds, that a budget allows",
@@ -448,6 +479,7 @@ const cli_command cli_privacy[] = {
          "epochs are nearly free, rounds are not.",
      .examples = "fedplt privacy curve --tau 0.1 --out curves",
      .declare = privacy_declare_curve,
+     .needs = curve_needs,
      .run = privacy_curve},
     {.name = "privacy tradeoff",
      .summary = "accuracy against epsilon, with and without local training",

@@ -13,7 +13,8 @@ static const fplt_setting table[] = {
      "errors by the sandwich, right also where the loss gets the variance wrong", 0, 0},
     {"level", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "0.95", 0, 1, NULL, "of the intervals", 0, 0},
     {"units", FPLT_CHOICE, 0, "file", 0, 0, "file|model",
-     "coefficients of the columns as the file has them, or as the model sees them", 0, 0},
+     "coefficients of the columns as the file has them, or as the model sees them", 0, 0,
+     .needs = "the model's scale=standardised"},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
     {"csv", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print CSV, numbers with 17 digits", 0, 0,
      .needs = "json=no"},
@@ -136,10 +137,20 @@ static fplt_status print(cli_call *cli, const fplt_model *model, fplt_error *err
     return status;
 }
 
+static const char *scale_of(const fplt_model *model)
+{
+    const fplt_transform *transform = fplt_model_see(model)->transform;
+    return transform->radius > 0                 ? "that of shortened rows"
+           : transform->mean || transform->scale ? "standardised"
+                                                 : "the file's own";
+}
+
 static fplt_status run(cli_call *cli, fplt_error *error)
 {
     fplt_model *model = NULL;
     fplt_status status = fplt_model_read(cli->arguments[0], &model, error);
+    if (!status)
+        status = cli_learn(cli, "the model's scale", scale_of(model), error);
     if (!status && !(status = look(cli, &model, error)))
         status = print(cli, model, error);
     fplt_model_destroy(model);

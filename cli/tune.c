@@ -175,14 +175,17 @@ static json_t *candidate_json(const fplt_tune_candidate *c)
 
 static fplt_status print_json(const fplt_tuning *tuning, fplt_error *error)
 {
+    int measured = tuning->first_criterion > 0;
     json_t *all = json_array();
     for (size_t i = 0; i < tuning->count; i++)
         json_array_append_new(all, candidate_json(&tuning->candidate[i]));
     return cli_print_json(
-        json_pack("{s:s, s:o, s:o, s:o, s:o, s:I, s:o, s:s}", "format", "fedplt-tuning 1", "choice",
-                  candidate_json(&tuning->candidate[0]), "candidates", all, "lmin",
+        json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:s}", "format", "fedplt-tuning 1",
+                  "choice", candidate_json(&tuning->candidate[0]), "candidates", all, "lmin",
                   cli_json_number(fplt_bend_lowest(&tuning->bend)), "lmax",
-                  cli_json_number(tuning->bend.everywhere.highest), "rounds_spent",
+                  cli_json_number(tuning->bend.everywhere.highest), "first_criterion",
+                  measured ? cli_json_number(tuning->first_criterion) : json_null(), "target",
+                  measured ? cli_json_number(tuning->target) : json_null(), "rounds_spent",
                   (json_int_t)tuning->rounds_spent, "time_spent",
                   cli_json_number(tuning->time_spent), "reasoning", tuning->reasoning),
         error);

@@ -190,6 +190,9 @@ typedef struct fplt_read_settings {
     /* fplt: whether the numbers of the rows are finite is not looked at, so that pages are not touched
      * before they are needed; fplt_objective_create refuses those that are not. */
     int unchecked;
+    /* Borrowed, or NULL: of all this only what was asked for, where the rest is that of an existing model. What
+     * does not apply to a file is refused if it was asked for. */
+    const struct fplt_read_settings *asked;
 } fplt_read_settings;
 
 /* Everything NULL or 0: CSV with columns `label` and `site`, or LIBSVM, or NPY. */

@@ -46,7 +46,7 @@ typedef struct fplt_setting {
     /* Without what this setting has no effect; NULL: it always has. "solver=sgd|svrg": another setting
      * has one of these values; "start!=zero": it has none of them; "data": it has a value at all; "!data": it
      * has none; "+lmax": it was given; "-lmax": it was not. Of a list one item is enough. A comma means or, a
-     * semicolon and. A setting that no table has asks nothing. */
+     * semicolon and. A setting that no table has asks nothing; a fact by that name does (fplt_settings_learn). */
     const char *needs;
 } fplt_setting;
 
@@ -128,6 +128,11 @@ FPLT_API fplt_status fplt_settings_effective(const fplt_settings *settings, fplt
  * file may serve several. */
 FPLT_API fplt_status fplt_settings_effective_in(const fplt_settings *settings, const char *where,
                                                 const fplt_setting_need *table, fplt_error *error);
+
+/* What `needs` may ask for though it is no setting, such as "the model's task" of a model that was read; both
+ * texts are borrowed. A later one of the same name counts. */
+FPLT_API fplt_status fplt_settings_learn(fplt_settings *settings, const char *fact,
+                                         const char *value, fplt_error *error);
 
 /* Strict numbers: the whole text, finite, nothing behind it; the decimal point is a point in every
  * locale. */

@@ -62,20 +62,29 @@ static int is_one_among(const char *values, const char *list)
     return 0;
 }
 
+/* Of a setting or a fact; NULL: none. */
+static const char *value_of(const fplt_settings *settings, const char *name)
+{
+    const fplt_setting *row = fplt_settings_find(settings, name);
+    if (!row)
+        return fplt__settings_fact(settings, name);
+    if (row->kind == FPLT_SWITCH)
+        return fplt_settings_switch(settings, name) ? "yes" : "no";
+    return fplt_settings_text(settings, name);
+}
+
 static int holds(const fplt_settings *settings, const struct term *term)
 {
     const fplt_setting *row = fplt_settings_find(settings, term->text);
-    if (!row)
+    const char *value = value_of(settings, term->text);
+    if (!row && !value)
         return 1;
-    const char *value = fplt_settings_text(settings, term->text);
-    if (row->kind == FPLT_SWITCH)
-        value = fplt_settings_switch(settings, term->text) ? "yes" : "no";
     if (term->given)
         return fplt_settings_given(settings, term->text) == (term->given > 0);
     if (!term->values)
         return term->negated ? !value : value != NULL;
-    int found = value && (row->flags & FPLT_LIST ? is_one_among(term->values, value)
-                                                 : is_among(term->values, value));
+    int found = value && (row && row->flags & FPLT_LIST ? is_one_among(term->values, value)
+                                                        : is_among(term->values, value));
     return value && found != term->negated;
 }
 
@@ -136,7 +145,7 @@ static fplt_status refuse(const fplt_settings *settings, const char *name, const
     struct term first;
     const char *rest = clause, *origin = fplt_settings_origin(settings, name);
     read_term(&rest, &first);
-    const char *value = fplt_settings_text(settings, first.text);
+    const char *value = value_of(settings, first.text);
     if (first.negated && !first.values)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: %s has no effect beside %s (%s); leave one of them out", origin,

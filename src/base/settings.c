@@ -23,9 +23,15 @@ struct entry {
     unsigned layer;                 /* in which the value was given, from 1 */
 };
 
+struct fact {
+    const char *name, *value; /* borrowed */
+};
+
 struct fplt_settings {
     struct entry *entries;
     size_t count, capacity;
+    struct fact *facts; /* owned */
+    size_t known, room;
     unsigned overruled; /* layers below the present one */
 };
 
@@ -43,6 +49,7 @@ void fplt_settings_destroy(fplt_settings *settings)
         fplt__free(settings->entries[i].origin);
     }
     fplt__free(settings->entries);
+    fplt__free(settings->facts);
     fplt__free(settings);
 }
 
@@ -373,6 +380,24 @@ unsigned fplt__settings_layer(const fplt_settings *settings, const char *name)
 unsigned fplt__settings_present(const fplt_settings *settings)
 {
     return settings->overruled + 1;
+}
+
+fplt_status fplt_settings_learn(fplt_settings *settings, const char *fact, const char *value,
+                                fplt_error *error)
+{
+    fplt_status status = fplt__grow(&settings->facts, &settings->room, settings->known + 1,
+                                    sizeof *settings->facts, "settings", error);
+    if (!status)
+        settings->facts[settings->known++] = (struct fact){fact, value};
+    return status;
+}
+
+const char *fplt__settings_fact(const fplt_settings *settings, const char *fact)
+{
+    for (size_t i = settings->known; i-- > 0;)
+        if (strcmp(settings->facts[i].name, fact) == 0)
+            return settings->facts[i].value;
+    return NULL;
 }
 
 fplt_status fplt_settings_prefer(fplt_settings *settings, const char *name, const char *value,

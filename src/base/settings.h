@@ -10,4 +10,7 @@ unsigned fplt__settings_layer(const fplt_settings *settings, const char *name);
 /* The layer in which values are given now. */
 unsigned fplt__settings_present(const fplt_settings *settings);
 
+/* What was learnt, or NULL. */
+const char *fplt__settings_fact(const fplt_settings *settings, const char *fact);
+
 #endif

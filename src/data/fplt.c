@@ -370,7 +370,8 @@ static fplt_status take_names(const struct opening *o, int section, size_t count
 /* The settings are those of a model that reads other data, which knows columns and labels of files. */
 static int for_model(const fplt_read_settings *settings)
 {
-    return settings->class_names || settings->feature_names || settings->id_if_there;
+    return settings->asked || settings->class_names || settings->feature_names ||
+           settings->id_if_there;
 }
 
 static int says_none(const char *word)
@@ -380,7 +381,7 @@ static int says_none(const char *word)
 
 static fplt_status check_wishes(const struct opening *o, fplt_error *error)
 {
-    const fplt_read_settings *s = o->settings;
+    const fplt_read_settings *s = o->settings->asked ? o->settings->asked : o->settings;
     const char *task = fplt_task_name((fplt_task)o->header->task);
     const char *name = s->label && !says_none(s->label) ? "label"
                        : s->site && !says_none(s->site) ? "site"

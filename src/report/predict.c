@@ -83,7 +83,9 @@ fplt_status fplt_model_dataset(const fplt_model *model, const char *const *paths
                                fplt_dataset **dataset, fplt_error *error)
 {
     const fplt_model_info *info = &model->info;
-    fplt_read_settings read = settings ? *settings : fplt_read_defaults();
+    const fplt_read_settings asked = settings ? *settings : fplt_read_defaults();
+    fplt_read_settings read = asked;
+    read.asked = &asked;
     *dataset = NULL;
     fplt_status status = info->schema || read.schema
                              ? read_declared(info, paths, count, read, labelled, dataset, error)

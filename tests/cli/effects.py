@@ -27,7 +27,7 @@ import zlib
 
 WORDS = sys.argv[1:]
 PROGRAM, CARELESS = (os.path.abspath(word) for word in WORDS[:2])
-ROOT = pathlib.Path.cwd()
+LONGEST, ENDLESS = 120, -1  # seconds of a run, and the status of one that took longer
 
 
 def option(name):
@@ -69,6 +69,8 @@ OTHERWISE = {
     ("privacy epsilon", "records"): ["40,90"], ("privacy epsilon", "sensitivity"): ["1"],
     ("privacy epsilon", "gamma"): ["0.2"], ("privacy calibrate", "gamma"): ["0.2"],
     ("privacy curve", "gamma"): ["0.2"], ("theory", "picture"): ["none"],
+    # beyond where steps of 0.3 contract
+    **{(f"privacy {command}", "lmax"): ["8"] for command in ("epsilon", "calibrate", "curve")},
     ("privacy audit", "weights"): ["agents"],  # with privacy rows count alike unless told otherwise
 }
 FILES = {"data", "schema", "uncoordinated", "trace", "start-model", "sign", "resume", "model", "trust"}
@@ -108,6 +110,12 @@ HERE = [
      "privacy tradeoff", {"rows": "150", "features": "9", "unequal": "0.9"}, "agents"),
     ("privacy tradeoff: precision", None, "hardly moves the accuracy on so few rows",
      "privacy tradeoff", {"generator": "planted", "task": "regression", "loss": "huber"}, "float32"),
+    ("privacy calibrate: most-epochs", "'best'", "a bound that the best may not reach",
+     "privacy calibrate", {"best": "yes", "gamma": "0.01"}, "3"),
+    ("privacy calibrate: most-rounds", "'best'", "a bound that the best may not reach",
+     "privacy calibrate", {"best": "yes", "records": "1000000"}, "1"),
+    ("privacy calibrate: epsilon", "'tau'", "some noise is enough for any number of rounds",
+     "privacy calibrate", {"tau": "0.1"}, "1"),
     ("compare: criterion-at", "fed-newton", "agents without a model of their own have that of all",
      "compare", {"data": "own.csv"}, "mean"),
 ]
@@ -202,8 +210,11 @@ def attempt(program, files, command, words):
     with tempfile.TemporaryDirectory(prefix="fedplt-effects-", dir=files.parent) as folder:
         own = pathlib.Path(folder)
         arguments = [str(word).replace("OWN/", "") for word in words]
-        done = subprocess.run([program, *command.split(), *arguments], cwd=own, text=True, stdin=subprocess.DEVNULL,
-                              capture_output=True, timeout=300, errors="replace")
+        try:
+            done = subprocess.run([program, *command.split(), *arguments], cwd=own, text=True, stdin=subprocess.DEVNULL,
+                                  capture_output=True, timeout=LONGEST, errors="replace")
+        except subprocess.TimeoutExpired as late:
+            done = subprocess.CompletedProcess(late.cmd, ENDLESS, "", f"took more than {LONGEST} s")
         return Outcome(done, own)
 
 
@@ -273,6 +284,8 @@ class Search:
         for value in table.values(command, name, context.get(name, statistics.get(name))):
             changed = {**context, name: value}
             got = self.attempt(command, changed)
+            if got.status == ENDLESS:
+                return f"{name} {value} {got.complained}"
             refusal = got.status == 2 and "has no effect" in got.complained
             if refusal and not self.whole:
                 answers.append((value, "refused", got.complained.strip()))
@@ -514,12 +527,16 @@ def other_contexts(whole):
     yield "validate", [validate], [{**validate, "out": "OWN/v"}, {"rounds": "6", "data": "own.csv", "by": "sites", "grid": "0.1,1"},
                                    {**validate, "search": "h-weight", "h": "l1"}]
     yield "export", [{"": [model]}], [{"": [model], "to": "csv"}]
-    yield "privacy epsilon", [{"tau": "0.3"}], [{"tau": "0.3", "active-share": "0.5"}, {"tau": "0.3", "batch-rate": "0.1"},
-                                                {"tau": "0.3", "proximal": "no"}, {"tau": "0.3", "step-wise": "yes"},
-                                                {"tau": "0.3", "json": "yes"}]
-    yield "privacy calibrate", [{}], [{"tau": "0.3"}, {"best": "yes"}, {"proximal": "no"}, {"threat": "final-x"},
-                                      {"threat": "paper"}]
-    yield "privacy curve", [{"tau": "0.3", "most": "20"}], [{"tau": "0.3", "most": "20", "json": "yes"}]
+    mechanisms = [{**one, **two, **three} for one in ({}, {"proximal": "no"}, {"lattice": "no"})
+                  for two in ({}, {"step-wise": "yes"}) for three in ({}, {"gamma": "0.3"})]
+    chances = [{}, {"active-share": "0.5"}, {"batch-rate": "0.1"}, {"json": "yes"}]
+    yield "privacy epsilon", [{"tau": "0.3"}], [
+        {"tau": "0.3", **one, **other} for one in mechanisms for other in chances if one or other]
+    yield "privacy calibrate", [{}], [
+        {"threat": threat, **one, **other} for threat in ("transcript", "final-y", "final-x", "paper") for one in mechanisms
+        for other in ({"rounds": "3"} if threat == "paper" else {}, {"tau": "0.03" if threat == "paper" else "0.1"}, {"best": "yes"})]
+    yield "privacy curve", [{"tau": "0.3", "most": "20"}], [
+        {"tau": "0.3", "most": "20", **other} for other in [*mechanisms[1:], {"json": "yes"}]]
     # one thread: several add up what they saw in the order they come, and the last digits differ
     audit = {**FEW, "rounds": "2", "runs": "100", "privacy.epsilon": "4", "secure-noise": "no", "epochs": "2",
              "threads": "1"}

@@ -75,6 +75,23 @@ def a_setting_without_effect_says_what_it_belongs_to(place):
     for command in ("summary", "fedplt-out/model.json"), ("report", "fedplt-out"):
         place.refuses(*command, "--header", "no", says="header has no effect without data: give their files behind")
     place.refuses("evaluate", "fedplt-out/model.json", "g.csv", "--details", "--json", says="details has no effect")
+    place.run("train", "--generator", "planted", "--task", "regression", "--agents", 3, "--rows", 20, "--out", "r", "--pictures", "no")
+    place.run("data", "generate", "r.csv", "--generator", "planted", "--task", "regression", "--agents", 3, "--rows", 20)
+    place.refuses("evaluate", "r/model.json", "r.csv", "--details",
+                  says="without the model's task binary or classes, but the model's task is regression; leave it out")
+    place.refuses("summary", "r/model.json", "--units", "model",
+                  says="units has no effect without the model's scale standardised, but the model's scale is the file's own")
+    place.run("data", "convert", "g.csv", "g.fplt")
+    place.run("evaluate", "fedplt-out/model.json", "g.fplt")
+    for command, flag in (("evaluate", "row-weight"), ("predict", "row-weight"), ("evaluate", "labels"), ("evaluate", "label"),
+                          ("evaluate", "site"), ("predict", "id")):
+        place.refuses(command, "fedplt-out/model.json", "g.fplt", f"--{flag}", "1=1" if flag == "labels" else "x1",
+                      says=f"{flag} says how a file is read, but all that is settled in an fplt file")
+    place.refuses("baseline", "--data", "g.csv", "--algorithms", "fedavg,fedlin", "--algorithm", "fedavg",
+                  says="algorithm has no effect beside algorithms (--algorithms)")
+    place.refuses("privacy", "epsilon", "--tau", 0.3, "--lattice", "no", "--dimension", 9, says="without lattice yes")
+    place.refuses("privacy", "calibrate", "--tau", 0.3, "--rounds", 9, says="rounds has no effect beside tau (--tau)")
+    place.refuses("privacy", "calibrate", "--threat", "paper", "--step-wise", says="without threat other than paper")
     place.refuses("data", "schema", "g.csv", "--features", 9, says="g.csv: features is for LIBSVM files")
     for flag in "label", "site", "labels":
         place.refuses("predict", "fedplt-out/model.json", "g.csv", f"--{flag}", "a=1", says="there is no setting")

@@ -466,6 +466,37 @@ static void settings_without_effect_for_one_user(void **state)
     }
 }
 
+static void settings_need_facts(void **state)
+{
+    (void)state;
+    static const fplt_setting some[] = {
+        {"fine", FPLT_SWITCH, 0, "no", 0, 0, NULL, "fine", 0, 0,
+         .needs = "the task=one|two;the file!=empty"},
+        FPLT_SETTINGS_END,
+    };
+    fplt_error error;
+    fplt_settings *s;
+    unsigned long misread = fplt_settings_misread();
+    assert_ok(fplt_settings_create(&s, &error), error);
+    assert_ok(fplt_settings_add(s, "some", some, &error), error);
+    assert_ok(fplt_settings_set(s, "fine", "yes", "here", &error), error);
+    assert_ok(fplt_settings_effective(s, &error), error); /* nothing is known yet */
+    assert_ok(fplt_settings_learn(s, "the task", "two", &error), error);
+    assert_ok(fplt_settings_effective(s, &error), error);
+    assert_ok(fplt_settings_learn(s, "the file", "empty", &error), error);
+    assert_int_equal(fplt_settings_effective(s, &error), FPLT_BAD_VALUE);
+    assert_string_equal(error.text, "here: fine has no effect without the file other than empty, "
+                                    "but the file is empty; leave it out");
+    assert_ok(fplt_settings_learn(s, "the file", "full", &error), error);
+    assert_ok(fplt_settings_effective(s, &error), error);
+    assert_ok(fplt_settings_learn(s, "the task", "three", &error), error);
+    assert_int_equal(fplt_settings_effective(s, &error), FPLT_BAD_VALUE);
+    assert_string_equal(error.text, "here: fine has no effect without the task one or two, but the "
+                                    "task is three; leave it out");
+    assert_int_equal(fplt_settings_misread(), misread);
+    fplt_settings_destroy(s);
+}
+
 static void lists_add_up_within_a_layer(void **state)
 {
     (void)state;
@@ -504,6 +535,7 @@ int main(void)
         cmocka_unit_test(a_locale_changes_nothing),
         cmocka_unit_test(settings_without_effect),
         cmocka_unit_test(settings_without_effect_for_one_user),
+        cmocka_unit_test(settings_need_facts),
         cmocka_unit_test(lists_add_up_within_a_layer),
         cmocka_unit_test(memory),
     };
