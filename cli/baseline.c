@@ -28,8 +28,8 @@ static const fplt_setting table[] = {
 static const fplt_setting_need needs[] = {
     {"algorithm", "!algorithms", NULL},
     {"holdout", NULL, "test-share says how many rows are held out"},
-    {"t-gradient", "epochs=auto,algorithm=auto", NULL},
-    {"t-communication", "epochs=auto,algorithm=auto", NULL},
+    {"t-gradient", "epochs=auto,algorithm=auto;epochs=auto,!algorithms", NULL},
+    {"t-communication", "epochs=auto,algorithm=auto;epochs=auto,!algorithms", NULL},
     {NULL, NULL, NULL},
 };
 

@@ -32,8 +32,8 @@ static const fplt_setting_need needs[] = {
     {"holdout", NULL, "by and folds say which rows are held out"},
     {"eps", "search!=eps", NULL},
     {"h-weight", "search!=h-weight", NULL},
-    {"t-gradient", "epochs=auto,algorithm=auto", NULL},
-    {"t-communication", "epochs=auto,algorithm=auto", NULL},
+    {"t-gradient", "epochs=auto,algorithm=auto,out", NULL}, /* a model's record has the time */
+    {"t-communication", "epochs=auto,algorithm=auto,out", NULL},
     {NULL, NULL, NULL},
 };
 

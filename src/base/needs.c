@@ -122,7 +122,8 @@ static void add_values(const char *values, char *text, size_t size)
     }
 }
 
-/* "participation fixed or round-robin", "start other than zero", "data", with ", or " between terms. */
+/* "participation fixed or round-robin", "start other than zero", "data", "no data", with ", or " between
+ * terms. */
 static void describe(const char *clause, char *text, size_t size)
 {
     *text = 0;
@@ -132,6 +133,7 @@ static void describe(const char *clause, char *text, size_t size)
         if (term.given < 0)
             continue; /* who has given it will not take it back */
         add(text, size, *text ? ", or " : "");
+        add(text, size, term.negated && !term.values ? "no " : "");
         add(text, size, term.text);
         add(text, size, !term.values ? "" : term.negated ? " other than " : " ");
         add_values(term.values, text, size);

@@ -89,6 +89,8 @@ def a_setting_without_effect_says_what_it_belongs_to(place):
                       says=f"{flag} says how a file is read, but all that is settled in an fplt file")
     place.refuses("baseline", "--data", "g.csv", "--algorithms", "fedavg,fedlin", "--algorithm", "fedavg",
                   says="algorithm has no effect beside algorithms (--algorithms)")
+    place.refuses("baseline", "--data", "g.csv", "--algorithms", "fedavg,fedlin", "--t-gradient", 3,
+                  says="t-gradient has no effect without epochs auto, or no algorithms, but epochs is 5")
     place.refuses("privacy", "epsilon", "--tau", 0.3, "--lattice", "no", "--dimension", 9, says="without lattice yes")
     place.refuses("privacy", "calibrate", "--tau", 0.3, "--rounds", 9, says="rounds has no effect beside tau (--tau)")
     place.refuses("privacy", "calibrate", "--threat", "paper", "--step-wise", says="without threat other than paper")
