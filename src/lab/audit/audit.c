@@ -196,9 +196,10 @@ static void work(void *context, unsigned number)
     struct fplt__audit_worker *worker = &audit->workers[number];
     const fplt_audit_settings *settings = audit->settings;
     fplt_error error = {FPLT_OK, ""};
-    uint64_t run;
+    uint64_t run = 1;
+    /* in pairs, as the tally adds them up */
     while (!atomic_load(&audit->failed) &&
-           (run = atomic_fetch_add(&audit->next, 1)) < audit->total) {
+           (run = run % 2 ? atomic_fetch_add(&audit->next, 2) : run + 1) < audit->total) {
         if (audit->hook && audit->hook->begin)
             audit->hook->begin(audit->hook->context, number, run);
         if (watch_run(audit, worker, run, &error)) {
@@ -209,6 +210,7 @@ static void work(void *context, unsigned number)
             settings->watch(settings->context, run + 1, audit->total)) {
             audit->result->stopped = 1;
             atomic_store(&audit->next, audit->total);
+            return;
         }
     }
 }

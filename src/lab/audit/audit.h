@@ -60,7 +60,8 @@ struct fplt__mark {
 /* Messages and draws that are not what they must be. */
 struct fplt__oddities {
     uint64_t messages, odd, draws, off;
-    char where_odd[96], where_off[96]; /* the first of them */
+    uint64_t run_odd, run_off; /* of the first of them */
+    char where_odd[96], where_off[96];
 };
 
 /* A worker's vectors. */

@@ -109,11 +109,13 @@ static uint64_t mix(uint64_t state, float draw)
     return z ^ (z >> 31);
 }
 
-static void note_off(struct fplt__oddities *oddities, uint32_t agent, size_t round)
+static void note_off(struct fplt__oddities *oddities, uint64_t run, uint32_t agent, size_t round)
 {
-    if (oddities->off++ == 0)
+    if (oddities->off++ == 0) {
+        oddities->run_off = run;
         snprintf(oddities->where_off, sizeof oddities->where_off, "agent %u, round %zu", agent,
                  round);
+    }
 }
 
 /* Of steps in which no noise was drawn it is 0. */
@@ -134,7 +136,7 @@ static void keep_draws(const struct scene *scene, uint64_t run, size_t round, ui
             mark = mix(mark, draws[k]);
             oddities->draws += (uint64_t)drawn;
             if (drawn && !on_lattice(seen->out[k], spacing))
-                note_off(oddities, agent, round);
+                note_off(oddities, run, agent, round);
         }
         uint64_t place = (run * audit->agents * audit->rounds + block) * audit->epochs + epoch;
         if (run < audit->marked)
@@ -142,7 +144,7 @@ static void keep_draws(const struct scene *scene, uint64_t run, size_t round, ui
     }
     for (size_t j = 0; j < n; j++)
         if (!on_lattice(scene->x_after[j], spacing))
-            note_off(oddities, agent, round);
+            note_off(oddities, run, agent, round);
 }
 
 fplt_status fplt__audit_replay(struct fplt__audit *audit, struct fplt__audit_worker *worker,
@@ -166,9 +168,11 @@ fplt_status fplt__audit_replay(struct fplt__audit *audit, struct fplt__audit_wor
     const char *fault = find_fault(&scene, agent, seen, &status);
     struct fplt__oddities *oddities = &worker->oddities;
     oddities->messages++;
-    if (fault && oddities->odd++ == 0)
+    if (fault && oddities->odd++ == 0) {
+        oddities->run_odd = run;
         snprintf(oddities->where_odd, sizeof oddities->where_odd, "agent %u, round %zu: %s", agent,
                  round, fault);
+    }
     keep_draws(&scene, run, round, agent, seen);
     return status;
 }
@@ -180,10 +184,14 @@ static struct fplt__oddities gather(const struct fplt__audit *audit)
     struct fplt__oddities all = {0};
     for (unsigned i = 0; i < fplt__pool_threads(audit->pool); i++) {
         const struct fplt__oddities *one = &audit->workers[i].oddities;
-        if (!all.odd && one->odd)
+        if (one->odd && (!all.odd || one->run_odd < all.run_odd)) {
             memcpy(all.where_odd, one->where_odd, sizeof all.where_odd);
-        if (!all.off && one->off)
+            all.run_odd = one->run_odd;
+        }
+        if (one->off && (!all.off || one->run_off < all.run_off)) {
             memcpy(all.where_off, one->where_off, sizeof all.where_off);
+            all.run_off = one->run_off;
+        }
         all.messages += one->messages;
         all.odd += one->odd;
         all.draws += one->draws;

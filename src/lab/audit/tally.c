@@ -5,7 +5,10 @@
  *                 depend on y; so no draw may be on both sides of a cell's pairs. For lags that
  *                 takes two cells: blocks of `lag` draws against the next, even blocks and odd ones
  *
- * and how the draws spread over cells of equal probability, which is binomial. */
+ * and how the draws spread over cells of equal probability, which is binomial.
+ *
+ * Two runs after each other are added up in their order; such pairs are added exactly, so that threads that
+ * take one pair after another make the same totals, whoever takes which. */
 #include "lab/audit/tally.h"
 
 #include <math.h>
@@ -13,6 +16,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "fedplt/sum.h"
 #include "lab/audit/tails.h"
 #include "privacy/binomial.h"
 #include "privacy/normal.h"
@@ -28,8 +32,10 @@ struct fplt__tally {
     struct fplt__noise_shape shape;
     size_t first[FPLT__TALLY_CHECKS + 1]; /* cell of each family */
     size_t agent_reach, coordinate_reach, round_reach, epoch_reach;
-    struct cell *cell;             /* owned */
-    float *before;                 /* owned: the noise of a run that waits for its partner */
+    struct cell *cell;  /* owned: of the pair of runs at hand */
+    struct cell *total; /* owned: as they are judged */
+    fplt_sum *sum;      /* owned: product and square of each cell over pairs that are whole */
+    float *before;      /* owned: the noise of a run that waits for its partner */
     unsigned char *before_present; /* owned */
     double *square;                /* owned: of the draws of an agent in a round */
     int waiting;
@@ -154,8 +160,10 @@ fplt_status fplt__tally_create(const struct fplt__noise_shape *shape, fplt__tall
     tally->shape = *shape;
     lay_out(tally);
     size_t blocks = shape->agents * shape->rounds;
-    if ((status = fplt__alloc_into(&tally->cell, tally->first[FPLT__TALLY_CHECKS],
-                                   sizeof *tally->cell, what, error)) ||
+    size_t cells = tally->first[FPLT__TALLY_CHECKS];
+    if ((status = fplt__alloc_into(&tally->cell, cells, sizeof *tally->cell, what, error)) ||
+        (status = fplt__alloc_into(&tally->total, cells, sizeof *tally->total, what, error)) ||
+        (status = fplt_sum_create(2 * cells, FPLT_SUM_EXPONENT, &tally->sum, error)) ||
         (status = fplt__alloc_into(&tally->before, fplt__noise_size(shape), sizeof *tally->before,
                                    what, error)) ||
         (status = fplt__alloc_into(&tally->before_present, blocks, 1, what, error)) ||
@@ -171,6 +179,8 @@ void fplt__tally_destroy(fplt__tally *tally)
     if (!tally)
         return;
     fplt__free(tally->cell);
+    fplt__free(tally->total);
+    fplt_sum_destroy(tally->sum);
     fplt__free(tally->before);
     fplt__free(tally->before_present);
     fplt__free(tally->square);
@@ -293,6 +303,26 @@ static void add_to_partner(fplt__tally *tally, const float *noise, const unsigne
     tally->waiting = !tally->waiting;
 }
 
+/* What no noise of the claimed deviation reaches counts as this, so that no total leaves the range: pairs are
+ * 2^30 at most. */
+static double within(double x)
+{
+    const double most = 0x1p30;
+    return isnan(x) ? most : fmax(-most, fmin(x, most));
+}
+
+static void close_pair(fplt__tally *tally)
+{
+    for (size_t i = 0; i < tally->first[FPLT__TALLY_CHECKS]; i++) {
+        struct cell *cell = &tally->cell[i];
+        const double numbers[2] = {within(cell->product), within(cell->square)};
+        fplt_sum_add(tally->sum, 2 * i, numbers, 2); /* within the range, so it does */
+        tally->total[i].count += cell->count;
+        *cell = (struct cell){0, 0, 0};
+    }
+    tally->waiting = 0;
+}
+
 void fplt__tally_add(fplt__tally *tally, const float *noise, const unsigned char *present)
 {
     size_t rounds = tally->shape.rounds, epochs = tally->shape.epochs, n = tally->shape.dimension;
@@ -312,14 +342,19 @@ void fplt__tally_add(fplt__tally *tally, const float *noise, const unsigned char
                    tally->square + agent * rounds);
     add_agents(tally, noise, present);
     add_to_partner(tally, noise, present);
+    if (!tally->waiting)
+        close_pair(tally);
 }
 
-void fplt__tally_merge(fplt__tally *tally, const fplt__tally *other)
+void fplt__tally_merge(fplt__tally *tally, fplt__tally *other)
 {
-    for (size_t i = 0; i < tally->first[FPLT__TALLY_CHECKS]; i++) {
-        tally->cell[i].product += other->cell[i].product;
-        add_square(&tally->cell[i], other->cell[i].square, other->cell[i].count);
-    }
+    if (tally->waiting)
+        close_pair(tally);
+    if (other->waiting)
+        close_pair(other);
+    fplt_sum_merge(tally->sum, other->sum);
+    for (size_t i = 0; i < tally->first[FPLT__TALLY_CHECKS]; i++)
+        tally->total[i].count += other->total[i].count;
 }
 
 /* ---- judging ---- */
@@ -433,9 +468,9 @@ static int is_worse(const struct judged *a, const struct judged *b, double usual
 static struct worst find_worst(const fplt__tally *tally, size_t family)
 {
     const struct kind *kind = families[family].kind;
-    const struct cell *cell = tally->cell + tally->first[family];
+    const struct cell *cell = tally->total + tally->first[family];
     size_t cells = tally->first[family + 1] - tally->first[family];
-    double total = tally->cell[tally->first[ALL]].count;
+    double total = tally->total[tally->first[ALL]].count;
     struct worst worst = {.judged = {kind->usual, 2}, .least = total};
     for (size_t i = 0; i < cells; i++) {
         double draws = kind == &spread ? total : cell[i].count;
@@ -471,9 +506,14 @@ static void judge_family(const fplt__tally *tally, size_t family, double level,
         check->verdict = FPLT_AUDIT_REFUTED;
 }
 
-void fplt__tally_judge(const fplt__tally *tally, double level,
-                       fplt_audit_check check[FPLT__TALLY_CHECKS])
+void fplt__tally_judge(fplt__tally *tally, double level, fplt_audit_check check[FPLT__TALLY_CHECKS])
 {
+    if (tally->waiting)
+        close_pair(tally);
+    for (size_t i = 0; i < tally->first[FPLT__TALLY_CHECKS]; i++) {
+        fplt_sum_read(tally->sum, 2 * i, &tally->total[i].product, 1);
+        fplt_sum_read(tally->sum, 2 * i + 1, &tally->total[i].square, 1);
+    }
     for (size_t i = 0; i < FPLT__TALLY_CHECKS; i++) {
         check[i] = (fplt_audit_check){.name = families[i].name};
         judge_family(tally, i, level, &check[i]);

@@ -27,10 +27,12 @@ void fplt__tally_destroy(fplt__tally *tally);
 /* A run's noise in units of the claimed deviation, and whether agent a sent anything in round k
  * (present[a rounds + k]; what it has of noise is not looked at otherwise). */
 void fplt__tally_add(fplt__tally *tally, const float *noise, const unsigned char *present);
-void fplt__tally_merge(fplt__tally *tally, const fplt__tally *other);
+/* Adds another, exactly: who added which pairs of runs changes no bit. One that waits for the second of a pair has
+ * it alone. */
+void fplt__tally_merge(fplt__tally *tally, fplt__tally *other);
 
 /* Each check refutes a claim that is true with at most that probability. */
-void fplt__tally_judge(const fplt__tally *tally, double level,
+void fplt__tally_judge(fplt__tally *tally, double level,
                        fplt_audit_check check[FPLT__TALLY_CHECKS]);
 
 #endif

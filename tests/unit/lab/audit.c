@@ -289,6 +289,38 @@ static void discriminant_is_fishers(void **state)
     assert_near(direction[1] / direction[0], -0.6, 0.03);
 }
 
+/* With noise from the seed nothing is left to chance: threads take runs as they come, which changes no bit. */
+static void threads_change_no_bit(void **state)
+{
+    (void)state;
+    struct fixture fixture = make("participation", "bernoulli");
+    fplt_audit_result first;
+    for (unsigned round = 0; round < 6; round++) {
+        fplt_audit_settings settings = fplt_audit_defaults();
+        fplt_audit_result result;
+        fplt_error error;
+        settings.runs = 200;
+        settings.secure = 0;
+        settings.threads = 1 + round % 3;
+        assert_ok(fplt_audit_run(fixture.job, fixture.plan, &settings, &result, &error), error);
+        first = round ? first : result;
+        for (size_t i = 0; i < FPLT_AUDIT_CHECKS; i++) {
+            assert_memory_equal(&result.check[i].found, &first.check[i].found, sizeof(double));
+            assert_memory_equal(&result.check[i].doubt, &first.check[i].doubt, sizeof(double));
+            assert_string_equal(result.check[i].where, first.check[i].where);
+        }
+        for (size_t i = 0; i < FPLT_AUDIT_TESTS; i++) {
+            const fplt_audit_test *one = &result.test[i], *other = &first.test[i];
+            assert_memory_equal(&one->estimate, &other->estimate, sizeof(double));
+            assert_memory_equal(&one->bound, &other->bound, sizeof(double));
+        }
+        if (round)
+            fplt_audit_clear(&result);
+    }
+    fplt_audit_clear(&first);
+    release(&fixture);
+}
+
 static int stop(void *context, size_t done, size_t runs)
 {
     ++*(int *)context;
@@ -360,6 +392,7 @@ int main(void)
         cmocka_unit_test(planted_mistakes_are_found),
         cmocka_unit_test(difference_sees_through_shared_noise),
         cmocka_unit_test(attacks_find_half_of_the_noise),
+        cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(refuses_and_stops),
         cmocka_unit_test(survives_want_of_memory),
         cmocka_unit_test(the_half_that_fits_does_not_judge),
