@@ -968,19 +968,36 @@ uint32_t fplt__job_spacing(const fplt__load *load, const fplt_run_settings *run,
     return (uint32_t)fplt__load_spacing(load, &run->training, agents, cohort);
 }
 
+/* Who draws the steps of a round draws the same number for all. */
+static fplt_status check_own_epochs(const fplt_job *job, const fplt_settings *settings,
+                                    fplt_error *error)
+{
+    const fplt_run_settings *run = &job->view.run;
+    for (uint32_t i = 0; job->each && i < fplt_objective_agents(job->view.objective); i++)
+        if (run->algorithm->length && job->each[i].epochs != run->training.epochs)
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "%s: epochs of an agent's own have no effect with %s, where all "
+                                  "take as many steps as are drawn for the round; leave them out",
+                                  fplt_settings_text(settings, "uncoordinated"),
+                                  run->algorithm->name);
+    return FPLT_OK;
+}
+
 /* What is auto becomes a number; agents that train in their own way share the number of epochs. */
 static fplt_status resolve(fplt_job *job, const fplt_settings *settings, int public_only,
                            int own_data, fplt_error *error)
 {
     fplt_run_settings *run = &job->view.run;
+    fplt_status status = check_own_epochs(job, settings, error);
+    if (status)
+        return status;
     if (public_only) {
         if (!run->training.epochs)
             run->training.epochs = fplt_training_defaults().epochs;
         return FPLT_OK;
     }
     run->scaled = job->transform.scale != NULL;
-    fplt_status status = fplt_auto_resolve(job->view.objective, run, &job->automatic, error);
-    if (status)
+    if ((status = fplt_auto_resolve(job->view.objective, run, &job->automatic, error)))
         return status;
     fplt_auto_apply(&job->automatic, run);
     memcpy(job->automatic.about_algorithm, job->reason, sizeof job->reason);

@@ -18,7 +18,7 @@
 static char loss_choices[256], regulariser_choices[256], kernel_choices[256], prox_choices[256],
     algorithm_choices[512], solver_choices[512], participation_choices[256];
 /* What settings of local training need. */
-static char trains[1024], steps[1280], stochastic[256], noisy[256];
+static char trains[1024], epochs[1040], steps[1280], stochastic[256], noisy[256];
 
 const fplt_setting fplt__job_seed_table[] = {
     {"seed", FPLT_INTEGER, 0, "0", 0, 9007199254740992.0, NULL,
@@ -110,7 +110,7 @@ const fplt_setting fplt__job_training_table[] = {
     {"gamma", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL, "local step size", 0.5,
      2, .rule = "the algorithm's choice for the agent's curvature", .needs = steps},
     {"epochs", FPLT_INTEGER, FPLT_AUTO, "5", 1, 1000000, NULL, "local epochs a round", 0, 0,
-     .rule = "what costs least for t-gradient and t-communication", .needs = trains},
+     .rule = "what costs least for t-gradient and t-communication", .needs = epochs},
     {"batch", FPLT_INTEGER, 0, "32", 1, MOST_AGENTS, NULL,
      "stochastic solvers: records in a minibatch", 0, 0, .needs = stochastic},
     {"replacement", FPLT_SWITCH, 0, "no", 0, 0, NULL,
@@ -222,12 +222,12 @@ static void fill_needs(char *needs, size_t size, int (*fits)(const fplt_solver *
     snprintf(needs, size, "solver=%s,uncoordinated%s", names, others);
 }
 
-static int is_stochastic(const fplt_solver *solver)
+int fplt__is_stochastic(const fplt_solver *solver)
 {
     return (solver->traits & FPLT_STOCHASTIC) != 0;
 }
 
-static int is_noisy(const fplt_solver *solver)
+int fplt__is_noisy(const fplt_solver *solver)
 {
     return (solver->traits & FPLT_NOISY) != 0;
 }
@@ -240,9 +240,11 @@ static void fill(void)
     char behind[sizeof trains + 1];
     fill_trains();
     snprintf(behind, sizeof behind, ";%s", trains);
+    /* where the steps of a round are drawn, p says how many are expected */
+    snprintf(epochs, sizeof epochs, "%s;p=auto", trains);
     fill_needs(steps, sizeof steps, fplt_solver_has_step, behind);
-    fill_needs(stochastic, sizeof stochastic, is_stochastic, "");
-    fill_needs(noisy, sizeof noisy, is_noisy, ",start=prior");
+    fill_needs(stochastic, sizeof stochastic, fplt__is_stochastic, "");
+    fill_needs(noisy, sizeof noisy, fplt__is_noisy, ",start=prior");
     join(loss_choices, sizeof loss_choices, "auto");
     join_all(loss_choices, sizeof loss_choices, fplt_loss_name);
     join_all(regulariser_choices, sizeof regulariser_choices, fplt_regulariser_name);

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "fedplt/job.h"
+#include "job/tables.h"
 
 enum { MOST_COLUMNS = 8, LONGEST_FIELD = 128, LARGEST_FILE = 1 << 26 };
 
@@ -20,6 +21,7 @@ struct field {
     const char *name;
     fplt_status (*set)(fplt_training *training, const char *text, const struct place *place,
                        fplt_error *error);
+    int (*counts)(const fplt_solver *solver); /* NULL: with any */
 };
 
 static const char *solver_name(size_t index, const char **help)
@@ -95,8 +97,12 @@ static fplt_status set_tau(fplt_training *training, const char *text, const stru
 }
 
 static const struct field fields[] = {
-    {"agent", NULL},        {"solver", set_solver}, {"gamma", set_gamma},
-    {"epochs", set_epochs}, {"batch", set_batch},   {"tau", set_tau},
+    {"agent", NULL, NULL},
+    {"solver", set_solver, NULL},
+    {"gamma", set_gamma, fplt_solver_has_step},
+    {"epochs", set_epochs, NULL},
+    {"batch", set_batch, fplt__is_stochastic},
+    {"tau", set_tau, fplt__is_noisy},
 };
 
 static const char *field_name(size_t index, const char **help)
@@ -187,6 +193,13 @@ static fplt_status read_row(char *line, const struct field *const *columns, size
     for (size_t i = 0; !status && i < count; i++)
         if (columns[i]->set && *texts[i])
             status = columns[i]->set(&each[agent], texts[i], place, error);
+    for (size_t i = 0; !status && i < count; i++)
+        if (*texts[i] && columns[i]->counts && !columns[i]->counts(each[agent].solver))
+            status =
+                fplt_error_set(error, FPLT_BAD_DATA,
+                               "%s:%zu: %s has no effect with the solver %s; leave the field empty",
+                               place->path, place->line, columns[i]->name,
+                               each[agent].solver->name);
     if (!status && each[agent].solver->traits & FPLT_NOISY && !(each[agent].noise_tau > 0))
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "%s:%zu: the solver %s adds noise and needs its scale: give tau",

@@ -12,10 +12,10 @@ const fplt_setting fplt__pledge_table[] = {
      "rounds that an agent may compute once more and that are paid for: what was lost on the way, "
      "or "
      "came late; auto: 5 % of the rounds, at least 1",
-     0, 0},
+     0, 0, .needs = "privacy.epsilon,privacy.tau"},
     {"privacy.start", FPLT_CHOICE, 0, "zero", 0, 0, "zero|released",
      "where the run begins; released: at the model of an earlier private run, as `continue` says",
-     0, 0},
+     0, 0, .needs = "privacy.epsilon,privacy.tau"},
     FPLT_SETTINGS_END,
 };
 
@@ -28,11 +28,7 @@ fplt_status fplt__pledge_check(const fplt_settings *settings, fplt_error *error)
 {
     const char *threat = fplt_settings_text(settings, "privacy.threat");
     if (!fplt_promise_wanted(settings))
-        return fplt_settings_given(settings, "privacy.spare")
-                   ? fplt_error_set(error, FPLT_BAD_VALUE,
-                                    "privacy: spare is given, but no promise is asked for; add "
-                                    "epsilon")
-                   : FPLT_OK;
+        return FPLT_OK;
     if (fplt_settings_switch(settings, "privacy.diagnose"))
         return fplt_error_set(
             error, FPLT_UNSUPPORTED,

@@ -70,6 +70,18 @@ static fplt_status set_pairs(fplt_settings *settings, const char *section, const
     return status;
 }
 
+static fplt_status set_all(fplt_settings *settings, const fplt__proposal *proposal,
+                           fplt_error *error)
+{
+    fplt_status status;
+    if ((status = fplt_settings_add(settings, "privacy", fplt_promise_table, error)) ||
+        (status = fplt_settings_add(settings, "privacy", fplt__pledge_table, error)) ||
+        (status = set_pairs(settings, "train", "", proposal->setting, proposal->settings, error)))
+        return status;
+    return set_pairs(settings, "privacy", "privacy.", proposal->privacy, proposal->privacies,
+                     error);
+}
+
 static fplt_status check_terms(const fplt_settings *settings, fplt_error *error)
 {
     const char *start = fplt_settings_text(settings, "start");
@@ -100,12 +112,7 @@ fplt_status fplt__terms_settings(const fplt__proposal *proposal, int reading, fp
     if ((status =
              fplt_job_declare(settings, TERMS | (reading ? FPLT_JOB_DATA : 0), algorithm, error)) ||
         (status = fplt_trainer_prefer(settings, 0, NULL, NULL, error)) ||
-        (status = fplt_settings_add(settings, "privacy", fplt_promise_table, error)) ||
-        (status = fplt_settings_add(settings, "privacy", fplt__pledge_table, error)) ||
-        (status = set_pairs(settings, "train", "", proposal->setting, proposal->settings, error)) ||
-        (status = set_pairs(settings, "privacy", "privacy.", proposal->privacy, proposal->privacies,
-                            error)) ||
-        (status = check_terms(settings, error))) {
+        (status = set_all(settings, proposal, error)) || (status = check_terms(settings, error))) {
         fplt_settings_destroy(settings);
         return status;
     }
@@ -162,6 +169,21 @@ static const char *given_there(void *context, const char *name)
     return fplt__pair_find(proposal->setting, proposal->settings, name);
 }
 
+/* Defaults that are stated would count as given: what has no effect is looked for before. */
+static fplt_status check_effects(fplt_settings *settings, const fplt__proposal *proposal,
+                                 fplt_error *error)
+{
+    static const fplt_setting_need here[] = {
+        {"t-gradient", "epochs=auto,algorithm=auto", NULL}, /* nobody adds up such times */
+        {"t-communication", "epochs=auto,algorithm=auto", NULL},
+        {NULL, NULL, NULL},
+    };
+    fplt_status status = set_all(settings, proposal, error);
+    if (!status)
+        status = fplt_settings_effective(settings, error);
+    return status ? status : fplt_settings_effective_in(settings, "coordinator", here, error);
+}
+
 fplt_status fplt__terms_state_defaults(fplt__proposal *proposal, fplt_error *error)
 {
     fplt_settings *settings;
@@ -169,7 +191,8 @@ fplt_status fplt__terms_state_defaults(fplt__proposal *proposal, fplt_error *err
     fplt_status status = fplt_settings_create(&settings, error);
     if (status)
         return status;
-    status = fplt__trainer_declare(settings, TERMS, 1, given_there, proposal, error);
+    if (!(status = fplt__trainer_declare(settings, TERMS, 1, given_there, proposal, error)))
+        status = check_effects(settings, proposal, error);
     for (size_t i = 0; !status && (row = fplt_settings_row(settings, i, NULL)); i++)
         if ((fplt_settings_preference(settings, row->name) ||
              strcmp(row->name, "algorithm") == 0) &&

@@ -1,14 +1,15 @@
 #!/usr/bin/python3
 """Whether the column `needs` of the settings' tables says enough, and not too much. Speaks TAP.
 
-usage: tests/cli/effects.py PROGRAM CARELESS [--all] [--only COMMAND] [--setting NAME] [--show]
+usage: tests/cli/effects.py PROGRAM CARELESS [--all|--every] [--only COMMAND] [--setting NAME] [--show]
 
 For every command, in many contexts (sets of flags that the program takes), every setting of the command's table is
 set to other values than it has there. Accepted without any difference in what the run says, writes and returns is a
 finding: the setting has no effect and should be refused. Refused as having no effect, although CARELESS (the same
 program without that check) makes a difference of it, is one too. The echo of the setting itself in records of
-parameters is no difference. --all takes every context, otherwise a few, in which every row of the tables is seen, and CARELESS is left out;
---only and --setting take a part of them, --show prints every answer.
+parameters is no difference. --all takes every context, and of train every setting beside every value of another one
+(--every: in every context, for hours); otherwise it is a few contexts, in which every row of the tables is seen, and
+CARELESS is left out. --only and --setting take a part of them, --show prints every answer.
 Run from the root of the source tree.
 """
 import concurrent.futures
@@ -23,7 +24,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import zlib
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "whole"))
+import federating  # noqa: E402
 
 WORDS = sys.argv[1:]
 PROGRAM, CARELESS = (os.path.abspath(word) for word in WORDS[:2])
@@ -50,7 +55,7 @@ VALUES = {
     "start-model": ["start.json"], "t-gradient": ["3"], "t-communication": ["3"],
     "rho": ["0.07"], "anderson-memory": ["1"], "pairs": ["1"], "first-step": ["0.01"], "coordinator-step": ["0.01"],
     "penalty": ["7"], "strong-convexity": ["0.001"], "beta": ["0.03"], "eta": ["0.03"], "p": ["0.9"], "chi": ["0.1"],
-    "s": ["2"], "mu": ["3"], "rank": ["1"],
+    "s": ["2", "3"], "mu": ["3"], "rank": ["1"],
     "privacy.epsilon": ["3"], "privacy.delta": ["1e-3"], "privacy.group": ["2"], "privacy.tau": ["0.7"],
     "privacy.rows": ["0.5"], "ledger": ["OWN/ledger.db"], "privacy.budget": ["100"], "sign": ["site.key"],
     "checkpoint": ["OWN/state"], "checkpoint-every": ["2"], "resume": ["state"], "out": ["OWN/elsewhere"],
@@ -95,6 +100,10 @@ CONVERGED = {"rounds", "change", "eval-every", "criterion-at"}
 # reason, and where else it does have an effect, which is tried: a command, what is added to its context, the other value.
 HERE = [
     ("weights", "one.", "one agent has all rows", "compare", {}, "agents"),
+    ("train: chi", "one.", "one agent has nobody to agree with", "train", {"algorithm": "tamuna"}, "0.1"),
+    ("train: s", "one.", "one agent has nobody to agree with", "train", {"algorithm": "tamuna"}, "2"),
+    ("train: beta", "one.", "one agent has nobody to agree with", "train", {"algorithm": "led"}, "0.03"),
+    ("train: change", "'huber'", "a step that a line search cuts short is no end", "train", {"algorithm": "fed-newton"}, "1e3"),
     ("weights", "rows.libsvm", "one agent has all rows", "compare", {}, "agents"),
     ("tune: precision", None, "below the digits of numbers near 0", "tune", {"data": "far.csv", "standardise": "no"}, "float32"),
     ("tune: public", "lmin", "a promise that is kept where there are no data", "tune", {"data": "own.csv"}, "yes"),
@@ -125,14 +134,24 @@ REFUSED = {
 }
 
 
+# Groups of the settings of train that say how a model is found; the others say of what, and what becomes of it.
+METHOD = {"cost", "common cost h", "algorithm", "local training", "participation", "run", "privacy"}
+
+
 class Table:
     """A command's settings, by its help."""
 
     def __init__(self, command, words=()):
+        command = "train" if command == "coordinator" else command  # the proposal
         text = subprocess.run([PROGRAM, *command.split(), *words, "--help"], text=True, capture_output=True,
                               check=True).stdout
-        self.rows = {}
-        for name, wants, about in re.findall(r"^  --([\w.-]+)(?: (\S+))?((?:  .*|)(?:\n {30}.*)*)", text, re.M):
+        self.rows, self.groups, group = {}, {}, ""
+        for heading, name, wants, about in re.findall(
+                r"^(?:(\w.*)|  --([\w.-]+)(?: (\S+))?((?:  .*|)(?:\n {30}.*)*))$", text, re.M):
+            group = heading or group
+            if heading:
+                continue
+            self.groups[name] = group
             about = " ".join(about.split())
             default = re.search(r"\[([^\[\]]*)\]$", about)
             choices = None
@@ -217,6 +236,52 @@ def attempt(program, files, command, words):
         return Outcome(done, own)
 
 
+class Federation:
+    """A coordinator and its agents, as processes on loopback. Every attempt is its next run, whose settings are the
+    sections train and privacy of federation.yaml."""
+
+    def __init__(self, folder):
+        self.folder, self.number = folder, 0
+        folder.mkdir()
+        federating.run("data", "generate", "all.csv", "--agents", "4", "--rows", "40", "--unequal", "0.5", cwd=folder)
+        federating.divide(folder)
+        self.commands = federating.found(folder, {})
+
+    def attempt(self, program, context):
+        self.number += 1
+        path = self.folder / "heart/federation.yaml"
+        sections = {"train": {}, "privacy": {}}
+        for name, value in context.items():
+            section, name = ("privacy", name[8:]) if name.startswith("privacy.") else ("train", name)
+            sections[section][name] = value
+        path.write_text(json.dumps({**json.loads(path.read_text()), "run": self.number, **sections}))
+        shutil.rmtree(self.folder / "heart/out", ignore_errors=True)
+        leader, *others = [subprocess.Popen([program, *words], cwd=self.folder, text=True, stdout=subprocess.PIPE,
+                                            stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) for words in self.commands]
+        try:
+            said, complained = leader.communicate(timeout=LONGEST)
+            done = subprocess.CompletedProcess(self.commands[0], leader.returncode, self.told(said), complained)
+        except subprocess.TimeoutExpired:
+            done = subprocess.CompletedProcess(self.commands[0], ENDLESS, "", f"took more than {LONGEST} s")
+        federating.stop([leader, *others])
+        outcome = Outcome(done, self.folder / "heart/out")
+        outcome.files = {"model.json": self.core(outcome.files["model.json"])} if "model.json" in outcome.files else {}
+        return outcome
+
+    @staticmethod
+    def told(said):
+        """What was measured and how it ended, without times and ports."""
+        return "\n".join(line.split(maxsplit=1)[1] for line in said.splitlines() if re.search(r"Z (measured|done|closed)", line))
+
+    @staticmethod
+    def core(model):
+        """A model without what it repeats of the proposal."""
+        document = json.loads(model)
+        for name in "federation", "defaults", "parameters":
+            document["training"].pop(name)
+        return json.dumps(document)
+
+
 def flags(context):
     words = []
     for name, value in context.items():
@@ -252,18 +317,33 @@ def is_exempt(command, context, name, base):
 
 
 class Search:
-    def __init__(self, files, show, whole):
-        self.files, self.show, self.whole = files, show, whole
+    def __init__(self, files, show, whole, every):
+        self.files, self.show, self.whole, self.every = files, show, whole or every, every
+        self.idle, self.founded, self.founding = [], 0, threading.Lock()  # federations
+        self.shown = {}  # of every setting what it was tried beside
         self.shared = set(Table("train").rows)
-        self.findings, self.bad, self.runs, self.seen = [], [], 0, set()
+        self.findings, self.bad, self.runs, self.seen = 0, [], 0, set()
         self.statistics = preferred(self.attempt("train", {"data": "own.csv"}).said)
         assert "intercept" in self.statistics, self.statistics
 
     def attempt(self, command, context, program=PROGRAM):
         self.runs += 1
+        if command == "coordinator":
+            return self.federate(program, context)
         words = flags({name: located(name, value) if isinstance(value, str) else value
                        for name, value in context.items()})
         return attempt(program, self.files, command, words)
+
+    def federate(self, program, context):
+        try:
+            federation = self.idle.pop()
+        except IndexError:
+            with self.founding:
+                self.founded += 1
+                federation = Federation(self.files.parent / f"federation-{self.founded}")
+        outcome = federation.attempt(program, context)
+        self.idle.append(federation)
+        return outcome
 
     def differs(self, one, other, name, shaky):
         first, second = one.signature(name), other.signature(name)
@@ -275,10 +355,12 @@ class Search:
     def judge(self, command, context, name, table):
         """One setting in one context: None where all is well, or what is wrong."""
         idle, answers = [], []
+        if command == "coordinator" and name in EXEMPT:
+            return None
         if not table.knows(command, name):
             return f"{name} has no value to try in tests/cli/effects.py"
         base, shaky = self.bases[id(context)], self.shaky[id(context)]
-        statistics = self.statistics if "paper" in table.rows and "data" in context and "paper" not in context and \
+        statistics = self.statistics if command == "coordinator" or "paper" in table.rows and "data" in context and "paper" not in context and \
             "privacy.epsilon" not in context and "privacy.tau" not in context else {}
         for value in table.values(command, name, context.get(name, statistics.get(name))):
             changed = {**context, name: value}
@@ -320,14 +402,33 @@ class Search:
         base, other = self.attempt(command, context), self.attempt(command, {**context, name: value})
         if base.status or not self.differs(base, other, name, False):
             line = f"{command} {' '.join(flags(context))}: {name} {value} has no effect there either"
-            self.findings.append((command, name, f"{line} {base.complained.strip()[:160]}"))
+            self.find(f"{line} {base.complained.strip()[:160]}")
 
-    def wanted(self, command, number, name):
+    def find(self, line):
+        print("#", line, flush=True)
+        self.findings += 1
+
+    def wanted(self, command, context, number, name, table):
         """A short search sees a setting of train in three contexts, and what others share with it in some commands."""
-        if self.whole or (command != "train" and name not in self.shared):
+        if self.whole:
+            return command != "train" or self.every or self.covers(context, name, table)
+        if command != "train" and name not in self.shared:
             return True
         draw = zlib.crc32(f"{command} {name}".encode())
         return (draw + number) % 7 < 3 if command == "train" else draw % 5 == 0
+
+    def covers(self, context, name, table):
+        """Whether the context shows the setting something new: itself, for what says how agents train, where algorithm
+        and solver are mixed; a value beside generated rows or files, with or without privacy; for what is far from it, the
+        value alone."""
+        side = lambda word: table.groups.get(word) in METHOD
+        kind = ("data" in context, "privacy.epsilon" in context or "privacy.tau" in context)
+        values = {(key, value, kind if side(key) == side(name) else None) for key, value in context.items()}
+        if table.groups[name] in ("algorithm", "local training") and {"algorithm", "solver"} & context.keys():
+            values.add((repr(context),))
+        new = values - self.shown.setdefault(name, set())
+        self.shown[name] |= new
+        return bool(new)
 
     def explore(self, command, contexts, pool, only):
         """All settings in all contexts of a command."""
@@ -343,13 +444,13 @@ class Search:
             extra = ["--algorithm", context["algorithm"]] if context.get("algorithm") else []
             table = Table(command, extra + (["--data", "x"] if "data" in context else []))
             for name in table.rows:
-                if only == name or (only is None and self.wanted(command, contexts.index(context), name)):
+                if only == name or (only is None and self.wanted(command, context, contexts.index(context), name, table)):
                     jobs.append((context, name, table))
         for (context, name, table), found in zip(jobs, pool.map(lambda job: self.judge(command, *job), jobs)):
             self.seen.add((command, name))
             if found:
                 shaky = " (random)" if self.shaky[id(context)] else ""
-                self.findings.append((command, name, f"{command} {' '.join(flags(context))}{shaky}: {found}"))
+                self.find(f"{command} {' '.join(flags(context))}{shaky}: {found}")
 
 
 # Files and contexts
@@ -426,6 +527,7 @@ def train_contexts(whole):
         more += [{**SMALL, "algorithm": algorithm, "participation": "fixed"}]
         more += [{**LOCAL, "algorithm": algorithm, "solver": solver, **({"tau": "0.1"} if "noisy" in solver else {})}
                  for solver in names("solvers")]
+        more += [{**LOCAL, "algorithm": algorithm, "p": "0.5"}] if algorithm in ("tamuna", "scaffnew") else []
         more += [{**LOCAL, "algorithm": algorithm, "h": "l1"}, {**OWN, "algorithm": algorithm, "data": "one.csv"},
                  {**PRIVATE, "algorithm": algorithm}]
     for solver in names("solvers"):
@@ -547,21 +649,24 @@ def other_contexts(whole):
     tradeoff = {**FEW, "rounds": "3", "repeats": "2", "epsilons": "1,4", "json": "yes"}
     yield "privacy tradeoff", [tradeoff], []
     yield "privacy verify", [{"": ["../files/private/privacy.json"]}], []
+    yield "coordinator", [], [{"rounds": "6", "algorithm": "auto"}, {"rounds": "6", "algorithm": "fed-plt", "tolerance": "1e-9"},
+                              {"rounds": "6", "algorithm": "fedavg", "participation": "bernoulli", "solver": "sgd"}]
     yield "list", [{"": ["solvers"]}], [{}]
     yield "version", [{}], []
 
 
-def search(whole, only, setting, show):
+def search(whole, every, only, setting, show):
     """What was found, contexts the program refuses, and how many runs it took."""
     with tempfile.TemporaryDirectory(prefix="fedplt-effects-") as folder:
         files = pathlib.Path(folder) / "files"
         files.mkdir()
         write_files(files)
-        found = Search(files, show, whole)
+        found = Search(files, show, whole, every)
+        whole = whole or every
         examples = {}
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
             for command, quick, more in itertools.chain([("train", train_contexts(whole), [])], other_contexts(whole)):
-                examples[command] = quick[0]
+                examples[command] = (quick or more)[0]
                 if only in (None, command):
                     found.explore(command, quick + (more if whole else []), pool, setting)
             if only is None and setting is None:
@@ -570,16 +675,14 @@ def search(whole, only, setting, show):
 
 
 def main():
-    found = search("--all" in WORDS, option("--only"), option("--setting"), "--show" in WORDS)
-    if "--show" in WORDS or "--all" in WORDS:
+    found = search("--all" in WORDS, "--every" in WORDS, option("--only"), option("--setting"), "--show" in WORDS)
+    if {"--show", "--all", "--every"} & set(WORDS):
         for line in found.bad:
             print("# no context:", line)
     print(f"# {found.runs} runs, {len(found.seen)} settings of commands")
     print("1..1")
-    for command, name, line in found.findings:
-        print("#", line)
     print("not ok" if found.findings else "ok", "1 - every setting that is taken has an effect")
-    return len(found.findings) > 0
+    return found.findings > 0
 
 
 if __name__ == "__main__":

@@ -109,6 +109,30 @@ def a_setting_without_effect_says_what_it_belongs_to(place):
 
 
 @case
+def a_plan_and_a_file_about_agents_have_no_idle_settings(place):
+    place.run("data", "generate", "g.csv", "--agents", 3, "--rows", 20)
+    place.run("pki", "init", "heart", "--address", "127.0.0.1:7443")
+    for section, settings, says in (
+            ("train", {"active": 3}, "train: active has no effect without participation fixed or round-robin"),
+            ("train", {"algorithm": "fed-newton", "epochs": 3}, "train: epochs has no effect without algorithm"),
+            ("train", {"algorithm": "scaffnew", "p": 0.5, "epochs": 3}, "train: epochs has no effect without p auto"),
+            ("train", {"algorithm": "fed-plt", "t-gradient": 3}, "train: t-gradient has no effect without epochs auto"),
+            ("privacy", {"spare": 3}, "privacy.spare has no effect without privacy.epsilon")):
+        place.write("heart/federation.yaml", json.dumps({
+            "federation": "heart", "folder": "heart", "roster": ["north", "south"], section: settings}))
+        place.refuses("coordinator", "heart/federation.yaml", "--dry-run", says=says)
+    place.write("heart/federation.yaml", json.dumps({
+        "federation": "heart", "folder": "heart", "roster": ["north", "south"],
+        "train": {"participation": "fixed", "active": 1, "t-gradient": 3, "epochs": "auto", "algorithm": "fed-plt"}}))
+    place.run("coordinator", "heart/federation.yaml", "--dry-run")
+    place.write("each.csv", "agent,epochs\n1,3\n")
+    for algorithm in "tamuna", "scaffnew":
+        place.refuses("train", "--data", "g.csv", "--algorithm", algorithm, "--uncoordinated", "each.csv",
+                      says=f"each.csv: epochs of an agent's own have no effect with {algorithm}")
+    place.run("train", "--data", "g.csv", "--algorithm", "fed-plt", "--uncoordinated", "each.csv", "--pictures", "no")
+
+
+@case
 def a_draft_goes_by_what_is_said(place):
     place.write("d.csv", 'site;label;"a, b";name;extra\nn;1;2.5;p1;3\ns;-1;1.5;p2;4\n')
     text = place.run("data", "schema", "d.csv", "--separator", "semicolon", "--ignore", "extra", "--id", "name").stdout

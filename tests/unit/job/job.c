@@ -416,6 +416,9 @@ static void bad_rows_are_named(void **state)
         {"agent,epochs\n1,2,3\n", ":2: there are 3 fields, but 2 columns"},
         {"agent,solver\n1,sdg\n", ":2: there is no solver 'sdg' (did you mean 'sgd'?)"},
         {"agent,solver\n1,noisy\n", ":2: the solver noisy adds noise"},
+        {"agent,batch\n1,3\n", ":2: batch has no effect with the solver gradient; leave"},
+        {"agent,solver,tau\n0,noisy,1\n1,sgd,2\n", ":3: tau has no effect with the solver sgd"},
+        {"agent,gamma,solver\n1,2,newton\n", ":2: gamma has no effect with the solver newton"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fplt_error error = {FPLT_OK, ""};
