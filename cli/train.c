@@ -20,7 +20,7 @@ static const fplt_setting output_table[] = {
     {"agents-models", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "write agents.csv: every agent's own model x_i", 0, 0},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document instead of the summary", 0,
-     0},
+     0, .needs = "quiet=no"},
     {"quiet", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print nothing", 0, 0},
     {"strict", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "exit with status 1 where the rounds ran out before the tolerance was met", 0, 0},

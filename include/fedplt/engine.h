@@ -22,10 +22,10 @@ typedef struct fplt_run_settings {
     const fplt_algorithm *algorithm;
     const double *parameter; /* the algorithm's, NaN: auto; NULL: all at their defaults (copied) */
     fplt_training training;
-    const fplt_training
-        *each;             /* one an agent instead of `training`, which is then not looked at, or
-                                  NULL (copied) */
-    const fplt_prox *prox; /* borrowed; NULL: h = 0 */
+    const fplt_training *
+        each; /* one an agent instead of `training`, of which only epochs are then looked at, for those that
+                  have 0; or NULL (copied) */
+    const fplt_prox *prox;                   /* borrowed; NULL: h = 0 */
     const fplt_participation *participation; /* borrowed; NULL: all */
     const fplt_curvature *curvatures; /* one an agent (copied); NULL: estimated from the data */
     fplt_curvature curvature;         /* of all, where not {0, 0}: public bounds */

@@ -39,12 +39,19 @@ static void read_term(const char **clause, struct term *term)
         *equals = 0;
 }
 
+/* Numbers may be written in several ways. */
+static int is_same(const char *a, const char *b)
+{
+    double x, y;
+    return strcmp(a, b) == 0 || (!fplt_parse_real(a, &x) && !fplt_parse_real(b, &y) && x == y);
+}
+
 static int is_among(const char *values, const char *value)
 {
     while (values) {
         char one[TERM];
         take(&values, '|', one, sizeof one);
-        if (strcmp(one, value) == 0)
+        if (is_same(one, value))
             return 1;
     }
     return 0;
@@ -170,6 +177,53 @@ static int is_left_open(const fplt_settings *settings, const fplt_setting *row)
                : row->flags & FPLT_AUTO && fplt_settings_is_auto(settings, row->name);
 }
 
+static int is_given(const fplt_settings *settings, const fplt_setting *row)
+{
+    return fplt__settings_layer(settings, row->name) && !is_left_open(settings, row);
+}
+
+/* Whether the clause speaks of `there`, and if so whether a term other than that holds, `name` having all
+ * values of a list. */
+static int holds_there(const fplt_settings *settings, const char *clause, const char *there,
+                       const char *name, const char *list)
+{
+    int speaks = 0, well = 0;
+    while (clause) {
+        struct term term;
+        read_term(&clause, &term);
+        if (strcmp(term.text, there) == 0)
+            speaks = 1;
+        else if (strcmp(term.text, name) == 0 && term.values)
+            well |= is_one_among(term.values, list) != term.negated;
+        else
+            well |= holds(settings, &term);
+    }
+    return !speaks || well;
+}
+
+fplt_status fplt__settings_effective_there(const fplt_settings *settings, const char *there,
+                                           const char *name, const char *list, fplt_error *error)
+{
+    const fplt_setting *row;
+    for (size_t i = 0; (row = fplt_settings_row(settings, i, NULL)); i++) {
+        const char *needs = is_given(settings, row) ? row->needs : NULL;
+        while (needs) {
+            char clause[TERM], wanted[TERM];
+            take(&needs, ';', clause, sizeof clause);
+            if (holds_there(settings, clause, there, name, list) ||
+                fplt__settings_layer(settings, row->name) < fplt__settings_layer(settings, there))
+                continue;
+            describe(clause, wanted, sizeof wanted);
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "%s: %s has no effect without %s, but %s (%s) has only %s; leave "
+                                  "it out",
+                                  fplt_settings_origin(settings, row->name), row->name, wanted,
+                                  there, fplt_settings_text(settings, there), list);
+        }
+    }
+    return FPLT_OK;
+}
+
 static fplt_status check_needs(const fplt_settings *settings, const char *name, const char *needs,
                                fplt_error *error)
 {
@@ -181,11 +235,6 @@ static fplt_status check_needs(const fplt_settings *settings, const char *name, 
             return refuse(settings, name, clause, error);
     }
     return FPLT_OK;
-}
-
-static int is_given(const fplt_settings *settings, const fplt_setting *row)
-{
-    return fplt__settings_layer(settings, row->name) && !is_left_open(settings, row);
 }
 
 fplt_status fplt_settings_effective(const fplt_settings *settings, fplt_error *error)

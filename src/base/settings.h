@@ -10,6 +10,11 @@ unsigned fplt__settings_layer(const fplt_settings *settings, const char *name);
 /* The layer in which values are given now. */
 unsigned fplt__settings_present(const fplt_settings *settings);
 
+/* Where the setting `there` names a file that was read since, and with it all values that `name` has, a list: as
+ * fplt_settings_effective, for what needed one of the two. */
+fplt_status fplt__settings_effective_there(const fplt_settings *settings, const char *there,
+                                           const char *name, const char *list, fplt_error *error);
+
 /* What was learnt, or NULL. */
 const char *fplt__settings_fact(const fplt_settings *settings, const char *fact);
 

@@ -287,6 +287,17 @@ static fplt_status check_algorithm(const fplt_algorithm *algorithm, fplt_error *
     return FPLT_OK;
 }
 
+/* Epochs of 0 are those of all. */
+static void copy_each(fplt_engine *engine, const fplt_run_settings *settings)
+{
+    for (uint32_t i = 0; i < engine->plan.agents; i++) {
+        engine->each[i] = settings->each[i];
+        if (!engine->each[i].epochs)
+            engine->each[i].epochs = settings->training.epochs;
+    }
+    engine->settings.each = engine->each;
+}
+
 fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_settings *settings,
                                fplt_engine **out, fplt_error *error)
 {
@@ -323,7 +334,7 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
         status = fplt__alloc_into(&engine->each, engine->plan.agents, sizeof *engine->each,
                                   "the engine", error);
         if (!status)
-            memcpy(engine->each, settings->each, engine->plan.agents * sizeof *engine->each);
+            copy_each(engine, settings);
     }
     if (!status)
         status = build(engine, error);
@@ -332,7 +343,6 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
         return status;
     }
     engine->settings.parameter = NULL;
-    engine->settings.each = engine->each;
     engine->settings.curvatures = NULL;
     engine->settings.given = NULL;
     *out = engine;

@@ -350,14 +350,30 @@ static fplt_status find_bend(const fplt_objective *objective, const fplt_run_set
     return status;
 }
 
+/* Who draws the steps of a round draws the same number for all. */
+static fplt_status check_own_epochs(const fplt_run_settings *run, uint32_t agents,
+                                    fplt_error *error)
+{
+    for (uint32_t i = 0; run->each && run->algorithm->length && i < agents; i++)
+        if (run->each[i].epochs && run->each[i].epochs != run->training.epochs)
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "agent %u has %u epochs of its own, which have no effect with "
+                                  "%s: all take as many steps as are drawn for the round; leave "
+                                  "them out",
+                                  i, run->each[i].epochs, run->algorithm->name);
+    return FPLT_OK;
+}
+
 fplt_status fplt_auto_resolve(const fplt_objective *objective, const fplt_run_settings *run,
                               fplt_auto *choice, fplt_error *error)
 {
     uint32_t agents = fplt_objective_agents(objective);
     fplt_bend bend = {run->curvature, NAN};
     fplt_curvature *curvatures = NULL;
-    fplt_status status = FPLT_OK;
+    fplt_status status = check_own_epochs(run, agents, error);
     memset(choice, 0, sizeof *choice);
+    if (status)
+        return status;
     if (!(run->curvature.highest > 0)) {
         status = fplt__alloc_into(&curvatures, agents, sizeof *curvatures,
                                   "the curvature of each agent", error);

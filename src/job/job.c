@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/settings.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "data/dataset.h"
@@ -833,6 +834,23 @@ static fplt_status build_costs(fplt_job *job, const fplt_settings *settings, uin
     return FPLT_OK;
 }
 
+/* What is given for solvers must be about one that some agent has. */
+static fplt_status check_solvers(const fplt_job *job, const fplt_settings *settings,
+                                 fplt_error *error)
+{
+    uint32_t agents = fplt_objective_agents(job->view.objective);
+    const fplt_solver *solver;
+    char list[512] = "";
+    for (size_t k = 0; (solver = fplt_solver_list(k)); k++)
+        for (uint32_t i = 0; i < agents; i++)
+            if (job->each[i].solver == solver) {
+                size_t used = strlen(list);
+                snprintf(list + used, sizeof list - used, "%s%s", used ? "," : "", solver->name);
+                break;
+            }
+    return fplt__settings_effective_there(settings, "uncoordinated", "solver", list, error);
+}
+
 static fplt_status build_training(fplt_job *job, const fplt_settings *settings,
                                   const fplt_job_source *source, fplt_error *error)
 {
@@ -848,8 +866,9 @@ static fplt_status build_training(fplt_job *job, const fplt_settings *settings,
         return FPLT_OK;
     if ((status = fplt__alloc_into(&job->each, agents, sizeof *job->each,
                                    "the training of each agent", error)) ||
-        (status =
-             fplt_job_uncoordinated(path, &run->training, job->training, agents, job->each, error)))
+        (status = fplt_job_uncoordinated(path, &run->training, job->training, agents, job->each,
+                                         error)) ||
+        (status = check_solvers(job, settings, error)))
         return status;
     run->each = job->each;
     return FPLT_OK;
@@ -968,42 +987,22 @@ uint32_t fplt__job_spacing(const fplt__load *load, const fplt_run_settings *run,
     return (uint32_t)fplt__load_spacing(load, &run->training, agents, cohort);
 }
 
-/* Who draws the steps of a round draws the same number for all. */
-static fplt_status check_own_epochs(const fplt_job *job, const fplt_settings *settings,
-                                    fplt_error *error)
-{
-    const fplt_run_settings *run = &job->view.run;
-    for (uint32_t i = 0; job->each && i < fplt_objective_agents(job->view.objective); i++)
-        if (run->algorithm->length && job->each[i].epochs != run->training.epochs)
-            return fplt_error_set(error, FPLT_BAD_VALUE,
-                                  "%s: epochs of an agent's own have no effect with %s, where all "
-                                  "take as many steps as are drawn for the round; leave them out",
-                                  fplt_settings_text(settings, "uncoordinated"),
-                                  run->algorithm->name);
-    return FPLT_OK;
-}
-
-/* What is auto becomes a number; agents that train in their own way share the number of epochs. */
+/* What is auto becomes a number; agents with no epochs of their own (0) take it too. */
 static fplt_status resolve(fplt_job *job, const fplt_settings *settings, int public_only,
                            int own_data, fplt_error *error)
 {
     fplt_run_settings *run = &job->view.run;
-    fplt_status status = check_own_epochs(job, settings, error);
-    if (status)
-        return status;
     if (public_only) {
         if (!run->training.epochs)
             run->training.epochs = fplt_training_defaults().epochs;
         return FPLT_OK;
     }
     run->scaled = job->transform.scale != NULL;
-    if ((status = fplt_auto_resolve(job->view.objective, run, &job->automatic, error)))
+    fplt_status status = fplt_auto_resolve(job->view.objective, run, &job->automatic, error);
+    if (status)
         return status;
     fplt_auto_apply(&job->automatic, run);
     memcpy(job->automatic.about_algorithm, job->reason, sizeof job->reason);
-    for (uint32_t i = 0; job->each && i < fplt_objective_agents(job->view.objective); i++)
-        if (job->each[i].epochs == 0)
-            job->each[i].epochs = job->automatic.epochs;
     job->view.automatic = &job->automatic;
     fplt__load load = fplt__load_of(job->view.objective);
     if (fplt_settings_is_auto(settings, "eval-every"))

@@ -18,7 +18,7 @@
 static char loss_choices[256], regulariser_choices[256], kernel_choices[256], prox_choices[256],
     algorithm_choices[512], solver_choices[512], participation_choices[256];
 /* What settings of local training need. */
-static char trains[1024], epochs[1040], steps[1280], stochastic[256], noisy[256];
+static char trains[1024], trained[1040], epochs[1056], steps[1280], stochastic[256], noisy[256];
 
 const fplt_setting fplt__job_seed_table[] = {
     {"seed", FPLT_INTEGER, 0, "0", 0, 9007199254740992.0, NULL,
@@ -128,7 +128,7 @@ const fplt_setting fplt__job_training_table[] = {
     {"uncoordinated", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "CSV file with columns agent, solver, gamma, epochs, batch, tau: what some agents do "
      "otherwise",
-     0, 0, .needs = trains},
+     0, 0, .needs = trained},
     FPLT_SETTINGS_END,
 };
 
@@ -152,18 +152,19 @@ const fplt_setting fplt__job_run_table[] = {
     {"tolerance", FPLT_REAL, 0, "1e-5", 0, HUGE_VAL, NULL,
      "stop when the criterion ||sum grad f_i||^2 is at most this; 0: never", 0, 0},
     {"relative", FPLT_SWITCH, 0, "no", 0, 0, NULL, "tolerance times the criterion at the start", 0,
-     0},
+     0, .needs = "tolerance!=0"},
     {"criterion-at", FPLT_CHOICE, 0, "mean", 0, 0, "mean|model",
      "where the criterion is taken: at the mean of the agents' models (the paper), or at the model "
      "that is handed out",
      0, 0},
     {"change", FPLT_REAL, 0, "0", 0, HUGE_VAL, NULL,
-     "stop when the model moves relatively less than this in a round; 0: never", 0, 0},
+     "stop when the model moves relatively less than this in a round; 0: never", 0, 0,
+     .needs = "rounds!=0"},
     {"eval-every", FPLT_INTEGER, FPLT_AUTO, "auto", 0, MOST_AGENTS, NULL,
      "rounds between measurements; 0: only at the end; auto: 1 on generated data with all agents "
      "active and for methods without local training, else so many that measuring takes a fifth of "
      "the time",
-     0, 0},
+     0, 0, .needs = "rounds!=0"},
     {"threads", FPLT_INTEGER, 0, "0", 0, 4096, NULL, "threads; 0: one a core", 0, 0},
     {"engine", FPLT_CHOICE, 0, "threads", 0, 0, "threads|mpi",
      "where agents live: threads of one process, or the processes that mpirun or srun started, "
@@ -240,8 +241,9 @@ static void fill(void)
     char behind[sizeof trains + 1];
     fill_trains();
     snprintf(behind, sizeof behind, ";%s", trains);
+    snprintf(trained, sizeof trained, "%s;rounds!=0", trains);
     /* where the steps of a round are drawn, p says how many are expected */
-    snprintf(epochs, sizeof epochs, "%s;p=auto", trains);
+    snprintf(epochs, sizeof epochs, "%s;p=auto", trained);
     fill_needs(steps, sizeof steps, fplt_solver_has_step, behind);
     fill_needs(stochastic, sizeof stochastic, fplt__is_stochastic, "");
     fill_needs(noisy, sizeof noisy, fplt__is_noisy, ",start=prior");

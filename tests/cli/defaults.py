@@ -111,12 +111,15 @@ def nasty(seed):
 def a_comparison_has_the_defaults_of_a_training(folder):
     """Every method on the same rows: the target of train, and its rounds or its refusal."""
     run(folder, "data", "generate", "g.csv", "--agents", 4, "--rows", 30, "--unequal", 0.5)
+    (folder / "own.csv").write_text("agent,epochs\n0,2\n")
     job = ["--data", "g.csv", "--eval-every", 1]
     for extra in ([], ["--paper"], ["--eps", 0.3, "--intercept", "no"], ["--epochs", "auto", "--solver", "newton"],
                   ["--epochs", "auto", "--t-communication", 100], ["--start", "random", "--start-scale", 0.01],
-                  ["--h", "l1", "--h-weight", 0.01], ["--regulariser", "nonconvex"]):
+                  ["--h", "l1", "--h-weight", 0.01], ["--regulariser", "nonconvex"],
+                  ["--epochs", "auto", "--uncoordinated", "own.csv"], ["--uncoordinated", "own.csv"]):
+        only = ["--algorithms", "fed-plt,tamuna,fedlin,fedavg,led,fedprox"] if "--uncoordinated" in extra else []
         compared = json.loads(run(folder, "compare", *job, "--runs", 1, "--rounds", 400, "--pictures", "no", "--json",
-                                  *extra).stdout)
+                                  *extra, *only).stdout)
         arrived = 0
         for method in compared["methods"]:
             words = [*job, "--rounds", 400, "--algorithm", method["algorithm"], *extra]

@@ -362,6 +362,8 @@ class Search:
         base, shaky = self.bases[id(context)], self.shaky[id(context)]
         statistics = self.statistics if command == "coordinator" or "paper" in table.rows and "data" in context and "paper" not in context and \
             "privacy.epsilon" not in context and "privacy.tau" not in context else {}
+        unless = {"relative": "tolerance", "tolerance": "relative"}
+        statistics = {key: value for key, value in statistics.items() if unless.get(key) not in context}
         for value in table.values(command, name, context.get(name, statistics.get(name))):
             changed = {**context, name: value}
             got = self.attempt(command, changed)
@@ -545,7 +547,7 @@ def train_contexts(whole):
     for name, values in (("regulariser", names("regularisers")), ("weights", ["rows", "agents"]), ("clip", ["1"]),
                          ("precision", ["float32"]), ("class-weight", ["balanced"]), ("holdout", ["0.3"]),
                          ("standardise", ["no", "yes", "scale", "auto"]), ("radius", ["1"]), ("intercept", ["yes", "no"]),
-                         ("start", ["random", "prior"]), ("tolerance", ["0", "1e9"]), ("relative", ["yes", "no"]),
+                         ("start", ["random", "prior"]), ("tolerance", ["0", "1e-2"]), ("relative", ["yes", "no"]),
                          ("change", ["1e-3"]), ("eval-every", ["0", "2"]), ("criterion-at", ["model", "mean"]),
                          ("checkpoint", ["OWN/state"]), ("json", ["yes"]), ("quiet", ["yes"]), ("strict", ["yes"]),
                          ("agents-models", ["yes"]), ("uncoordinated", ["each.csv"]), ("epochs", ["1", "auto"]),
@@ -649,8 +651,8 @@ def other_contexts(whole):
     tradeoff = {**FEW, "rounds": "3", "repeats": "2", "epsilons": "1,4", "json": "yes"}
     yield "privacy tradeoff", [tradeoff], []
     yield "privacy verify", [{"": ["../files/private/privacy.json"]}], []
-    yield "coordinator", [], [{"rounds": "6", "algorithm": "auto"}, {"rounds": "6", "algorithm": "fed-plt", "tolerance": "1e-9"},
-                              {"rounds": "6", "algorithm": "fedavg", "participation": "bernoulli", "solver": "sgd"}]
+    yield "coordinator", [], [{"rounds": "6", "algorithm": "auto"}, {"rounds": "60", "algorithm": "fed-plt", "tolerance": "1e-9"},
+                              {"rounds": "6", "participation": "bernoulli", "solver": "sgd", "tolerance": "1e-2"}]
     yield "list", [{"": ["solvers"]}], [{}]
     yield "version", [{}], []
 

@@ -53,6 +53,9 @@ def a_setting_without_effect_says_what_it_belongs_to(place):
             (["--solver", "newton", "--gamma", 1], "gamma has no effect without solver gradient"),
             (["--algorithm", "fed-newton", "--epochs", 2], "but algorithm is fed-newton"),
             (["--regulariser", "none", "--eps", 1], "eps has no effect without regulariser ridge"),
+            (["--rounds", 0, "--epochs", 3], "epochs has no effect without rounds other than 0, but rounds is 0"),
+            (["--quiet", "--json"], "json has no effect without quiet no, but quiet is yes"),
+            (["--tolerance", "0.0", "--relative"], "relative has no effect without tolerance other than 0, but tolerance is 0.0"),
             (["--checkpoint-every", 5], "checkpoint-every has no effect without checkpoint"),
             (["--privacy.delta", 1e-6], "without privacy.epsilon, or privacy.tau"),
             (["--start-scale", 2], "without start random, but start is zero"),
@@ -128,8 +131,16 @@ def a_plan_and_a_file_about_agents_have_no_idle_settings(place):
     place.write("each.csv", "agent,epochs\n1,3\n")
     for algorithm in "tamuna", "scaffnew":
         place.refuses("train", "--data", "g.csv", "--algorithm", algorithm, "--uncoordinated", "each.csv",
-                      says=f"each.csv: epochs of an agent's own have no effect with {algorithm}")
-    place.run("train", "--data", "g.csv", "--algorithm", "fed-plt", "--uncoordinated", "each.csv", "--pictures", "no")
+                      says=f"agent 1 has 3 epochs of its own, which have no effect with {algorithm}")
+    agents = ["--data", "g.csv", "--algorithm", "fed-plt", "--uncoordinated", "each.csv", "--pictures", "no"]
+    place.run("train", *agents)
+    for words, says in ((["--batch", 3], "batch has no effect without solver sgd, svrg or accelerated-sgd, or uncoordinated, "
+                                         "but uncoordinated (each.csv) has only gradient; leave it out"),
+                        (["--memory", 3], "has only gradient"), (["--tau", 3], "has only gradient")):
+        place.refuses("train", *agents, *words, says=says)
+    place.write("each.csv", "agent,solver\n1,sgd\n")
+    place.run("train", *agents, "--batch", 3, "--gamma", 0.1)
+    place.refuses("train", *agents, "--memory", 3, says="has only gradient,sgd")
 
 
 @case

@@ -43,11 +43,17 @@ static void give(fplt_settings *settings, const char *name, const char *value)
     assert_ok(fplt_settings_set(settings, name, value, "here", &error), error);
 }
 
-/* Meets one term, "solver=sgd|svrg" or "data"; "!data" is met by doing nothing. */
+/* The name at the start of a term, behind a sign; the sign of "rounds!=0" is no part of it. */
+static size_t name_length(const char *start)
+{
+    return strcspn(start, "!=,;|");
+}
+
+/* Meets one term, "solver=sgd|svrg", "rounds!=0" or "data"; "!data" is met by doing nothing. */
 static void meet(fplt_settings *settings, const char *term)
 {
     char name[LONG], value[LONG];
-    size_t length = strcspn(term, "=,;");
+    size_t length = name_length(term);
     if (*term == '!')
         return;
     snprintf(name, sizeof name, "%.*s", (int)length, term);
@@ -71,15 +77,22 @@ static int names(const char *term, const char *choice, size_t size)
     return 0;
 }
 
-/* "!data" by giving it, "solver=sgd|svrg" by another choice; "data" is violated by doing nothing. */
+/* "!data" by giving it, "solver=sgd|svrg" by another choice, "rounds!=0" by 0; "data" is violated by doing
+ * nothing. */
 static void violate(fplt_settings *settings, const char *term)
 {
     char name[LONG], value[LONG];
     const char *start = term + (*term == '!');
-    size_t length = strcspn(start, "=,;");
+    size_t length = name_length(start);
     snprintf(name, sizeof name, "%.*s", (int)length, start);
     const fplt_setting *row = fplt_settings_find(settings, name);
     sample(row, value, sizeof value);
+    if (start[length] == '!') {
+        const char *first = start + length + 2;
+        snprintf(value, sizeof value, "%.*s", (int)strcspn(first, "|,;"), first);
+        give(settings, name, value);
+        return;
+    }
     for (const char *choice = row->choices; choice && *choice && start[length] == '=';) {
         size_t size = strcspn(choice, "|");
         if (!names(term, choice, size))
@@ -95,15 +108,16 @@ static int is_of_compare(const char *term)
 {
     static const char name[] = "algorithms";
     term += *term == '!';
-    return strncmp(term, name, strlen(name)) == 0 && strcspn(term, "=,;|") == strlen(name);
+    return strncmp(term, name, strlen(name)) == 0 && name_length(term) == strlen(name);
 }
 
 /* Every value a clause names is legal, in every term. */
 static void check_words(const char *algorithm, const fplt_setting *row)
 {
     for (const char *term = row->needs; *term;) {
-        size_t name = strcspn(term, "=,;|");
-        const char *value = term + name;
+        int sign = *term == '!';
+        size_t name = (size_t)sign + name_length(term + sign);
+        const char *value = term + name + (term[name] == '!');
         if (is_of_compare(term)) {
             term += strcspn(term, ",;");
             term += *term != 0;
@@ -120,7 +134,7 @@ static void check_words(const char *algorithm, const fplt_setting *row)
         }
         fplt_settings *settings = settings_of(algorithm);
         char bare[LONG];
-        snprintf(bare, sizeof bare, "%.*s", (int)(name - (*term == '!')), term + (*term == '!'));
+        snprintf(bare, sizeof bare, "%.*s", (int)name - sign, term + sign);
         assert_non_null(fplt_settings_find(settings, bare));
         fplt_settings_destroy(settings);
         term = *value ? value + 1 : value;
