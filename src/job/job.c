@@ -245,27 +245,6 @@ static fplt_status split(const char *list, char ***items, size_t *count, fplt_er
     return FPLT_OK;
 }
 
-/* A schema says all of this by itself, bounds say some of it. */
-static fplt_status refuse_beside(const fplt_settings *settings, const char *other,
-                                 fplt_error *error)
-{
-    static const char *const said[] = {"categories", "drop-first-level", "missing",
-                                       "task",       "columns",          "ignore",
-                                       "id",         "row-weight",       "label",
-                                       "site",       "features",         "labels",
-                                       "header",     "format",           "bounds"};
-    enum { BY_BOUNDS = 8 };
-    size_t count = strcmp(other, "schema") == 0 ? sizeof said / sizeof *said : BY_BOUNDS;
-    for (size_t i = 0; i < count; i++)
-        if (fplt_settings_given(settings, said[i]))
-            return fplt_error_set(error, FPLT_BAD_VALUE,
-                                  "%s: %s is given, but %s how data are read; leave one of them "
-                                  "out",
-                                  fplt_settings_origin(settings, said[i]), said[i],
-                                  count > BY_BOUNDS ? "the schema says" : "the bounds say");
-    return FPLT_OK;
-}
-
 /* The schema of the settings, to be destroyed; NULL: none. */
 static fplt_status load_schema(const fplt_settings *settings, const char *path,
                                fplt_schema **schema, fplt_error *error)
@@ -276,9 +255,6 @@ static fplt_status load_schema(const fplt_settings *settings, const char *path,
     *schema = NULL;
     if (!file && !bounds)
         return FPLT_OK;
-    fplt_status status = refuse_beside(settings, file ? "schema" : "bounds", error);
-    if (status)
-        return status;
     return file ? fplt_schema_read(file, schema, error)
                 : fplt_schema_flat(path, &read, bounds, schema, error);
 }

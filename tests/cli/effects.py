@@ -44,7 +44,7 @@ VALUES = {
     "data": ["other.csv"], "agents": ["2", "7"], "features": ["2", "9"], "schema": ["narrow.schema.yaml"],
     "bounds": ["-50..50"], "label": ["x1", "none"], "site": ["none", "x2"], "labels": ["1=-1,-1=1", "1=7"],
     "largest-file": ["1e-9"], "missing-value": ["3"], "columns": ["x2"], "ignore": ["x2"], "id": ["x2"],
-    "row-weight": ["weight", "x3"], "categories": ["x3"], "alpha": ["5"], "holdout": ["0.4"], "radius": ["0.3"],
+    "row-weight": ["weight", "x3"], "categories": ["x3", "x1"], "alpha": ["5"], "holdout": ["0.4"], "radius": ["0.3"],
     "rows": ["9"], "unequal": ["0.5"], "spread": ["3"], "noise": ["3"], "lmin": ["0.3"], "lmax": ["3"],
     "classes": ["4"], "eps": ["0.2"], "huber-delta": ["0.1"], "predictor-bound": ["0.1"], "clip": ["0.05"],
     "h-weight": ["0.3"], "h-weight2": ["0.3"], "h-low": ["-0.01"], "h-high": ["0.01"], "h-radius": ["0.02"],
@@ -476,19 +476,22 @@ def write_files(files):
     write("b.csv", head[5:], [row[1:] for row in rows[20:]])
     write("numbers.csv", head, [(s, round(x - y + b / 3 + 0.01, 3), *rest) for s, b, x, y, *r in rows
                                 for rest in [(x, y, *r)]])
+    (files / "bare.csv").write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
     write("counts.csv", head, [(s, z * w, *rest) for s, b, *rest in rows for z, w in [rest[2:]]])
     write("classes.csv", head, [(s, "abc"[z - 1], x, y, z, w) for s, b, x, y, z, w in rows])
     write("words.csv", head, [(s, b, x, y, "red green blue".split()[z - 1], w) for s, b, x, y, z, w in rows])
     write("gaps.csv", head, [(s, b, x, y if i % 9 else "", z, w) for i, (s, b, x, y, z, w) in enumerate(rows)])
     write("died.csv", "site,died,months,x1,x2,x3", [(s, (b + 1) // 2, z * w + 0.5, x, y, z) for s, b, x, y, z, w in rows])
     (files / "died.schema.yaml").write_text(
-        "columns:\n  site: {type: site, names: [0, 1, 2, 3]}\n  died: {type: event, classes: [0, 1]}\n  months: {type: time, bounds: 0..99}\n"
+        "columns:\n  site: {type: site, names: [0, 1, 2, 3]}\n  died: {type: event, classes: [0, 1]}\n  months: {type: time, bounds: 0.1..99}\n"
         "  x1: {type: number, bounds: -9..9}\n  x2: {type: number, bounds: -9..9}\n  x3: {type: number, bounds: 0..9}\n")
     sites = (
         "columns:\n  site: {type: site, names: [0, 1, 2, 3]}\n  label: {type: label, classes: [-1, 1]}\n"
         "  x1: {type: number, bounds: -9..9}\n  x2: {type: number, bounds: -9..9}\n  x3: {type: number, bounds: 0..9}\n"
         "  weight: {type: number, bounds: 0..9}\n")
     (files / "sites.schema.yaml").write_text(sites)
+    (files / "private.schema.yaml").write_text(sites.replace("9}", "9, missing: centre}").replace(
+        "1]}", "1], missing: neutral-row, other: neutral-row}"))
     (files / "narrow.schema.yaml").write_text(sites.replace("-9..9", "-0.5..0.5"))
     (files / "rows.libsvm").write_text("".join(f"{b} 1:{x} 3:{z}\n" for s, b, x, y, z, w in rows))
     (files / "each.csv").write_text("agent,epochs\n0,1\n1,3\n")
@@ -558,7 +561,7 @@ def train_contexts(whole):
     more += [{**SMALL, "start": "model", "start-model": "start.json", "features": "4"},
              {**OWN, "start": "model", "start-model": "start.json"}, {**SMALL, "resume": "state"},
              {**OWN, "solver": "noisy", "tau": "0.1", "algorithm": "fed-plt", "start": "prior"}]
-    for data, extra in (("counts.csv", {"loss": "poisson"}), ("classes.csv", {}), ("words.csv", {"categories": "auto"}),
+    for data, extra in (("counts.csv", {"loss": "poisson", "task": "regression"}), ("classes.csv", {}), ("words.csv", {"categories": "auto"}),
                         ("words.csv", {"categories": "x3", "drop-first-level": "yes"}), ("gaps.csv", {"missing": "drop"}),
                         ("gaps.csv", {"missing": "constant"}), ("gaps.csv", {"missing": "median"}), ("own.fplt", {}),
                         ("one.npy", {}), ("one.npy", {"partition": "shuffled"}), ("rows.libsvm", {}), ("a.csv,b.csv", {}),
@@ -566,17 +569,17 @@ def train_contexts(whole):
                         ("own.csv", {"row-weight": "weight"}), ("own.csv", {"bounds": "-50..50", "labels": "1=1,-1=-1"}),
                         ("own.csv", {"columns": "x1,x2"}), ("own.csv", {"id": "x2"}), ("own.csv", {"format": "csv"}),
                         ("numbers.csv", {"task": "regression"}), ("numbers.csv", {"loss": "huber"}),
-                        ("own.csv", {"task": "classes"}), ("own.csv", {"header": "no", "label": "2", "site": "none"}),
+                        ("bare.csv", {"header": "no", "label": "2", "site": "1"}),
                         ("own.csv", {"partition": "contiguous"}), ("own.csv", {"partition": "shuffled"}),
                         ("own.csv", {"partition": "skewed"}), ("own.csv", {"paper": "yes"})):
         for method in ({}, {"algorithm": "fed-plt", "solver": "sgd"}, {"algorithm": "fedlin", "participation": "all"}):
             more += [{**OWN, "data": data, **extra, **method}]
     for threat in ("broadcast", "secagg", "final-y", "final-x", "paper"):
         more += [{**PRIVATE, "privacy.threat": threat}]
-    schema = {"data": "own.csv", "schema": "sites.schema.yaml", "rounds": "6", "pictures": "no", "privacy.noise": "simulated"}
+    schema = {"data": "own.csv", "schema": "private.schema.yaml", "rounds": "6", "pictures": "no", "privacy.noise": "simulated"}
     more += [{**schema, "privacy.epsilon": "8"}, {**schema, "privacy.tau": "0.1"}, {**SMALL, "privacy.tau": "0.1"},
              {**PRIVATE, "participation": "fixed"}, {**PRIVATE, "privacy.diagnose": "yes"}, {**SMALL, "privacy.epsilon": "8"},
-             {**PRIVATE, "ledger": "OWN/ledger.db"}, {**schema, "privacy.epsilon": "8", "holdout": "0.3"},
+             {**PRIVATE, "ledger": "OWN/ledger.db"},
              {**schema, "privacy.epsilon": "8", "solver": "noisy-accelerated"}]
     return more
 
