@@ -31,8 +31,8 @@ static const fplt_setting output_table[] = {
     {"out", FPLT_TEXT, 0, "fedplt-compare", 0, 0, NULL, "folder for the files", 0, 0},
     {"pictures", FPLT_SWITCH, 0, "yes", 0, 0, NULL,
      "draw the median curves over rounds, gradients, vectors and time (SVG and PNG)", 0, 0},
-    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document instead of the table", 0,
-     0},
+    {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document instead of the table", 0, 0,
+     .needs = "quiet=no"},
     {"quiet", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print nothing", 0, 0},
     FPLT_SETTINGS_END,
 };

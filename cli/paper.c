@@ -21,7 +21,7 @@ static const fplt_setting table[] = {
      "mpi: runs are spread over the processes that mpirun or srun started", 0, 0},
     {"write", FPLT_TEXT, 0, NULL, 0, 0, NULL, "write the tables into a Markdown file", 0, 0},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document instead of the tables", 0,
-     0},
+     0, .needs = "quiet=no"},
     {"quiet", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print nothing", 0, 0},
     FPLT_SETTINGS_END,
 };

@@ -194,6 +194,32 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
     return cli->command->declare ? cli->command->declare(cli, settings, error) : FPLT_OK;
 }
 
+/* Whether another command would take all of the file. */
+static int takes_file(const cli_call *cli, const cli_command *command)
+{
+    cli_call other = {.command = command, .config = cli->config};
+    fplt_settings *scratch;
+    if (!command->config || command == cli->command || fplt_settings_create(&scratch, NULL))
+        return 0;
+    other.settings = scratch;
+    int taken = !declare(&other, scratch, NULL) && !fplt_config_apply(cli->config, scratch, NULL);
+    fplt_settings_destroy(scratch);
+    return taken;
+}
+
+/* A file with a setting that this command has not may be one for another. */
+static void name_command(const cli_call *cli, fplt_error *error)
+{
+    const cli_command *command;
+    fplt_error said = *error;
+    for (size_t i = 0; (command = cli_command_at(i)); i++)
+        if (takes_file(cli, command)) {
+            fplt_error_set(error, said.status, "%.900s; the file is one for `fedplt %s`", said.text,
+                           command->name);
+            return;
+        }
+}
+
 static fplt_status first_reading(cli_call *cli, fplt_error *error)
 {
     fplt_settings *scratch;
@@ -249,8 +275,11 @@ fplt_status cli_parse(cli_call *cli, fplt_error *error)
         return status;
     drop_foreign(cli);
     if (cli->config && (status = fplt_config_apply(cli->config, cli->settings, error))) {
-        if (strstr(error->text, "there is no setting"))
+        if (strstr(error->text, "there is no setting")) {
             explain_foreign(cli, error);
+            if (strstr(error->text, "there is no setting"))
+                name_command(cli, error);
+        }
         return status;
     }
     fplt_settings_overrule(cli->settings);

@@ -33,10 +33,12 @@ static const fplt_setting table[] = {
 
 #define DRAWN "show-rounds says how many are drawn"
 #define A_RUN CLI_NEEDS_DATA ";picture!=none"
+#define NOISE ",solver=noisy|noisy-accelerated"
 static const fplt_setting_need needs[] = {
     {"@data", CLI_NEEDS_DATA, NULL},
-    {"agents", "", NULL},
-    {"features", "", NULL},
+    {"agents", CLI_NEEDS_DATA NOISE ",participation=fixed|round-robin|trace", NULL},
+    {"features", CLI_NEEDS_DATA NOISE, NULL},
+    {"start", A_RUN, NULL},
     {"@generated data", CLI_NEEDS_DATA, NULL},
     {"@cost", CLI_NEEDS_DATA, NULL},
     {"@common cost h", CLI_NEEDS_DATA, NULL},
@@ -128,6 +130,16 @@ static fplt_status check_solver(const fplt_training *training, fplt_error *error
     return FPLT_OK;
 }
 
+static fplt_status check_algorithm(const fplt_settings *settings, fplt_error *error)
+{
+    const char *name = fplt_settings_text(settings, "algorithm");
+    if (strcmp(name, fplt_run_defaults().algorithm->name) == 0)
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_UNSUPPORTED,
+                          "algorithm is %s, but what is proved here is about %s alone", name,
+                          fplt_run_defaults().algorithm->name);
+}
+
 static fplt_status read_parameters(const fplt_settings *settings, struct study *study,
                                    fplt_error *error)
 {
@@ -166,6 +178,9 @@ static fplt_status read_problem(const fplt_settings *settings, struct study *stu
                                 fplt_error *error)
 {
     fplt_theory_problem *problem = &study->problem;
+    fplt_status status = check_algorithm(settings, error);
+    if (status)
+        return status;
     int bounds = has_bounds(settings);
     int data = fplt_settings_text(settings, "data") || fplt_settings_given(settings, "generator");
     if (bounds && !data) {
@@ -176,8 +191,7 @@ static fplt_status read_problem(const fplt_settings *settings, struct study *stu
                                  ? (uint64_t)fplt_settings_integer(settings, "features")
                                  : 5;
     } else {
-        fplt_status status = fplt_job_create(settings, 0, &study->job, error);
-        if (status)
+        if ((status = fplt_job_create(settings, 0, &study->job, error)))
             return status;
         study->view = fplt_job_see(study->job);
         problem->agents = fplt_objective_agents(study->view->objective);

@@ -66,6 +66,7 @@ VALUES = {
     "orders": ["3"], "batch-rate": ["0.2"], "epsilon": ["1"], "most-epochs": ["3"], "most-rounds": ["9"],
     "most": ["30"], "canary-agent": ["1"], "canary-record": ["1"], "confidence": ["0.9"], "epsilons": ["2"],
     "repeats": ["3"], "model": ["start.json"], "trust": ["site.pub"], "seeds": ["2"], "write": ["OWN/paper.md"],
+    "folder": ["nowhere"], "run": ["1"],
 }
 
 
@@ -106,6 +107,7 @@ HERE = [
     ("train: change", "'huber'", "a step that a line search cuts short is no end", "train", {"algorithm": "fed-newton"}, "1e3"),
     ("weights", "rows.libsvm", "one agent has all rows", "compare", {}, "agents"),
     ("tune: precision", None, "below the digits of numbers near 0", "tune", {"data": "far.csv", "standardise": "no"}, "float32"),
+    ("theory: precision", None, "below the digits of numbers near 0", "theory", {"data": "far.csv", "standardise": "no"}, "float32"),
     ("tune: public", "lmin", "a promise that is kept where there are no data", "tune", {"data": "own.csv"}, "yes"),
     ("tune: h", "!by", "seen in the criterion at the start only, where it is not relative",
      "tune", {"data": "own.csv", "relative": "no"}, "l1"),
@@ -130,6 +132,7 @@ HERE = [
 REFUSED = {
     "runs": "the mean of equal runs of theory differs from one by rounding",
     "missing": "a model of generated rows would fill what they never lack",
+    "theory: tau": "noise that the solver does not add",
     "validate: holdout": "the last training is of all rows",
 }
 
@@ -202,9 +205,10 @@ def cleaned(text, name):
     except ValueError:
         pass
     text = re.sub(r"(?s)\nnext\n.*", "\n", text)
+    text = re.sub(r"(?m)^defaults for.*\n((?:  .*\n)*)", "", text)
     text = re.sub(r"[\d.e+-]+ s\b", "TIME", text)
     lines = [line.rstrip() for line in text.splitlines()]
-    return "\n".join(line for line in lines if line and not line.startswith(("  wall time", "defaults for"))
+    return "\n".join(line for line in lines if line and not line.startswith("  wall time")
                      and not (line.startswith("  ") and line.split()[0] == name))
 
 
@@ -448,6 +452,8 @@ class Search:
             for name in table.rows:
                 if only == name or (only is None and self.wanted(command, context, contexts.index(context), name, table)):
                     jobs.append((context, name, table))
+        if contexts and not jobs and only is None:
+            self.find(f"{command}: no context is taken: {self.bad[-1]}")
         for (context, name, table), found in zip(jobs, pool.map(lambda job: self.judge(command, *job), jobs)):
             self.seen.add((command, name))
             if found:
@@ -500,11 +506,17 @@ def write_files(files):
                   ["key", "create", "site"], ["key", "create", "another"],
                   ["train", "--data", "own.csv", "--eps", "1", "--quiet", "--out", "start"],
                   ["train", "--data", "numbers.csv", "--quiet", "--out", "regression"],
+                  ["train", "--data", "own.csv", "--schema", "private.schema.yaml", "--privacy.epsilon", "8", "--rounds", "4",
+                   "--ledger", "ledger.db", "--sign", "site.key", "--quiet", "--out", "private"],
                   ["train", "--agents", "4", "--rows", "12", "--features", "3", "--rounds", "4", "--quiet", "--out", "run",
                    "--tolerance", "0", "--checkpoint", "state", "--checkpoint-every", "2"]):
         subprocess.run([PROGRAM, *words, *(["--pictures", "no"] if words[0] == "train" else [])], cwd=files, check=True,
                        capture_output=True)
     shutil.copy(files / "start/model.json", files / "start.json")
+    if {"--all", "--every"} & set(WORDS):
+        federation = Federation(files / "led")
+        for rounds in "2", "3":
+            federation.attempt(PROGRAM, {"rounds": rounds, "algorithm": "fed-plt"})
 
 
 SMALL = {"agents": "4", "rows": "12", "features": "3", "unequal": "0.5", "rounds": "6", "pictures": "no"}
@@ -594,15 +606,15 @@ def other_contexts(whole):
     compare = {"algorithms": "fed-plt,fedavg", "runs": "2", "pictures": "no", **BRIEF}
     yield "compare", [{**compare, "data": "own.csv"}], [
         {**compare, **FEW}, {**compare, **FEW, "tune": "yes", "points": "2"}, {**compare, "data": "rows.libsvm"},
-        {**compare, **FEW, "solver": "sgd", "participation": "fixed"}, {**compare, **FEW, "algorithms": "fed-newton,fed-lbfgs"}]
+        {**compare, **FEW, "quiet": "yes"}, {**compare, **FEW, "solver": "sgd", "participation": "fixed"}, {**compare, **FEW, "algorithms": "fed-newton,fed-lbfgs"}]
     yield "tune", [{"data": "own.csv", "json": "yes"}], [
         {"lmin": "0.1", "lmax": "4"}, {**FEW, "json": "yes"}, {**FEW, "by": "experiment", "tune-rounds": "30"},
         {"data": "own.csv", "by": "both", "tune-rounds": "30"}, {"lmin": "0.1", "lmax": "4", "public": "yes"},
         {**FEW, "generator": "quadratic"}, {"lmin": "0.1", "lmax": "4", "algorithm": "fed-plt-anderson"}]
     yield "theory", [{"data": "own.csv", "show-rounds": "9", "json": "yes"}], [
         {"data": "own.csv", "show-rounds": "9"},
-        {"lmin": "0.1", "lmax": "4"}, {**FEW, "show-rounds": "9"}, {**FEW, "show-rounds": "9", "picture": "none"},
-        {**FEW, "solver": "noisy", "tau": "0.1", "runs": "2", "show-rounds": "9"}, {"lmin": "0.1", "lmax": "4", "solver": "noisy", "tau": "0.1"},
+        {"lmin": "1", "lmax": "4"}, {**FEW, "show-rounds": "9"}, {"lmin": "1", "lmax": "4", "participation": "fixed", "active": "3"}, {**FEW, "show-rounds": "9", "picture": "none"},
+        {**FEW, "solver": "noisy", "tau": "0.1", "runs": "2", "show-rounds": "9"}, {"lmin": "1", "lmax": "4", "solver": "noisy", "tau": "0.1"},
         {**FEW, "participation": "bernoulli", "show-rounds": "9"}, {**FEW, "generator": "quadratic", "show-rounds": "9"}]
     for command in ("predict", "evaluate"):
         yield command, [{"": [model, "../files/own.csv"]}], [
@@ -656,6 +668,12 @@ def other_contexts(whole):
     yield "privacy verify", [{"": ["../files/private/privacy.json"]}], []
     yield "coordinator", [], [{"rounds": "6", "algorithm": "auto"}, {"rounds": "60", "algorithm": "fed-plt", "tolerance": "1e-9"},
                               {"rounds": "6", "participation": "bernoulli", "solver": "sgd", "tolerance": "1e-2"}]
+    ledger = {"": ["../files/ledger.db"]}
+    yield "privacy ledger", [ledger], [{**ledger, "json": "yes"}]
+    yield "paper", [], [{"seeds": "1", "runs": "1", "points": "1"}, {"seeds": "1", "runs": "1", "points": "1", "quiet": "yes"}]
+    led = {"folder": "../files/led/heart"}
+    yield "federation history", [], [led, {**led, "trace": "yes"}, {**led, "json": "yes"}]
+    yield "pki list", [], [led]
     yield "list", [{"": ["solvers"]}], [{}]
     yield "version", [{}], []
 

@@ -118,6 +118,7 @@ def json_is_one_document(folder):
 def misuse_leaves_nothing(folder):
     for words, says in [(["compare", "--algorithms", "fedlim"], "did you mean 'fedlin'?"),
                         (["compare", "--tolerance", "0"], "above 0"),
+                        (["theory", "--algorithm", "fedavg"], "algorithm is fedavg, but what is proved here is about fed-plt"),
                         (["compare", "--data", "absent.csv"], "absent.csv"),
                         (["compare", "--start", "model"], "zero, random or prior"),
                         (["compare", "--algorithms", "led", "--solver", "newton"], "led"),

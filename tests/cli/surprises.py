@@ -124,6 +124,18 @@ def a_plan_and_a_file_about_agents_have_no_idle_settings(place):
         place.write("heart/federation.yaml", json.dumps({
             "federation": "heart", "folder": "heart", "roster": ["north", "south"], section: settings}))
         place.refuses("coordinator", "heart/federation.yaml", "--dry-run", says=says)
+    for command in "agent", "train":
+        place.refuses(command, "heart/federation.yaml", says="heart/federation.yaml:1: there is no setting 'federation'")
+        place.refuses(command, "heart/federation.yaml", says="; the file is one for `fedplt coordinator`")
+    place.write("site.yaml", "coordinator: https://127.0.0.1:7443\ndata: g.csv\npolicy: {federations: [heart]}\n")
+    place.refuses("coordinator", "site.yaml", says="site.yaml:1: there is no setting 'coordinator'; the file is one for `fedplt agent`")
+    place.refuses("agent", "site.yaml", "--agents", 2, says="agents has no effect in fedplt agent: a site is one agent")
+    for command in "compare", "paper":
+        place.refuses(command, "--quiet", "--json", says="json has no effect without quiet no")
+    place.write("job.yaml", "data: g.csv\nrho: 1\n")
+    place.refuses("coordinator", "job.yaml", says="job.yaml:1: there is no setting 'data'; the file is one for `fedplt train`")
+    place.write("no.yaml", "nonsense: 1\n")
+    assert "the file is one" not in place.refuses("train", "no.yaml", says="there is no setting 'nonsense'").stderr
     place.write("heart/federation.yaml", json.dumps({
         "federation": "heart", "folder": "heart", "roster": ["north", "south"],
         "train": {"participation": "fixed", "active": 1, "t-gradient": 3, "epochs": "auto", "algorithm": "fed-plt"}}))
