@@ -493,35 +493,11 @@ static uint32_t too_long_a_step(const fplt_engine *engine, double *limit)
     return i;
 }
 
-/* What may help where no agent's own step is too long: first to take back what was given. */
-static void say_what_helps(const fplt_engine *engine, char *text, size_t size)
-{
-    const fplt_algorithm *algorithm = engine->plan.algorithm;
-    const fplt_training *training = &engine->settings.training;
-    const fplt_setting *given = engine->given;
-    int steps = fplt_solver_has_step(training->solver);
-    if (given) {
-        double value = engine->plan.parameter[given - algorithm->settings];
-        snprintf(text, size, "%s is %.4g; try %s: %s%s", given->name, value, given->name,
-                 given->standard, algorithm->inverse_rho ? " and more epochs" : "");
-    } else if (algorithm->allows & FPLT_TRAINS_NOTHING) {
-        snprintf(text, size, "try an algorithm with local training, such as fed-plt");
-    } else {
-        const char *epochs = algorithm->inverse_rho ? "more epochs"
-                             : training->epochs > 1 ? "fewer epochs"
-                                                    : "";
-        const char *gamma = !steps ? "" : training->step > 0 ? "gamma: auto" : "a smaller gamma";
-        snprintf(text, size, "try %s%s%s%s", epochs, *epochs && *gamma ? ", or " : "", gamma,
-                 *epochs || *gamma ? "" : "another solver");
-    }
-}
-
 /* What happened, and what to change. */
 static void diverged(const fplt_engine *engine, const fplt_error *error, fplt_result *result)
 {
     unsigned long long round = engine->round;
     double limit = NAN;
-    char helps[200];
     uint32_t agent = too_long_a_step(engine, &limit);
     result->outcome = FPLT_RUN_DIVERGED;
     if (!engine->started)
@@ -535,9 +511,15 @@ static void diverged(const fplt_engine *engine, const fplt_error *error, fplt_re
                  "contract only below %.4g; try gamma: auto",
                  round, error->text, fplt_engine_step(engine, agent), agent, limit);
     else {
-        say_what_helps(engine, helps, sizeof helps);
-        snprintf(result->sentence, sizeof result->sentence, "diverged in round %llu (%.200s): %s",
-                 round, error->text, helps);
+        const fplt_training *training = &engine->settings.training;
+        fplt__method_run run = {.algorithm = engine->plan.algorithm,
+                                .parameter = engine->plan.parameter,
+                                .given = engine->given,
+                                .solver = training->solver,
+                                .epochs = training->epochs,
+                                .step_given = training->step > 0};
+        fplt__diverged_sentence(&run, round, error->text, result->sentence,
+                                sizeof result->sentence);
     }
 }
 

@@ -83,12 +83,39 @@ fplt_outcome fplt__judge(const fplt__stopping *stopping, uint64_t round,
     return round >= stopping->rounds ? FPLT_ROUNDS_DONE : FPLT_RUNNING;
 }
 
-void fplt__diverged_sentence(const fplt_algorithm *algorithm, uint64_t round, const char *why,
+static const fplt_solver *solver_of(const fplt__method_run *run)
+{
+    const fplt_solver *named = run->solver_name ? fplt_solver_find(run->solver_name) : NULL;
+    return run->solver ? run->solver : named ? named : fplt_training_defaults().solver;
+}
+
+static void say_what_helps(const fplt__method_run *run, char *text, size_t size)
+{
+    const fplt_algorithm *algorithm = run->algorithm;
+    const fplt_setting *given = run->given;
+    if (given) {
+        double value = run->parameter[given - algorithm->settings];
+        snprintf(text, size, "%s is %.4g; try %s: %s%s", given->name, value, given->name,
+                 given->standard, algorithm->inverse_rho ? " and more epochs" : "");
+    } else if (algorithm->allows & FPLT_TRAINS_NOTHING) {
+        snprintf(text, size, "try an algorithm with local training, such as fed-plt");
+    } else {
+        const char *epochs = algorithm->inverse_rho ? "more epochs"
+                             : run->epochs > 1      ? "fewer epochs"
+                                                    : "";
+        const char *gamma = !fplt_solver_has_step(solver_of(run)) ? ""
+                            : run->step_given                     ? "gamma: auto"
+                                                                  : "a smaller gamma";
+        snprintf(text, size, "try %s%s%s%s", epochs, *epochs && *gamma ? ", or " : "", gamma,
+                 *epochs || *gamma ? "" : "another solver");
+    }
+}
+
+void fplt__diverged_sentence(const fplt__method_run *run, uint64_t round, const char *why,
                              char *sentence, size_t size)
 {
-    snprintf(sentence, size,
-             "diverged in round %llu (%.200s): try %s epochs, a smaller gamma or automatic "
-             "parameters of %s",
-             (unsigned long long)round, why, algorithm->inverse_rho ? "more" : "fewer",
-             algorithm->name);
+    char helps[200];
+    say_what_helps(run, helps, sizeof helps);
+    snprintf(sentence, size, "diverged in round %llu (%.200s): %s", (unsigned long long)round, why,
+             helps);
 }

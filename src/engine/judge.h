@@ -32,8 +32,19 @@ int fplt__is_due(const fplt__stopping *stopping, uint64_t round, int started, in
 fplt_outcome fplt__judge(const fplt__stopping *stopping, uint64_t round,
                          const fplt_measure *measure, double start_criterion, int stalled,
                          fplt_error *error);
-/* That it diverged, why, and what to change. */
-void fplt__diverged_sentence(const fplt_algorithm *algorithm, uint64_t round, const char *why,
+/* How a run goes that may have diverged for it. */
+typedef struct fplt__method_run {
+    const fplt_algorithm *algorithm;
+    const double *parameter;   /* of the algorithm, resolved */
+    const fplt_setting *given; /* a row of its parameters that was given, or NULL */
+    const fplt_solver *solver; /* or NULL: */
+    const char *solver_name;   /* the one by this name; NULL: where none was given */
+    uint32_t epochs;
+    int step_given; /* gamma is not auto */
+} fplt__method_run;
+
+/* That it diverged, why, and what to change: first to take back what was given. */
+void fplt__diverged_sentence(const fplt__method_run *run, uint64_t round, const char *why,
                              char *sentence, size_t size);
 
 #endif

@@ -227,6 +227,37 @@ void fplt__lead_commit(fplt__lead *lead)
     ask_commit(lead);
 }
 
+/* What the proposal gives; NULL where it says nothing, or auto. */
+static const char *given_text(const fplt__agreement *agreement, const char *name)
+{
+    const fplt__proposal *proposal = &agreement->proposal;
+    const char *text = fplt__pair_find(proposal->setting, proposal->settings, name);
+    return text && strcmp(text, "auto") != 0 ? text : NULL;
+}
+
+static void say_diverged(fplt__lead *lead, const char *why)
+{
+    const fplt__agreement *agreement = lead->agreement;
+    const fplt_plan *plan = &agreement->plan;
+    const char *text = fplt__pair_find(agreement->resolved, agreement->resolves, "epochs");
+    const fplt_setting *row = plan->algorithm->settings;
+    double defaults[FPLT_MOST_PARAMETERS];
+    long long epochs;
+    fplt__method_run run = {.algorithm = plan->algorithm,
+                            .parameter = plan->parameter,
+                            .solver_name = given_text(agreement, "solver"),
+                            .epochs = 1,
+                            .step_given = given_text(agreement, "gamma") != NULL};
+    if (text && !fplt_parse_integer(text, &epochs))
+        run.epochs = (uint32_t)epochs;
+    fplt_algorithm_defaults(plan->algorithm, defaults);
+    for (size_t i = 0; row[i].name && !run.given; i++)
+        if (given_text(agreement, row[i].name) && !(plan->parameter[i] == defaults[i]))
+            run.given = &row[i];
+    fplt__diverged_sentence(&run, lead->record.round, why, lead->record.sentence,
+                            sizeof lead->record.sentence);
+}
+
 void fplt__lead_finish(fplt__lead *lead, fplt__lead_state state, const char *word,
                        const char *sentence)
 {
@@ -243,8 +274,7 @@ void fplt__lead_finish(fplt__lead *lead, fplt__lead_state state, const char *wor
     lead->asking = 0;
     snprintf(lead->record.outcome, sizeof lead->record.outcome, "%s", word);
     if (strcmp(word, "diverged") == 0)
-        fplt__diverged_sentence(lead->agreement->plan.algorithm, lead->record.round, sentence,
-                                lead->record.sentence, sizeof lead->record.sentence);
+        say_diverged(lead, sentence);
     else
         snprintf(lead->record.sentence, sizeof lead->record.sentence, "%s", sentence);
     fplt__lead_say(lead, UINT32_MAX, "done", "%s", lead->record.sentence);
