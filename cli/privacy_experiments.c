@@ -39,14 +39,18 @@ static const fplt_setting tradeoff_table[] = {
     FPLT_SETTINGS_END,
 };
 
+#define ALL_ROUNDS "private trainings take all their rounds"
 const fplt_setting_need privacy_audit_needs[] = {
+    {"privacy.noise", NULL, "secure-noise says which is audited"},
+    {"privacy.diagnose", NULL, "its trainings are looked at all the same"},
+    {"relative", NULL, ALL_ROUNDS},
+    {"criterion-at", NULL, ALL_ROUNDS},
     {"t-gradient", "epochs=auto", NULL},
     {"t-communication", "epochs=auto", NULL},
     {NULL, NULL, NULL},
 };
 
-#define UNSTOPPED \
-    "private trainings take all their rounds, and the one without noise goes as far as it can"
+#define UNSTOPPED ALL_ROUNDS ", and the one without noise goes as far as it can"
 
 const fplt_setting_need privacy_tradeoff_needs[] = {
     {"privacy.epsilon", NULL, "epsilons says which are tried"},

@@ -245,7 +245,7 @@ def flags_override_the_file(place):
     model = place.json("z/model.json")
     assert model["training"]["counters"]["gradients"] == 7 * 3 * 4 and not model["intercept"]
     # a switch alone does not swallow the argument behind it
-    place.run("train", "--relative", "c.yaml", "--pictures", "no", "--out", "w")
+    place.run("train", "--intercept", "c.yaml", "--pictures", "no", "--out", "w")
     assert place.json("w/model.json")["training"]["counters"]["rounds"] == 3
     text = place.run("train", "c.yaml", "--pictures", "no").stdout
     assert "not converged, the rounds ran out" in text and "--rounds 40" in text

@@ -395,7 +395,7 @@ def what_cannot_be_filled_is_refused(folder):
     for words in (["--missing", "mean"], ["--class-weight", "balanced"]):
         said = refused(folder, "d.csv", *words, "--privacy.epsilon", "2")
         assert f"{words[0][2:]} cannot be used with privacy" in said, said
-    assert "the schema says" in refused(folder, "d.csv", "--missing", "mean", "--schema", "s.yaml")
+    assert "missing has no effect beside schema" in refused(folder, "d.csv", "--missing", "mean", "--schema", "s.yaml")
 
 
 @case

@@ -107,6 +107,7 @@ def a_setting_without_effect_says_what_it_belongs_to(place):
     place.refuses("compare", "--algorithms", "fed-newton,fed-lbfgs", "--epochs", 3, says="epochs has no effect beside algorithms")
     place.refuses("train", "--algorithm", "fed-newton", "--uncoordinated", "e.csv", says="but algorithm is fed-newton")
     place.refuses("privacy", "tradeoff", "--privacy.epsilon", 3, says="epsilons says which are tried")
+    place.refuses("privacy", "audit", "--privacy.epsilon", 3, "--privacy.noise", "simulated", says="secure-noise says which")
     for words in (["--columns", "x1"], ["--missing", "drop"], ["--task", "regression"], ["--agents", 2]):
         place.refuses("data", "schema", "g.csv", *words, says="there is no setting")
 
