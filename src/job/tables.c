@@ -18,7 +18,7 @@
 static char loss_choices[256], regulariser_choices[256], kernel_choices[256], prox_choices[256],
     algorithm_choices[512], solver_choices[512], participation_choices[256];
 /* What settings of local training need. */
-static char trains[1024], trained[1040], epochs[1056], steps[1280], stochastic[256], noisy[256];
+static char trains[1024], trained[1056], epochs[1072], steps[1280], stochastic[256], noisy[256];
 
 const fplt_setting fplt__job_seed_table[] = {
     {"seed", FPLT_INTEGER, 0, "0", 0, 9007199254740992.0, NULL,
@@ -200,7 +200,7 @@ static void join_all(char *choices, size_t size, const char *(*list)(size_t, con
         join(choices, size, name);
 }
 
-/* "algorithm=auto|..." of those whose agents train; the same where a command has a list of them. */
+/* "algorithm=...|auto" of those whose agents train; the same where a command has a list of them. */
 static void fill_trains(void)
 {
     const fplt_algorithm *algorithm;
@@ -208,7 +208,7 @@ static void fill_trains(void)
     for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++)
         if (!(algorithm->allows & FPLT_TRAINS_NOTHING))
             join(names, sizeof names, algorithm->name);
-    snprintf(trains, sizeof trains, "algorithm=auto|%s;!algorithms,algorithms=%s", names, names);
+    snprintf(trains, sizeof trains, "algorithm=%s|auto;!algorithms,algorithms=%s", names, names);
 }
 
 /* "solver=sgd|..." of those that `fits`; a file about single agents may name others. */
@@ -241,7 +241,7 @@ static void fill(void)
     char behind[sizeof trains + 1];
     fill_trains();
     snprintf(behind, sizeof behind, ";%s", trains);
-    snprintf(trained, sizeof trained, "%s;rounds!=0", trains);
+    snprintf(trained, sizeof trained, "%s;rounds!=0,algorithm=auto", trains);
     /* where the steps of a round are drawn, p says how many are expected */
     snprintf(epochs, sizeof epochs, "%s;p=auto", trained);
     fill_needs(steps, sizeof steps, fplt_solver_has_step, behind);

@@ -103,6 +103,8 @@ HERE = [
     ("weights", "one.", "one agent has all rows", "compare", {}, "agents"),
     ("train: chi", "one.", "one agent has nobody to agree with", "train", {"algorithm": "tamuna"}, "0.1"),
     ("train: s", "one.", "one agent has nobody to agree with", "train", {"algorithm": "tamuna"}, "2"),
+    ("train: s", "'fixed'", "two are active, and all of them send", "train", {"algorithm": "tamuna"}, "2"),
+    ("train: intercept", "died.csv", "proportional hazards have none", "train", {}, "yes"),
     ("train: beta", "one.", "one agent has nobody to agree with", "train", {"algorithm": "led"}, "0.03"),
     ("train: change", "'huber'", "a step that a line search cuts short is no end", "train", {"algorithm": "fed-newton"}, "1e3"),
     ("weights", "rows.libsvm", "one agent has all rows", "compare", {}, "agents"),

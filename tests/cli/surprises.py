@@ -53,7 +53,7 @@ def a_setting_without_effect_says_what_it_belongs_to(place):
             (["--solver", "newton", "--gamma", 1], "gamma has no effect without solver gradient"),
             (["--algorithm", "fed-newton", "--epochs", 2], "but algorithm is fed-newton"),
             (["--regulariser", "none", "--eps", 1], "eps has no effect without regulariser ridge"),
-            (["--rounds", 0, "--epochs", 3], "epochs has no effect without rounds other than 0, but rounds is 0"),
+            (["--rounds", 0, "--epochs", 3], "epochs has no effect without rounds other than 0, or algorithm auto, but rounds is 0"),
             (["--quiet", "--json"], "json has no effect without quiet no, but quiet is yes"),
             (["--tolerance", "0.0", "--relative"], "relative has no effect without tolerance other than 0, but tolerance is 0.0"),
             (["--checkpoint-every", 5], "checkpoint-every has no effect without checkpoint"),

@@ -58,13 +58,15 @@ static fplt_status repeat(const fplt_job_view *view, uint32_t repeats, fplt_trad
     return status;
 }
 
-/* The same cost, trained without noise as far as it goes. */
+/* The same cost, trained without noise as far as it goes: to its minimiser, which does not depend on rho or gamma, so
+ * they are those of a training without noise. The plan's training of each agent has noise. */
 static fplt_status run_noiseless(const fplt_job_view *view, double *quality, fplt_error *error)
 {
     fplt_run_settings settings = view->run;
     fplt_result outcome;
     fplt_engine *engine;
     settings.training = fplt_training_defaults();
+    settings.each = NULL;
     settings.parameter = NULL;
     settings.noise = NULL;
     settings.blind = 0;
