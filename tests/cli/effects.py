@@ -455,7 +455,7 @@ class Search:
             for name in table.rows:
                 if only == name or (only is None and self.wanted(command, context, contexts.index(context), name, table)):
                     jobs.append((context, name, table))
-        if contexts and not jobs and only is None:
+        if contexts and not self.bases:
             self.find(f"{command}: no context is taken: {self.bad[-1]}")
         for (context, name, table), found in zip(jobs, pool.map(lambda job: self.judge(command, *job), jobs)):
             self.seen.add((command, name))
@@ -651,7 +651,7 @@ def other_contexts(whole):
     left_out = {**goal, "data": "own.csv", "by": "sites", "grid": "0.1,1", "tolerance": "1e-5"}
     yield "validate", [validate], [{**validate, "out": "OWN/v"}, left_out, {**left_out, "epochs": "auto"},
                                    {**validate, "search": "h-weight", "h": "l1"}]
-    yield "export", [{"": [model]}], [{"": [model], "to": "csv"}]
+    yield "export", [{"": [model], "to": "csv"}], [{"": [model], "to": "onnx"}]
     mechanisms = [{**one, **two, **three} for one in ({}, {"proximal": "no"}, {"lattice": "no"})
                   for two in ({}, {"step-wise": "yes"}) for three in ({}, {"gamma": "0.3"})]
     chances = [{}, {"active-share": "0.5"}, {"batch-rate": "0.1"}, {"json": "yes"}]
