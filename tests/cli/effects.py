@@ -136,6 +136,7 @@ REFUSED = {
     "runs": "the mean of equal runs of theory differs from one by rounding",
     "missing": "a model of generated rows would fill what they never lack",
     "theory: tau": "noise that the solver does not add",
+    "train: uncoordinated": "with rounds 0 it would only change the method of which nothing is run",
     "validate: holdout": "the last training is of all rows",
 }
 
