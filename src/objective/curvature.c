@@ -23,27 +23,32 @@ enum { PIECES = 8, PIECE = 64, STEPS_ROUGH = 8 };
 /* Rounding of the eigenvalues of B, relative to the largest. */
 static const double rounding = 1e-12, lanczos_margin = 0.01;
 
-static inline __attribute__((always_inline)) void read_eight(const fplt__matrix *a, int narrow,
-                                                             size_t place, double *to)
+/* Rows first, ..., first + FPLT_PANEL - 1 of one column, zeros behind the last panel. */
+static inline __attribute__((always_inline)) void
+read_eight(const fplt__matrix *a, int narrow, size_t panel, size_t first, size_t column, double *to)
 {
-    for (size_t r = 0; r < FPLT_PANEL; r++)
-        to[r] = narrow ? (double)a->narrow[place + r] : a->dense[place + r];
+    for (size_t part = 0; part < FPLT_PANEL; part += panel) {
+        int there = first + part < a->rows;
+        size_t place = (first + part) * a->stride + column * panel;
+        for (size_t r = 0; r < panel; r++)
+            to[part + r] = !there ? 0 : narrow ? (double)a->narrow[place + r] : a->dense[place + r];
+    }
 }
 
-/* Lower triangle of A'WA/q, of short rows in panels: the rows of a panel in eight sums beside each other. */
-static inline __attribute__((always_inline)) void gram_of_panels(const fplt__shard *shard,
-                                                                 int narrow, double *b)
+/* Lower triangle of A'WA/q, of short rows in panels: eight rows in as many sums beside each other. */
+static inline __attribute__((always_inline)) void
+gram_of_panels(const fplt__shard *shard, int narrow, size_t panel, double *b)
 {
     const fplt__matrix *a = &shard->matrix;
-    size_t n = a->columns, panels = fplt__padded(a->rows) / FPLT_PANEL;
+    size_t n = a->columns;
     for (size_t j = 0; j < n; j++)
         for (size_t k = 0; k <= j; k++) {
             double part[FPLT_PANEL] = {0};
-            for (size_t p = 0; p < panels; p++) {
-                const double *weight = shard->weight ? shard->weight + p * FPLT_PANEL : NULL;
+            for (size_t first = 0; first < a->rows; first += FPLT_PANEL) {
+                const double *weight = shard->weight ? shard->weight + first : NULL;
                 double x[FPLT_PANEL], y[FPLT_PANEL];
-                read_eight(a, narrow, (p * a->stride + j) * FPLT_PANEL, x);
-                read_eight(a, narrow, (p * a->stride + k) * FPLT_PANEL, y);
+                read_eight(a, narrow, panel, first, j, x);
+                read_eight(a, narrow, panel, first, k, y);
                 for (size_t r = 0; !weight && r < FPLT_PANEL; r++)
                     part[r] += x[r] * y[r];
                 for (size_t r = 0; weight && r < FPLT_PANEL; r++)
@@ -62,9 +67,11 @@ static void gram(const fplt_objective *o, const fplt__shard *shard, double *b)
     size_t n = a->columns;
     if (a->layout == FPLT_PANELS) {
         if (a->narrow)
-            gram_of_panels(shard, 1, b);
+            gram_of_panels(shard, 1, a->panel, b);
+        else if (a->panel == 4)
+            gram_of_panels(shard, 0, 4, b);
         else
-            gram_of_panels(shard, 0, b);
+            gram_of_panels(shard, 0, a->panel, b);
         return;
     }
     memset(b, 0, n * n * sizeof *b);
@@ -121,7 +128,7 @@ static void products_of_rows(const fplt_objective *o, const fplt__matrix *a, dou
 {
     size_t q = a->rows;
     if (a->layout == FPLT_ROWS) {
-        fplt__vectors rows = {a->dense, a->stride, 1, FPLT_PANEL, a->narrow};
+        fplt__vectors rows = {a->dense, a->stride, 1, FPLT_PANEL, FPLT_PANEL, a->narrow};
         memset(c, 0, q * q * sizeof *c);
         fplt__product_add(o->kernel, rows, rows, q, q, a->columns, NULL, 1, c, q);
         return;
