@@ -126,7 +126,7 @@ static void triangles(size_t n, size_t depth)
     must(fplt__kernel_choose(NULL, &kernel, &error), &error);
     double *x = numbers(depth * n), *weights = numbers(depth), *ours = numbers(n * n),
            *theirs = numbers(n * n), *gram = numbers(n * n), times[4][TURNS];
-    fplt__vectors columns = {x, 1, n, FPLT_PANEL * n};
+    fplt__vectors columns = {x, 1, n, FPLT_PANEL, FPLT_PANEL * n};
     int order = (int)n;
     for (size_t d = 0; d < depth; d++)
         weights[d] = 0.25;

@@ -22,7 +22,7 @@ SHORT = "--short" in sys.argv
 
 
 def seconds(*words):
-    """On the clock, and of all processors together."""
+    """On the clock, and of all processors together; with two halves the same on two threads, and for those on the clock."""
     return map(float, subprocess.check_output([READER, *map(str, words)], text=True).split())
 
 
@@ -53,8 +53,7 @@ def text(folder):
     text_files(folder, 50_000 if SHORT else 400_000)
     for name, bar in (("d.csv", 430), ("d.libsvm", 217)):
         size = (folder / name).stat().st_size / 1e6
-        (one, alone), (two, both) = seconds(folder / name, 1), seconds(folder / name, 2)
-        apart, = seconds("apart", *halves(folder / name))
+        one, alone, two, both, apart = seconds(folder / name, *halves(folder / name))
         print(f"{name}: {size:.0f} MB, {size / alone:.0f} MB/s of a core ({size / one:.0f} on the clock), on two threads "
               f"{size / two:.0f} on the clock with {both / alone:.2f} times the work; two processes, half of it each: "
               f"{one / apart:.2f} times one")
@@ -67,12 +66,12 @@ def arrays(folder, rows, columns):
     np.save(folder / "d.npy", np.hstack([x, np.sign(x[:, :1])]))
     del x
     best = min(timed(lambda: np.load(folder / "d.npy")) for _ in range(5))
-    _, own = seconds(folder / "d.npy", 1)
+    _, own = seconds(folder / "d.npy")
     print(f"NPY {rows} x {columns}: {1e3 * own:.0f} ms, numpy.load {1e3 * best:.0f} ms")
     figure("reading NPY against numpy.load", own / best, "times", "at most", 1.5)
     subprocess.run([PROGRAM, "data", "convert", folder / "d.npy", folder / "d.fplt"], check=True,
                    stdout=subprocess.DEVNULL)
-    _, opened = seconds(folder / "d.fplt", 1)
+    _, opened = seconds(folder / "d.fplt")
     print(f"FPLT {rows} x {columns}: opened in {1e3 * opened:.2f} ms")
     figure(f"opening FPLT, {rows} x {columns}", 1e3 * opened, "ms", "at most", 20)
 

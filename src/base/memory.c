@@ -178,6 +178,19 @@ void fplt__forget(void *memory, size_t count)
         madvise((void *)first, last - first, MADV_DONTNEED);
 }
 
+void fplt__expect(void *memory, size_t count)
+{
+#ifdef MADV_POPULATE_WRITE
+    uintptr_t first = (uintptr_t)memory / PAGE * PAGE;
+    uintptr_t last = ((uintptr_t)memory + count) / PAGE * PAGE;
+    if (current.allocate == default_allocate && last > first)
+        madvise((void *)first, last - first, MADV_POPULATE_WRITE);
+#else
+    (void)memory;
+    (void)count;
+#endif
+}
+
 void fplt_free(void *memory)
 {
     fplt__free(memory);

@@ -29,6 +29,9 @@ void fplt__free(void *memory);
 /* What these bytes hold is not needed any more: whole pages go back to the system, and read as zeros. Nothing
  * happens where memory is the caller's own affair (fplt_allocator_set). */
 void fplt__forget(void *memory, size_t count);
+/* These bytes will soon be written: their pages are made now, where the system does so for the asking. What they hold
+ * stays, and others may write them meanwhile. */
+void fplt__expect(void *memory, size_t count);
 char *fplt__strdup(const char *text);
 char *fplt__strndup(const char *text, size_t length);
 

@@ -35,6 +35,9 @@ struct fplt_sum {
     double scale;     /* 2^(-64 - exponent) */
     wide *total;
     int64_t *high, *low; /* NULL: words only */
+    /* How many totals and limbs there are; the others are zero, and what their memory holds is not looked at. So what
+     * nobody needs is not touched, and new pages are written before they are read, which is cheaper than after. */
+    size_t totals, limbs;
 };
 
 static fplt_status create(size_t length, int exponent, int limbs, fplt_sum **out, fplt_error *error)
@@ -85,12 +88,26 @@ void fplt_sum_destroy(fplt_sum *sum)
 
 void fplt_sum_clear(fplt_sum *sum)
 {
-    memset(sum->total, 0, sum->length * sizeof *sum->total);
+    sum->totals = sum->limbs = 0;
     sum->pending = 0;
-    if (!sum->high)
+}
+
+/* From here on there are totals, or limbs, up to `end`. */
+static inline void reach_totals(fplt_sum *sum, size_t end)
+{
+    if (end <= sum->totals)
         return;
-    memset(sum->high, 0, sum->length * sizeof *sum->high);
-    memset(sum->low, 0, sum->length * sizeof *sum->low);
+    memset(sum->total + sum->totals, 0, (end - sum->totals) * sizeof *sum->total);
+    sum->totals = end;
+}
+
+static inline void reach_limbs(fplt_sum *sum, size_t end)
+{
+    if (end <= sum->limbs)
+        return;
+    memset(sum->high + sum->limbs, 0, (end - sum->limbs) * sizeof *sum->high);
+    memset(sum->low + sum->limbs, 0, (end - sum->limbs) * sizeof *sum->low);
+    sum->limbs = end;
 }
 
 size_t fplt_sum_length(const fplt_sum *sum)
@@ -103,11 +120,15 @@ static int has_room(const fplt_sum *sum, size_t first, size_t count)
     return first <= sum->length && count <= sum->length - first;
 }
 
+static wide limbs_of(const fplt_sum *sum, size_t i)
+{
+    return (wide)sum->high[i] * ((wide)1 << 52) + sum->low[i];
+}
+
 static wide whole(const fplt_sum *sum, size_t i)
 {
-    if (!sum->high)
-        return sum->total[i];
-    return sum->total[i] + ((wide)sum->high[i] * ((wide)1 << 52)) + sum->low[i];
+    wide value = i < sum->totals ? sum->total[i] : 0;
+    return i < sum->limbs ? value + limbs_of(sum, i) : value;
 }
 
 /* |value| < total_limit, by one comparison */
@@ -119,14 +140,13 @@ static int within(wide value)
 static fplt_status spill(fplt_sum *sum)
 {
     int beyond = 0;
-    for (size_t i = 0; i < sum->length; i++) {
-        wide value = whole(sum, i);
-        sum->total[i] = value;
-        beyond |= !within(value);
-    }
-    for (size_t i = 0; sum->high && i < sum->length; i++)
-        sum->high[i] = sum->low[i] = 0;
+    reach_totals(sum, sum->limbs);
+    for (size_t i = 0; i < sum->limbs; i++)
+        sum->total[i] += limbs_of(sum, i);
+    sum->limbs = 0;
     sum->pending = 0;
+    for (size_t i = 0; i < sum->totals; i++)
+        beyond |= !within(sum->total[i]);
     return beyond ? FPLT_DIVERGED : FPLT_OK;
 }
 
@@ -185,6 +205,7 @@ static fplt_status add_slow(fplt_sum *sum, size_t i, double x, int sign)
         double mantissa = frexp(x, &power);
         value = (wide)ldexp(mantissa, 53) * ((wide)1 << (power - 53 + 64));
     }
+    reach_totals(sum, i + 1);
     wide total = sum->total[i] + (sign < 0 ? -value : value);
     sum->total[i] = total;
     return (total < 0 ? -total : total) < total_limit ? FPLT_OK : FPLT_DIVERGED;
@@ -200,6 +221,7 @@ static fplt_status add_signed(fplt_sum *sum, size_t first, const double *x, size
             return status;
     }
     sum->pending++;
+    reach_limbs(sum, first + count);
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t size = count - start < BLOCK ? count - start : BLOCK;
         const double *part = x + start;
@@ -236,6 +258,7 @@ static int change_fast(fplt_sum *sum, size_t first, const double *restrict now,
     if (!ok)
         return 0;
     sum->pending += 2;
+    reach_limbs(sum, first + count);
     for (size_t i = 0; i < count; i++) {
         int64_t high_change, low_change;
         {
@@ -267,8 +290,15 @@ fplt_status fplt_sum_add_part(fplt_sum *sum, size_t first, const fplt_sum *other
     if (sum->exponent != other->exponent || !has_room(sum, first, count) ||
         !has_room(other, from, count))
         return FPLT_BAD_VALUE;
-    for (size_t i = 0; i < count; i++)
-        sum->total[first + i] += whole(other, from + i);
+    size_t totals = other->totals > from ? other->totals - from : 0;
+    size_t limbs = other->limbs > from ? other->limbs - from : 0;
+    totals = totals < count ? totals : count;
+    limbs = limbs < count ? limbs : count;
+    reach_totals(sum, first + (totals > limbs ? totals : limbs));
+    for (size_t i = 0; i < totals; i++)
+        sum->total[first + i] += other->total[from + i];
+    for (size_t i = 0; i < limbs; i++)
+        sum->total[first + i] += limbs_of(other, from + i);
     return spill(sum);
 }
 
@@ -353,6 +383,7 @@ fplt_status fplt_sum_add_words(fplt_sum *sum, size_t first, const uint64_t *word
 {
     if (!has_room(sum, first, count))
         return FPLT_BAD_VALUE;
+    reach_totals(sum, first + count);
     if (!sum->high && add_plainly(sum->total + first, words, count))
         return FPLT_OK;
     for (size_t i = 0; i < count; i++) {
@@ -475,6 +506,7 @@ fplt_status fplt_sum_add_packed(fplt_sum *sum, size_t first, const void *bytes, 
     fplt_status status = FPLT_OK;
     if (!has_room(sum, first, count) || sum->high)
         return fplt_error_set(error, FPLT_BAD_VALUE, "a sum that cannot take packed numbers");
+    reach_totals(sum, first + count);
     if (count >= WORTH_SHARING && fplt__hands_there() &&
         add_shared(sum->total + first, bytes, size, count))
         return FPLT_OK;

@@ -34,11 +34,12 @@ void fplt__together(unsigned threads, void (*run)(void *context), void *context)
 /* Portion k is in slot k mod slots. */
 struct run {
     const fplt__line *line;
-    unsigned slots;
+    unsigned slots, workers;
     pthread_mutex_t mutex;
     pthread_cond_t moved;
-    uint64_t taken, joined;
-    int over; /* nothing is taken any more */
+    uint64_t taken, placed, joined;
+    int over;   /* nothing is taken any more */
+    int broken; /* nothing is placed any more */
     unsigned char done[FPLT__MOST_SLOTS];
     fplt_status status; /* the first failure in the order of the portions, of what was joined */
     fplt_error error;
@@ -67,16 +68,17 @@ static void join_done(struct run *run)
 }
 
 /* Takes the next portion; zero where there is none. With the mutex held. */
-static int take_next(struct run *run, unsigned *slot)
+static int take_next(struct run *run, unsigned worker, uint64_t *portion, unsigned *slot)
 {
     while (!run->over && run->taken - run->joined >= run->slots)
         pthread_cond_wait(&run->moved, &run->mutex);
     if (run->over)
         return 0;
     int more = 0;
+    *portion = run->taken;
     *slot = (unsigned)(run->taken % run->slots);
     run->slot[*slot].status =
-        run->line->take(run->line->context, *slot, &more, &run->slot[*slot].error);
+        run->line->take(run->line->context, *slot, worker, &more, &run->slot[*slot].error);
     run->over |= run->slot[*slot].status || !more;
     if (!run->slot[*slot].status && !more)
         return 0;
@@ -84,12 +86,34 @@ static int take_next(struct run *run, unsigned *slot)
     return 1;
 }
 
+/* Waits until all before it are placed. With the mutex held. */
+static void place_next(struct run *run, uint64_t portion, unsigned slot)
+{
+    while (run->placed < portion)
+        pthread_cond_wait(&run->moved, &run->mutex);
+    if (!run->slot[slot].status && run->broken)
+        run->slot[slot].status = FPLT_FAILED; /* not the earliest: never told */
+    else if (!run->slot[slot].status)
+        run->slot[slot].status = run->line->place(run->line->context, slot, &run->slot[slot].error);
+    run->broken |= run->slot[slot].status != FPLT_OK;
+    run->placed++;
+    pthread_cond_broadcast(&run->moved);
+}
+
 static void carry(void *context)
 {
     struct run *run = context;
-    unsigned slot;
+    uint64_t portion;
+    unsigned slot, worker;
     pthread_mutex_lock(&run->mutex);
-    while (take_next(run, &slot)) {
+    worker = run->workers++;
+    while (take_next(run, worker, &portion, &slot)) {
+        pthread_mutex_unlock(&run->mutex);
+        if (!run->slot[slot].status)
+            run->slot[slot].status =
+                run->line->load(run->line->context, slot, &run->slot[slot].error);
+        pthread_mutex_lock(&run->mutex);
+        place_next(run, portion, slot);
         pthread_mutex_unlock(&run->mutex);
         if (!run->slot[slot].status)
             run->slot[slot].status =

@@ -9,12 +9,17 @@
 void fplt__together(unsigned threads, void (*task)(void *context), void *context);
 
 /* Work that comes in portions and is put together in their order. One portion after the other is taken
- * into a slot (fewer than `slots`; 0 in *more where none is left), several are worked on at once, and
- * one after the other is joined, in the order in which they were taken. Nothing is taken after a failure;
- * the failure of the earliest portion is returned. take and join are never called at the same time. */
+ * into a slot (fewer than `slots`; 0 in *more where none is left) by a worker (fewer than `threads`), who has no other
+ * until it is worked on; several are loaded at once, one after the
+ * other gets its place, several are worked on at once, and one after the other is joined: taken, placed and joined in
+ * the same order. Nothing is taken after a failure, and what comes behind one is not placed; the failure of the
+ * earliest portion is returned. take, place and join are never called at the same time. */
 typedef struct fplt__line {
     void *context;
-    fplt_status (*take)(void *context, unsigned slot, int *more, fplt_error *error);
+    fplt_status (*take)(void *context, unsigned slot, unsigned worker, int *more,
+                        fplt_error *error);
+    fplt_status (*load)(void *context, unsigned slot, fplt_error *error);
+    fplt_status (*place)(void *context, unsigned slot, fplt_error *error);
     fplt_status (*work)(void *context, unsigned slot, fplt_error *error);
     fplt_status (*join)(void *context, unsigned slot, fplt_error *error);
 } fplt__line;

@@ -249,7 +249,11 @@ fplt_status fplt__text_check(const fplt__source *source, fplt_error *error);
 fplt_status fplt__dataset_read_pieces(const char *name, const void *bytes, size_t size,
                                       size_t piece, const fplt_read_settings *settings,
                                       fplt_dataset **dataset, fplt_error *error);
-/* The same, in pieces of the usual size. */
+/* The same from a file by its name, of which no more than some pieces are in memory at once. */
+fplt_status fplt__dataset_read_file(const char *path, size_t piece,
+                                    const fplt_read_settings *settings, fplt_dataset **dataset,
+                                    fplt_error *error);
+/* From memory, in pieces of the usual size. */
 fplt_status fplt__dataset_read_memory(const char *name, const void *bytes, size_t size,
                                       const fplt_read_settings *settings, fplt_dataset **dataset,
                                       fplt_error *error);

@@ -7,13 +7,13 @@
 
 /* ---- where a piece ends ---- */
 
-/* Behind the last line end of the text that is outside quotes; 0 where there is none. A quote within
- * quotes is written twice, so that what counts is whether their number is even. */
-static size_t last_row_end(const char *text, size_t size, int quotes)
+/* Behind the last line end of the text that is outside quotes; 0 where there is none. `inside`: the text begins
+ * within quotes. A quote within quotes is written twice, so that what counts is whether their number is even. */
+static size_t last_row_end(const char *text, size_t size, int quotes, int inside)
 {
     size_t end = 0;
     const char *at = text, *stop = text + size;
-    for (int inside = 0; at < stop; inside = !inside) {
+    for (; at < stop; inside = !inside) {
         const char *quote = quotes ? memchr(at, '"', (size_t)(stop - at)) : NULL;
         const char *last = quote ? quote : stop;
         const char *line = inside ? NULL : memrchr(at, '\n', (size_t)(last - at));
@@ -39,7 +39,7 @@ fplt_status fplt__parts_head(const fplt__source *source, fplt__builder *builder,
     builder->in_pieces = 1;
     if (head->size > builder->piece)
         head->size = builder->piece;
-    head->size = last_row_end(head->text, head->size, quotes);
+    head->size = last_row_end(head->text, head->size, quotes, 0);
     return head->size ? FPLT_OK : not_in_pieces(error);
 }
 
@@ -52,13 +52,30 @@ struct values {
     size_t cell_capacity, value_capacity, column_capacity;
 };
 
-struct piece {
-    char *buffer; /* owned; of a file that is not in memory */
+/* A worker's text: one for all of its pieces, which stays in its cache. */
+struct buffer {
+    char *bytes; /* owned */
     size_t capacity;
-    fplt__source source;
+};
+
+struct piece {
+    /* A range of the text as long as those of the others. Where its rows begin and end is known when the ranges
+     * before it have their place. */
+    size_t first, size;
+    int last; /* nothing follows it */
+    struct buffer
+        *buffer; /* of a file that is not in memory: where the range is, behind `before` bytes */
+    size_t before;
+    const char *range;
+    size_t row_end
+        [2]; /* of the last row that ends in it, where it begins outside quotes, and within; or 0 */
+    int odd; /* quotes: as many begin as end */
+    size_t signs;        /* that may mean a row or an entry */
+    fplt__source source; /* its rows */
     fplt__builder part;
     size_t place;      /* part.lent: of the first number, in the memory of the whole */
     struct values own; /* part.lent: what the part has of its own meanwhile */
+    size_t near, far;  /* numbers of the whole whose memory it sees to */
 };
 
 struct parts {
@@ -67,12 +84,20 @@ struct parts {
     int quotes;
     fplt__part_reader read;
     const void *context;
-    size_t at;     /* where the next piece begins */
-    size_t joined; /* bytes whose rows the builder has */
-    struct piece *piece;
+    size_t at;    /* where the next range begins */
+    size_t begun; /* where the rows of the next piece begin */
+    int inside;   /* the range that gets its place next begins within quotes */
+    struct buffer
+        tail; /* of a file that is not in memory: what is before that range, from `begun` on */
+    size_t tail_signs;
+    size_t joined;         /* bytes whose rows the builder has */
+    struct piece *piece;   /* owned, as is what follows; one a slot */
+    struct buffer *buffer; /* one a worker */
     size_t lent_to; /* numbers of the whole that may be written by pieces that are not joined */
+    size_t seen_to; /* numbers whose memory somebody sees to */
     unsigned lent,
         kept; /* pieces not yet joined, by where their numbers go: into the whole, or their own memory */
+    unsigned threads;
 };
 
 /* As the builder of the whole is, without rows; what a part has in memory already is used again. What
@@ -107,25 +132,41 @@ static fplt_status part_begin(fplt__builder *part, const fplt__builder *whole, f
     return status;
 }
 
-/* Large pages are cleared when they are first touched; two threads that touch one at the same time would both do so. */
-static void touch(double *number, size_t count)
+/* Large pages are cleared when they are first touched, and two threads that touch one at the same time would both do
+ * so. So memory is asked for ahead of those who write into it, each number's by one thread. */
+static void see_ahead(struct parts *parts, struct piece *piece, size_t to, size_t room)
 {
-    enum { APART = (1 << 21) / sizeof *number };
-    for (size_t i = 0; i < count; i += APART)
-        *(volatile double *)&number[i] = 0;
-    *(volatile double *)&number[count - 1] = 0;
+    enum { AHEAD = (2 << 20) / sizeof(double) };
+    size_t far = room - to < AHEAD ? room : to + AHEAD;
+    piece->near = parts->seen_to > piece->place ? parts->seen_to : piece->place;
+    piece->far = parts->threads > 1 && far > piece->near ? far : piece->near;
+    parts->seen_to = piece->far;
+}
+
+static void see_to_memory(const struct parts *parts, const struct piece *piece)
+{
+    const fplt__builder *part = &piece->part;
+    size_t from = piece->near - piece->place, count = piece->far - piece->near;
+    if (!part->lent || !count)
+        return;
+    if (parts->builder->sparse) {
+        fplt__expect(part->entry_value + from, count * sizeof *part->entry_value);
+        fplt__expect(part->entry_column + from, count * sizeof *part->entry_column);
+    } else {
+        fplt__expect(part->cell + from, count * sizeof *part->cell);
+    }
 }
 
 /* Numbers go where they belong in the whole while a piece is read, so that nobody copies them: a piece has no more rows
  * than lines, and no more entries than colons. Only as long as the memory of the whole need not grow: it may move. A
  * piece that was read into its own memory may make it grow when it is joined, and none is lent until then. */
-static void lend(struct parts *parts, struct piece *piece)
+static void lend(struct parts *parts, struct piece *piece, size_t signs)
 {
     fplt__builder *part = &piece->part;
     const fplt__builder *whole = parts->builder;
     const char *text = piece->source.text;
     size_t size = piece->source.size, width = whole->sparse ? 1 : whole->width;
-    size_t most = fplt__scan_used()->count(text, size, whole->sparse ? ':' : '\n') * width;
+    size_t most = signs * width;
     if (!whole->sparse && size && text[size - 1] != '\n')
         most += width;
     size_t done = whole->sparse ? whole->entries : whole->cells;
@@ -146,12 +187,11 @@ static void lend(struct parts *parts, struct piece *piece)
         part->entry_column = whole->entry_column + place;
         part->entry_value = whole->entry_value + place;
         part->column_capacity = part->value_capacity = most;
-        touch(part->entry_value, most);
     } else {
         part->cell = whole->cell + place;
         part->cell_capacity = most;
-        touch(part->cell, most);
     }
+    see_ahead(parts, piece, place + most, room);
 }
 
 static void give_back(struct piece *piece)
@@ -372,66 +412,140 @@ static fplt_status join_part(fplt__builder *whole, fplt__builder *part, fplt_err
 
 /* ---- all pieces ---- */
 
-/* The next piece of a file that is not in memory; longer where no row ends in it. */
-static fplt_status load_piece(struct parts *parts, struct piece *piece, fplt_error *error)
+static char sign_of(const struct parts *parts)
 {
-    const fplt__source *source = parts->source;
-    size_t left = source->view.size - parts->at, got = 0;
-    for (size_t wanted = parts->builder->piece;; wanted *= 2) {
-        if (wanted > left)
-            wanted = left;
-        fplt_status status =
-            fplt__grow(&piece->buffer, &piece->capacity, wanted, 1, "a piece of a file", error);
-        if (!status)
-            status = fplt__view_read(&source->view, source->name, parts->at, piece->buffer, wanted,
-                                     &got, error);
-        if (status)
-            return status;
-        if (got < wanted)
-            return fplt__view_unchanged(&source->view, source->name, error);
-        size_t end = wanted == left ? left : last_row_end(piece->buffer, wanted, parts->quotes);
-        piece->source.text = piece->buffer;
-        piece->source.size = end;
-        if (end)
-            return FPLT_OK;
-    }
+    return parts->builder->sparse ? ':' : '\n';
 }
 
-static void cut_piece(const struct parts *parts, struct piece *piece)
-{
-    const fplt__source *source = parts->source;
-    size_t left = source->size - parts->at, end = 0;
-    for (size_t wanted = parts->builder->piece; !end; wanted *= 2)
-        end = wanted >= left ? left : last_row_end(source->text + parts->at, wanted, parts->quotes);
-    piece->source.text = source->text + parts->at;
-    piece->source.size = end;
-}
-
-static fplt_status take(void *context, unsigned slot, int *more, fplt_error *error)
+static fplt_status take(void *context, unsigned slot, unsigned worker, int *more, fplt_error *error)
 {
     struct parts *parts = context;
     struct piece *piece = &parts->piece[slot];
-    *more = parts->at < fplt__source_bytes(parts->source);
+    size_t left = fplt__source_bytes(parts->source) - parts->at;
+    *more = left > 0;
     if (!*more)
         return FPLT_OK;
-    piece->source = (fplt__source){.name = parts->source->name, .view = {.handle = -1}};
-    fplt_status status = FPLT_OK;
-    if (parts->source->view.handle >= 0)
-        status = load_piece(parts, piece, error);
-    else
-        cut_piece(parts, piece);
-    parts->at += piece->source.size;
+    piece->first = parts->at;
+    piece->size = left < parts->builder->piece ? left : parts->builder->piece;
+    piece->last = piece->size == left;
+    piece->buffer = &parts->buffer[worker];
+    parts->at += piece->size;
+    return part_begin(&piece->part, parts->builder, error);
+}
+
+static int is_in_memory(const struct parts *parts)
+{
+    return parts->source->view.handle < 0;
+}
+
+static fplt_status grow(struct buffer *buffer, size_t size, fplt_error *error)
+{
+    return fplt__grow(&buffer->bytes, &buffer->capacity, size, 1, "a piece of a file", error);
+}
+
+static fplt_status load_range(const struct parts *parts, struct piece *piece, fplt_error *error)
+{
+    const fplt__source *source = parts->source;
+    size_t got;
+    piece->before = parts->builder->piece / 8;
+    fplt_status status = grow(piece->buffer, piece->before + piece->size, error);
     if (!status)
-        status = part_begin(&piece->part, parts->builder, error);
-    if (!status)
-        lend(parts, piece);
+        status = fplt__view_read(&source->view, source->name, piece->first,
+                                 piece->buffer->bytes + piece->before, piece->size, &got, error);
+    if (!status && got < piece->size)
+        status = not_in_pieces(error); /* it has become shorter */
+    piece->range = piece->buffer->bytes + piece->before;
     return status;
+}
+
+static fplt_status load(void *context, unsigned slot, fplt_error *error)
+{
+    const struct parts *parts = context;
+    struct piece *piece = &parts->piece[slot];
+    fplt_status status = FPLT_OK;
+    if (is_in_memory(parts))
+        piece->range = parts->source->text + piece->first;
+    else
+        status = load_range(parts, piece, error);
+    if (status)
+        return status;
+    const fplt__scan *scan = fplt__scan_used();
+    size_t quotes = parts->quotes && memchr(piece->range, '"', piece->size)
+                        ? scan->count(piece->range, piece->size, '"')
+                        : 0;
+    piece->odd = quotes % 2;
+    piece->row_end[0] = last_row_end(piece->range, piece->size, quotes > 0, 0);
+    piece->row_end[1] = quotes ? last_row_end(piece->range, piece->size, 1, 1) : 0;
+    piece->signs = scan->count(piece->range, piece->size, sign_of(parts));
+    return FPLT_OK;
+}
+
+/* What is left of the ranges before it comes before the range. */
+static fplt_status put_tail_before(const struct parts *parts, struct piece *piece,
+                                   fplt_error *error)
+{
+    size_t tail = piece->first - parts->begun;
+    if (tail > piece->before) {
+        fplt_status status = grow(piece->buffer, tail + piece->size, error);
+        char *bytes = piece->buffer->bytes;
+        if (status)
+            return status;
+        memmove(bytes + tail, bytes + piece->before, piece->size);
+        piece->before = tail;
+        piece->range = bytes + tail;
+    }
+    if (tail)
+        memcpy(piece->buffer->bytes + piece->before - tail, parts->tail.bytes, tail);
+    return FPLT_OK;
+}
+
+/* What of the range is behind the last row that ends in it, and the same again where none does. */
+static fplt_status keep_tail(struct parts *parts, const struct piece *piece, size_t end,
+                             fplt_error *error)
+{
+    size_t tail = end ? 0 : piece->first - parts->begun, more = piece->size - end;
+    fplt_status status = grow(&parts->tail, tail + more, error);
+    if (!status && more)
+        memcpy(parts->tail.bytes + tail, piece->range + end, more);
+    return status;
+}
+
+/* Its rows: from where those before it ended, to the end of the last that ends in the range. */
+static fplt_status place(void *context, unsigned slot, fplt_error *error)
+{
+    struct parts *parts = context;
+    struct piece *piece = &parts->piece[slot];
+    size_t end = piece->last ? piece->size : piece->row_end[parts->inside];
+    size_t left = end < piece->size ? fplt__scan_used()->count(piece->range + end,
+                                                               piece->size - end, sign_of(parts))
+                                    : 0;
+    size_t signs = end ? parts->tail_signs + piece->signs - left : 0;
+    fplt_status status = FPLT_OK;
+    if (!is_in_memory(parts) && end)
+        status = put_tail_before(parts, piece, error);
+    if (!status && !is_in_memory(parts))
+        status = keep_tail(parts, piece, end, error);
+    if (status)
+        return status;
+    parts->tail_signs = end ? left : parts->tail_signs + piece->signs;
+    parts->inside ^= piece->odd;
+    piece->source =
+        (fplt__source){.name = parts->source->name, .text = piece->range, .view = {.handle = -1}};
+    if (end) {
+        size_t tail = piece->first - parts->begun;
+        piece->source.text -= tail;
+        piece->source.size = tail + end;
+        parts->begun = piece->first + end;
+    }
+    lend(parts, piece, signs);
+    return FPLT_OK;
 }
 
 static fplt_status work(void *context, unsigned slot, fplt_error *error)
 {
     const struct parts *parts = context;
     struct piece *piece = &parts->piece[slot];
+    see_to_memory(parts, piece);
     locale_t locale = fplt__locale_enter();
     fplt_status status = parts->read(parts->context, &piece->source, &piece->part, error);
     fplt__locale_leave(locale);
@@ -449,6 +563,23 @@ static fplt_status join(void *context, unsigned slot, fplt_error *error)
     parts->kept -= !piece->part.lent;
     give_back(piece);
     return status;
+}
+
+static fplt_status run_line(struct parts *parts, unsigned slots, const fplt__source *head,
+                            size_t rest, fplt_error *error)
+{
+    fplt__builder *builder = parts->builder;
+    fplt_status status =
+        fplt__alloc_into(&parts->piece, slots, sizeof *parts->piece, "pieces of a file", error);
+    if (!status)
+        status = fplt__alloc_into(&parts->buffer, parts->threads, sizeof *parts->buffer,
+                                  "pieces of a file", error);
+    if (!status && builder->rows)
+        status = fplt__builder_reserve(builder, head->size / builder->rows, rest, error);
+    fplt__line line = {parts, take, load, place, work, join};
+    if (!status)
+        status = fplt__line_run(&line, parts->threads, slots, error);
+    return status ? status : fplt__view_unchanged(&parts->source->view, parts->source->name, error);
 }
 
 fplt_status fplt__parts_read(const fplt__source *source, const fplt__source *head,
@@ -469,21 +600,18 @@ fplt_status fplt__parts_read(const fplt__source *source, const fplt__source *hea
                           .read = read,
                           .context = context,
                           .at = head->size,
-                          .joined = head->size};
-    fplt_status status =
-        fplt__alloc_into(&parts.piece, slots, sizeof *parts.piece, "pieces of a file", error);
-    if (!status && builder->rows)
-        status = fplt__builder_reserve(builder, head->size / builder->rows, rest, error);
-    fplt__line line = {&parts, take, work, join};
-    if (!status)
-        status = fplt__line_run(&line, threads, slots, error);
-    if (!status)
-        status = fplt__view_unchanged(&source->view, source->name, error);
+                          .begun = head->size,
+                          .joined = head->size,
+                          .threads = threads};
+    fplt_status status = run_line(&parts, slots, head, rest, error);
     for (unsigned i = 0; i < slots && parts.piece; i++) {
         give_back(&parts.piece[i]);
         part_clear(&parts.piece[i].part);
-        fplt__free(parts.piece[i].buffer);
     }
+    for (unsigned i = 0; i < threads && parts.buffer; i++)
+        fplt__free(parts.buffer[i].bytes);
+    fplt__free(parts.tail.bytes);
+    fplt__free(parts.buffer);
     fplt__free(parts.piece);
     return status;
 }

@@ -9,7 +9,7 @@ static const fplt__format *const formats[] = {&fplt__format_csv, &fplt__format_l
                                               &fplt__format_npy, &fplt__format_fplt};
 
 /* Long enough that a thread is worth its while, short enough to stay in the cache. */
-enum { PIECE = 1 << 18 };
+enum { PIECE = 1 << 19 };
 
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -399,7 +399,7 @@ static fplt_status attempt(const char *const *paths, size_t count,
 }
 
 /* A file that cannot be read in pieces is read again whole: that way has the sentences. */
-static fplt_status read_some(const char *const *paths, size_t count,
+static fplt_status read_some(const char *const *paths, size_t count, size_t piece,
                              const fplt_read_settings *settings, const fplt__portion *part,
                              fplt_dataset **dataset, fplt_error *error)
 {
@@ -410,7 +410,7 @@ static fplt_status read_some(const char *const *paths, size_t count,
     if (status)
         return status;
     locale_t locale = fplt__locale_enter();
-    status = attempt(paths, count, settings, part, PIECE, &input, &in_pieces, dataset, error);
+    status = attempt(paths, count, settings, part, piece, &input, &in_pieces, dataset, error);
     if (status && status != FPLT_NO_MEMORY && in_pieces)
         status = attempt(paths, count, settings, part, 0, &input, &in_pieces, dataset, error);
     fplt__source_release(&input);
@@ -460,7 +460,14 @@ fplt_status fplt_dataset_read(const char *const *paths, size_t count,
                               const fplt_read_settings *settings, fplt_dataset **dataset,
                               fplt_error *error)
 {
-    return read_some(paths, count, settings, NULL, dataset, error);
+    return read_some(paths, count, PIECE, settings, NULL, dataset, error);
+}
+
+fplt_status fplt__dataset_read_file(const char *path, size_t piece,
+                                    const fplt_read_settings *settings, fplt_dataset **dataset,
+                                    fplt_error *error)
+{
+    return read_some(&path, 1, piece, settings, NULL, dataset, error);
 }
 
 /* Of a file that is a data set by itself every row is there. */
@@ -481,7 +488,7 @@ fplt_status fplt__dataset_read_part(const char *const *paths, size_t count,
     const fplt__declared *site = fplt__schema_column(settings->schema, FPLT__SITE);
     size_t agents = names_sites(settings) ? site->levels.names.count : count;
     fplt__portion part = fplt__portion_make((uint32_t)agents, number, parts);
-    fplt_status status = read_some(paths, count, settings, &part, dataset, error);
+    fplt_status status = read_some(paths, count, PIECE, settings, &part, dataset, error);
     if (status)
         return status;
     part = fplt__portion_make((*dataset)->agents, number, parts);

@@ -26,7 +26,7 @@ enum { APPROACHED = 64 };
 /* A worker shares what is large with those that have nothing to do: while it has the hands, its calls of
  * the objective do. */
 struct worker {
-    fplt__hands hands;
+    _Alignas(64) fplt__hands hands; /* no line of the cache has two workers */
     struct threads *threads;
     unsigned number;
     double *staged, *work, *up, *scratch; /* owned */
@@ -63,8 +63,9 @@ struct threads {
     const double *point;           /* broadcast, or the point to evaluate */
     unsigned exchange, vector, count;
     int summing; /* it has a sum */
-    atomic_uint next;
-    atomic_int failed;
+    /* what workers write while others read what is above is on a line of its own */
+    _Alignas(64) atomic_uint next;
+    _Alignas(64) atomic_int failed;
     pthread_mutex_t mutex;
     fplt_error failure;
     uint32_t failed_position;

@@ -65,7 +65,7 @@ static void solve_rows(const double *block, size_t n, size_t width, double *rows
 /* Rows `from` and below, of their columns first, first + 1, ... */
 static fplt__vectors rows_from(const double *matrix, size_t n, size_t from, size_t first)
 {
-    return (fplt__vectors){matrix + from * n + first, n, 1, FPLT_PANEL, NULL};
+    return (fplt__vectors){matrix + from * n + first, n, 1, FPLT_PANEL, FPLT_PANEL, NULL};
 }
 
 /* Takes columns first .. done - 1 off columns done .. end - 1, on and below the diagonal. */

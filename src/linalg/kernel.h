@@ -14,6 +14,7 @@ typedef struct fplt__kernel {
     const char *name, *help;
     int (*available)(void);
     size_t panel_columns; /* rows up to this length are kept in panels */
+    uint32_t panel_rows;  /* of so many rows each */
     size_t row_multiple;  /* to which longer ones are filled up with zeros */
 
     double (*dot)(const double *x, const double *y, size_t count);
@@ -35,8 +36,8 @@ typedef struct fplt__kernel {
     size_t (*below)(const double *x, size_t count, size_t *ties);
 
     /* margins[r] = <row first + r, x> for r < count. `first` is a multiple of FPLT_PANEL; dense
-     * matrices write margins up to the padded count (zero for the padding). In both, rows that are
-     * picked are read where they are. */
+     * matrices write margins up to the padded count, fplt__matrix_padded (zero for the padding). In both,
+     * rows that are picked are read where they are. */
     void (*margins)(const fplt__matrix *a, size_t first, size_t count, const double *x,
                     double *margins);
     /* y += sum over r < count of weights[r] (row first + r). `first` as above; weights are read up

@@ -8,7 +8,7 @@ double fplt__matrix_row_dot(const fplt__matrix *a, size_t row, const double *x)
         fplt__sparse_margins(a, row, 1, x, &sum);
         return sum;
     }
-    size_t first = fplt__matrix_place(a, row, 0), step = a->layout == FPLT_ROWS ? 1 : FPLT_PANEL;
+    size_t first = fplt__matrix_place(a, row, 0), step = a->layout == FPLT_ROWS ? 1 : a->panel;
     for (size_t j = 0; j < a->columns; j++)
         sum += fplt__matrix_number(a, first + j * step) * x[j];
     return sum;
@@ -20,7 +20,7 @@ void fplt__matrix_row_axpy(const fplt__matrix *a, size_t row, double alpha, doub
         fplt__sparse_combine(a, row, 1, &alpha, y);
         return;
     }
-    size_t first = fplt__matrix_place(a, row, 0), step = a->layout == FPLT_ROWS ? 1 : FPLT_PANEL;
+    size_t first = fplt__matrix_place(a, row, 0), step = a->layout == FPLT_ROWS ? 1 : a->panel;
     for (size_t j = 0; j < a->columns; j++)
         y[j] += alpha * fplt__matrix_number(a, first + j * step);
 }

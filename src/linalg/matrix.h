@@ -6,20 +6,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Rows of a panel, and the multiple to which the number of dense rows is filled up with zeros. */
+/* Rows that are treated together, a multiple of a panel's: rows row-major, and numbers beside all rows, are filled
+ * up to a multiple of it with zeros. */
 enum { FPLT_PANEL = 8 };
 
 typedef enum fplt__layout {
-    FPLT_PANELS, /* FPLT_PANEL rows at a time, inside them column by column: for short rows */
+    FPLT_PANELS, /* `panel` rows at a time, inside them column by column: for short rows */
     FPLT_ROWS,   /* row-major, each row `stride` numbers long */
     FPLT_SPARSE  /* CSR */
 } fplt__layout;
 
 typedef struct fplt__matrix {
     fplt__layout layout;
+    uint32_t panel; /* its rows: as many as a vector of the kernel has numbers */
     size_t rows, columns;
     size_t stride; /* numbers that a row occupies when dense */
-    double *dense; /* padded to a multiple of FPLT_PANEL rows */
+    double *dense; /* rows to fplt__matrix_padded, the last ones zero */
     float *
         narrow; /* NULL, or: the numbers of `dense` or `value` as floats, and there are none of those */
     size_t *start; /* rows + 1 places in ... */
@@ -36,12 +38,19 @@ static inline size_t fplt__padded(size_t count)
     return (count + FPLT_PANEL - 1) / FPLT_PANEL * FPLT_PANEL;
 }
 
+/* To how many rows `count` of a dense matrix are filled up, which begin where a panel does. */
+static inline size_t fplt__matrix_padded(const fplt__matrix *a, size_t count)
+{
+    size_t multiple = a->layout == FPLT_PANELS ? a->panel : FPLT_PANEL;
+    return (count + multiple - 1) / multiple * multiple;
+}
+
 /* Where element (row, column) of a dense matrix is. */
 static inline size_t fplt__matrix_place(const fplt__matrix *a, size_t row, size_t column)
 {
     if (a->layout == FPLT_ROWS)
         return row * a->stride + column;
-    return (row / FPLT_PANEL * a->stride + column) * FPLT_PANEL + row % FPLT_PANEL;
+    return (row / a->panel * a->stride + column) * a->panel + row % a->panel;
 }
 
 /* What is at such a place. */

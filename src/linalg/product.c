@@ -11,16 +11,17 @@ fplt__vectors fplt__columns_from(const fplt__matrix *a, size_t first)
     int rows = a->layout == FPLT_ROWS;
     return (fplt__vectors){
         .at = a->narrow ? NULL : a->dense + first * a->stride,
-        .step = rows ? 1 : FPLT_PANEL,
+        .step = rows ? 1 : a->panel,
         .deep = rows ? a->stride : 1,
-        .group = FPLT_PANEL * a->stride,
+        .run = rows ? FPLT_PANEL : a->panel,
+        .group = (rows ? FPLT_PANEL : a->panel) * a->stride,
         .narrow = a->narrow ? a->narrow + first * a->stride : NULL,
     };
 }
 
 static fplt__vectors further(fplt__vectors v, size_t vectors, size_t depth)
 {
-    size_t distance = vectors * v.step + depth / FPLT_PANEL * v.group;
+    size_t distance = vectors * v.step + depth / v.run * v.group;
     if (v.narrow)
         v.narrow += distance;
     else
@@ -31,7 +32,7 @@ static fplt__vectors further(fplt__vectors v, size_t vectors, size_t depth)
 static double element(fplt__vectors v, size_t vector, size_t depth)
 {
     fplt__vectors own = further(v, vector, depth);
-    size_t deep = depth % FPLT_PANEL * v.deep;
+    size_t deep = depth % v.run * v.deep;
     return v.narrow ? own.narrow[deep] : own.at[deep];
 }
 
@@ -39,8 +40,8 @@ static double element(fplt__vectors v, size_t vector, size_t depth)
 static inline __attribute__((always_inline)) void
 pack_whole(fplt__vectors v, int narrow, size_t step, size_t width, size_t depth, double *to)
 {
-    for (size_t d = 0; d < depth; d += FPLT_PANEL, v = further(v, 0, FPLT_PANEL)) {
-        size_t deep = depth - d < FPLT_PANEL ? depth - d : FPLT_PANEL;
+    for (size_t d = 0; d < depth; d += v.run, v = further(v, 0, v.run)) {
+        size_t deep = depth - d < v.run ? depth - d : v.run;
         for (size_t k = 0; k < deep; k++, to += width)
             for (size_t i = 0; i < width; i++)
                 to[i] = narrow ? v.narrow[k * v.deep + i * step] : v.at[k * v.deep + i * step];

@@ -8,11 +8,12 @@
 
 enum { FPLT_DEPTH = 128 };
 
-/* Vectors of numbers, `step` apart; element d of a vector is `deep` from the one before it, and every eighth
- * begins anew `group` further on. With `narrow` the numbers are floats, and `at` is NULL. */
+/* Vectors of numbers, `step` apart; element d of a vector is `deep` from the one before it, and after each `run` of
+ * them, a divisor of FPLT_DEPTH, they begin anew `group` further on. With `narrow` the numbers are floats, and `at` is
+ * NULL. */
 typedef struct fplt__vectors {
     const double *at;
-    size_t step, deep, group;
+    size_t step, deep, run, group;
     const float *narrow;
 } fplt__vectors;
 

@@ -23,32 +23,49 @@ enum { PIECES = 8, PIECE = 64, STEPS_ROUGH = 8 };
 /* Rounding of the eigenvalues of B, relative to the largest. */
 static const double rounding = 1e-12, lanczos_margin = 0.01;
 
-static inline __attribute__((always_inline)) void read_eight(const fplt__matrix *a, int narrow,
-                                                             size_t place, double *to)
-{
-    for (size_t r = 0; r < FPLT_PANEL; r++)
-        to[r] = narrow ? (double)a->narrow[place + r] : a->dense[place + r];
-}
-
-/* Lower triangle of A'WA/q, of short rows in panels: the rows of a panel in eight sums beside each other. */
-static inline __attribute__((always_inline)) void gram_of_panels(const fplt__shard *shard,
-                                                                 int narrow, double *b)
+/* Products of two columns for the rows first, ..., first + FPLT_PANEL - 1, as far as there are panels of them where they
+ * are not `all` there. */
+static inline __attribute__((always_inline)) void add_eight(const fplt__shard *shard, int narrow,
+                                                            size_t panel, int all, size_t first,
+                                                            size_t j, size_t k, double *part)
 {
     const fplt__matrix *a = &shard->matrix;
-    size_t n = a->columns, panels = fplt__padded(a->rows) / FPLT_PANEL;
-    for (size_t j = 0; j < n; j++)
-        for (size_t k = 0; k <= j; k++) {
-            double part[FPLT_PANEL] = {0};
-            for (size_t p = 0; p < panels; p++) {
-                const double *weight = shard->weight ? shard->weight + p * FPLT_PANEL : NULL;
-                double x[FPLT_PANEL], y[FPLT_PANEL];
-                read_eight(a, narrow, (p * a->stride + j) * FPLT_PANEL, x);
-                read_eight(a, narrow, (p * a->stride + k) * FPLT_PANEL, y);
-                for (size_t r = 0; !weight && r < FPLT_PANEL; r++)
-                    part[r] += x[r] * y[r];
-                for (size_t r = 0; weight && r < FPLT_PANEL; r++)
-                    part[r] += weight[r] * x[r] * y[r];
+    const double *weight = shard->weight ? shard->weight + first : NULL;
+    for (size_t at = 0; at < FPLT_PANEL && (all || first + at < a->rows); at += panel) {
+        size_t x = (first + at) * a->stride + j * panel, y = (first + at) * a->stride + k * panel;
+        for (size_t r = 0; r < panel; r++) {
+            double left = narrow ? (double)a->narrow[x + r] : a->dense[x + r];
+            double right = narrow ? (double)a->narrow[y + r] : a->dense[y + r];
+            part[at + r] += weight ? weight[at + r] * left * right : left * right;
+        }
+    }
+}
+
+/* Lower triangle of A'WA/q, of short rows in panels: eight rows in as many sums beside each other, and all columns for
+ * some rows that stay in the cache. */
+static inline __attribute__((always_inline)) void
+gram_of_panels(const fplt__shard *shard, int narrow, size_t panel, double *b)
+{
+    enum { ROWS = 128, COLUMNS = 24 };
+    const fplt__matrix *a = &shard->matrix;
+    double sums[COLUMNS * (COLUMNS + 1) / 2][FPLT_PANEL];
+    size_t n = a->columns, whole = a->rows / FPLT_PANEL * FPLT_PANEL;
+    memset(sums, 0, n * (n + 1) / 2 * sizeof *sums);
+    for (size_t begun = 0; begun < a->rows; begun += ROWS)
+        for (size_t j = 0, pair = 0; j < n; j++)
+            for (size_t k = 0; k <= j; k++, pair++) {
+                double part[FPLT_PANEL];
+                size_t first = begun, end = whole < begun + ROWS ? whole : begun + ROWS;
+                memcpy(part, sums[pair], sizeof part);
+                for (; first < end; first += FPLT_PANEL)
+                    add_eight(shard, narrow, panel, 1, first, j, k, part);
+                if (first < begun + ROWS && first < a->rows)
+                    add_eight(shard, narrow, panel, 0, first, j, k, part);
+                memcpy(sums[pair], part, sizeof part);
             }
+    for (size_t j = 0, pair = 0; j < n; j++)
+        for (size_t k = 0; k <= j; k++, pair++) {
+            const double *part = sums[pair];
             double sum = ((part[0] + part[4]) + (part[1] + part[5])) +
                          ((part[2] + part[6]) + (part[3] + part[7]));
             b[j * n + k] = sum / (double)a->rows;
@@ -62,9 +79,11 @@ static void gram(const fplt_objective *o, const fplt__shard *shard, double *b)
     size_t n = a->columns;
     if (a->layout == FPLT_PANELS) {
         if (a->narrow)
-            gram_of_panels(shard, 1, b);
+            gram_of_panels(shard, 1, a->panel, b);
+        else if (a->panel == 4)
+            gram_of_panels(shard, 0, 4, b);
         else
-            gram_of_panels(shard, 0, b);
+            gram_of_panels(shard, 0, FPLT_PANEL, b);
         return;
     }
     memset(b, 0, n * n * sizeof *b);
@@ -121,7 +140,7 @@ static void products_of_rows(const fplt_objective *o, const fplt__matrix *a, dou
 {
     size_t q = a->rows;
     if (a->layout == FPLT_ROWS) {
-        fplt__vectors rows = {a->dense, a->stride, 1, FPLT_PANEL, a->narrow};
+        fplt__vectors rows = {a->dense, a->stride, 1, FPLT_PANEL, FPLT_PANEL, a->narrow};
         memset(c, 0, q * q * sizeof *c);
         fplt__product_add(o->kernel, rows, rows, q, q, a->columns, NULL, 1, c, q);
         return;

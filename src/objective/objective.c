@@ -65,7 +65,8 @@ void fplt__objective_approach(const fplt_objective *objective, uint32_t agent, i
     const char *from = a->layout == FPLT_SPARSE ? (const char *)a->column
                        : a->narrow              ? (const char *)a->narrow
                                                 : (const char *)a->dense;
-    size_t bytes = fplt__padded(a->rows) * a->stride * (a->narrow ? sizeof(float) : sizeof(double));
+    size_t bytes =
+        fplt__matrix_padded(a, a->rows) * a->stride * (a->narrow ? sizeof(float) : sizeof(double));
     for (size_t k = 0; k < LINES && k * LINE < bytes; k++)
         __builtin_prefetch(from + k * LINE);
 }

@@ -15,11 +15,18 @@ static fplt__layout layout_of(const fplt_objective *o, const fplt_rows *rows)
     return o->columns <= o->kernel->panel_columns ? FPLT_PANELS : FPLT_ROWS;
 }
 
-/* Numbers that a dense row takes. */
-static size_t stride_of(const fplt_objective *o, fplt__layout layout)
+/* A matrix of so many rows, without the places of its numbers. */
+static fplt__matrix matrix_of(const fplt_objective *o, const fplt_rows *rows)
 {
+    fplt__layout layout = layout_of(o, rows);
     size_t multiple = layout == FPLT_ROWS ? o->kernel->row_multiple : 1;
-    return (o->columns + multiple - 1) / multiple * multiple;
+    return (fplt__matrix){
+        .layout = layout,
+        .panel = o->kernel->panel_rows,
+        .rows = rows->count,
+        .columns = o->columns,
+        .stride = (o->columns + multiple - 1) / multiple * multiple,
+    };
 }
 
 static size_t entries_of(const fplt_rows *rows)
@@ -65,14 +72,14 @@ static fplt_status measure(const fplt_objective *o, const fplt_dataset *dataset,
         if (!fplt__dataset_count(dataset, i))
             return fplt_error_set(error, FPLT_BAD_DATA,
                                   "agent %u has no rows: its cost is an average over none", i);
-        fplt__layout layout = layout_of(o, &rows);
-        if (layout == FPLT_SPARSE && o->columns > UINT32_MAX)
+        fplt__matrix a = matrix_of(o, &rows);
+        if (a.layout == FPLT_SPARSE && o->columns > UINT32_MAX)
             return fplt_error_set(error, FPLT_UNSUPPORTED,
                                   "%zu features and an intercept are more columns than a sparse "
                                   "data set can number",
                                   o->features);
         sizes->rows += fplt__padded(rows.count);
-        if (layout == FPLT_SPARSE) {
+        if (a.layout == FPLT_SPARSE) {
             size_t entries = entries_of(&rows) + rows.count * (o->columns - o->features);
             sizes->entries += entries;
             if (is_same(o, &rows))
@@ -81,7 +88,7 @@ static fplt_status measure(const fplt_objective *o, const fplt_dataset *dataset,
                 sizes->values += entries;
             sizes->starts += rows.count + 1;
         } else {
-            sizes->values += fplt__padded(rows.count) * stride_of(o, layout);
+            sizes->values += fplt__matrix_padded(&a, rows.count) * a.stride;
         }
     }
     return FPLT_OK;
@@ -335,21 +342,16 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
     for (uint32_t i = 0; i < o->agents; i++) {
         fplt_rows rows = fplt_dataset_shard(dataset, i);
         fplt__shard *shard = &o->shard[i];
-        fplt__layout layout = layout_of(o, &rows);
-        int sparse = layout == FPLT_SPARSE, same = sparse && is_same(o, &rows);
+        fplt__matrix *a = &shard->matrix;
+        *a = matrix_of(o, &rows);
+        int sparse = a->layout == FPLT_SPARSE, same = sparse && is_same(o, &rows);
         double *values = taken || o->narrow || same ? NULL : o->values + first_value;
-        shard->matrix = (fplt__matrix){
-            .layout = layout,
-            .rows = rows.count,
-            .columns = o->columns,
-            .stride = stride_of(o, layout),
-            .dense = sparse ? NULL : values,
-            .narrow = o->narrow && !same ? o->narrow_values + first_value : NULL,
-            .start = sparse ? o->start + first_start : NULL,
-            .column = sparse ? o->column + first_entry : NULL,
-            .value = sparse ? values : NULL,
-            .same = same ? o->same + first_same : NULL,
-        };
+        a->dense = sparse ? NULL : values;
+        a->narrow = o->narrow && !same ? o->narrow_values + first_value : NULL;
+        a->start = sparse ? o->start + first_start : NULL;
+        a->column = sparse ? o->column + first_entry : NULL;
+        a->value = sparse ? values : NULL;
+        a->same = same ? o->same + first_same : NULL;
         struct places to = {o->label ? o->label + first_row : NULL,
                             o->negative ? o->negative + first_row : NULL,
                             o->norm ? o->norm + first_row : NULL,
@@ -360,13 +362,12 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
         shard->records = fplt__dataset_count(dataset, i);
         if (!rows.count)
             shard->total = fplt__dataset_weight(dataset, i);
-        size_t padded = fplt__padded(rows.count);
-        size_t entries = sparse ? shard->matrix.start[rows.count] : 0;
-        first_row += padded;
+        size_t entries = sparse ? a->start[rows.count] : 0;
+        first_row += fplt__padded(rows.count);
         first_start += sparse ? rows.count + 1 : 0;
         first_entry += entries;
         first_same += same ? rows.count : 0;
-        first_value += same ? 0 : sparse ? entries : padded * shard->matrix.stride;
+        first_value += same ? 0 : sparse ? entries : fplt__matrix_padded(a, rows.count) * a->stride;
     }
     if ((status = fplt__dataset_unchanged(dataset, error)) || !taken)
         return status;

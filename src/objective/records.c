@@ -383,20 +383,21 @@ static fplt_status value_gradient(const fplt_objective *o, uint32_t agent, const
 
 /* Some rows as a matrix of their own, and their products with the weights of every output. */
 static void pick_rows(const fplt_objective *o, const fplt__matrix *from, const uint32_t *rows,
-                      size_t count, const double *weights, const struct room *room, fplt__matrix *a)
+                      size_t count, const double *weights, double *collected, double *margins,
+                      fplt__matrix *a)
 {
     *a = *from;
     a->rows = count;
     if (a->layout != FPLT_PANELS) {
         a->pick = rows;
-        o->kernel->all_margins(a, 0, count, o->outputs, weights, room->margins, o->chunk);
+        o->kernel->all_margins(a, 0, count, o->outputs, weights, margins, o->chunk);
         return;
     }
-    a->dense = room->rows;
+    a->dense = collected;
     a->narrow = NULL;
-    o->kernel->collect(from, rows, count, room->rows, weights, room->margins);
+    o->kernel->collect(from, rows, count, collected, weights, margins);
     for (size_t k = 1; k < o->outputs; k++)
-        o->kernel->margins(a, 0, count, weights + k * o->columns, room->margins + k * o->chunk);
+        o->kernel->margins(a, 0, count, weights + k * o->columns, margins + k * o->chunk);
 }
 
 static void pick_numbers(const double *from, const uint32_t *rows, size_t count, double *to)
@@ -411,7 +412,7 @@ static void add_batch(const fplt_objective *o, const fplt__shard *shard, const u
     double *slopes = room->margins;
     fplt__matrix some;
     fplt__block block = block_of(o, room, count, room->label, NULL, NULL);
-    pick_rows(o, &shard->matrix, rows, count, weights, room, &some);
+    pick_rows(o, &shard->matrix, rows, count, weights, room->rows, slopes, &some);
     if (!o->loss->flips)
         pick_numbers(shard->label, rows, count, room->label);
     for (size_t r = 0; shard->offset && r < count; r++)
@@ -435,20 +436,44 @@ static fplt_status plain_batch(const fplt_objective *o, const fplt__shard *shard
 {
     struct room room = divide(o, scratch);
     fplt__matrix some;
-    pick_rows(o, &shard->matrix, rows, count, x, &room, &some);
+    pick_rows(o, &shard->matrix, rows, count, x, room.rows, room.margins, &some);
     if (!o->loss->flips)
         pick_numbers(shard->label, rows, count, room.label);
     return plain_from(o, shard, &some, room.label, x, gradient, room.margins);
 }
 
-/* Whether all are below `end`. A negative difference has its highest bit set; no way out of the loop and no
- * comparison, so that it becomes vectors of any instruction set. */
+/* Whether all are below `end`, which is at most 2^31: one that is not has its highest bit set, or what is left to
+ * the last has. No way out of the loop and no comparison, so that it becomes vectors of any instruction set. */
+static int are_below(const uint32_t *rows, size_t count, uint32_t end)
+{
+    uint32_t beyond = 0;
+    for (size_t r = 0; r < count; r++)
+        beyond |= (end - 1 - rows[r]) | rows[r];
+    return !(beyond >> 31);
+}
+
 static int are_rows(const uint32_t *rows, size_t count, size_t end)
 {
-    uint64_t last = (uint64_t)end - 1, beyond = 0;
+    if (end - 1 < UINT32_C(1) << 31)
+        return are_below(rows, count, (uint32_t)end);
+    uint64_t beyond = 0;
     for (size_t r = 0; r < count; r++)
-        beyond |= last - rows[r];
+        beyond |= (uint64_t)end - 1 - rows[r];
     return !(beyond >> 63);
+}
+
+static fplt_status any_batch(const fplt_objective *o, const fplt__shard *shard, const double *x,
+                             const uint32_t *rows, size_t count, double *gradient, double *scratch)
+{
+    struct room room = divide(o, scratch);
+    const double *weights = gather(o, x, room.weights);
+    double *sums = place_of_sums(o, &room, gradient);
+    memset(sums, 0, o->outputs * o->columns * sizeof *sums);
+    for (size_t first = 0; first < count; first += o->chunk)
+        add_batch(o, shard, rows + first, count - first < o->chunk ? count - first : o->chunk,
+                  weights, &room, sums);
+    fplt__records_finish(o, shard, count, x, sums, gradient);
+    return FPLT_OK;
 }
 
 static fplt_status batch_gradient(const fplt_objective *o, uint32_t agent, const double *x,
@@ -460,17 +485,8 @@ static fplt_status batch_gradient(const fplt_objective *o, uint32_t agent, const
         return FPLT_UNSUPPORTED;
     if (!are_rows(rows, count, shard->matrix.rows))
         return FPLT_BAD_VALUE;
-    if (o->plain && count <= o->chunk)
-        return plain_batch(o, shard, x, rows, count, gradient, scratch);
-    struct room room = divide(o, scratch);
-    const double *weights = gather(o, x, room.weights);
-    double *sums = place_of_sums(o, &room, gradient);
-    memset(sums, 0, o->outputs * o->columns * sizeof *sums);
-    for (size_t first = 0; first < count; first += o->chunk)
-        add_batch(o, shard, rows + first, count - first < o->chunk ? count - first : o->chunk,
-                  weights, &room, sums);
-    fplt__records_finish(o, shard, count, x, sums, gradient);
-    return FPLT_OK;
+    return (o->plain && count <= o->chunk ? plain_batch : any_batch)(o, shard, x, rows, count,
+                                                                     gradient, scratch);
 }
 
 static void add_products(struct pass *pass, size_t part, size_t first, const struct room *room,

@@ -25,7 +25,7 @@ static void place_row(const fplt_objective *o, const fplt__matrix *a, const doub
 static void spread_rows(const fplt_objective *o, fplt__shard *shard, const double *from)
 {
     const fplt__matrix *a = &shard->matrix;
-    size_t padded = fplt__padded(a->rows);
+    size_t padded = fplt__matrix_padded(a, a->rows);
     memset(a->dense + a->rows * a->stride, 0, (padded - a->rows) * a->stride * sizeof *from);
     for (size_t r = a->rows; r-- > 0;)
         place_row(o, a, from + r * o->features, a->dense + r * a->stride, factor_of(o, shard, r));
@@ -36,18 +36,18 @@ static void spread_panels(const fplt_objective *o, fplt__shard *shard, const dou
     enum { MOST = 64 };
     const fplt__matrix *a = &shard->matrix;
     double rows[FPLT_PANEL * MOST];
-    for (size_t panel = fplt__padded(a->rows) / FPLT_PANEL; panel-- > 0;) {
-        size_t first = panel * FPLT_PANEL, left = a->rows - first;
-        size_t count = left < FPLT_PANEL ? left : FPLT_PANEL;
+    for (size_t first = fplt__matrix_padded(a, a->rows); first > 0;) {
+        first -= a->panel;
+        size_t left = a->rows - first, count = left < a->panel ? left : a->panel;
         double *to = a->dense + first * a->stride;
         memcpy(rows, from + first * o->features, count * o->features * sizeof *rows);
-        memset(to, 0, FPLT_PANEL * a->stride * sizeof *to);
+        memset(to, 0, a->panel * a->stride * sizeof *to);
         for (size_t r = 0; r < count; r++) {
             double factor = factor_of(o, shard, first + r);
             for (size_t j = 0; j < o->features; j++)
-                to[j * FPLT_PANEL + r] = factor * rows[r * o->features + j];
+                to[j * a->panel + r] = factor * rows[r * o->features + j];
             if (a->columns > o->features)
-                to[o->features * FPLT_PANEL + r] = factor;
+                to[o->features * a->panel + r] = factor;
         }
     }
 }
@@ -58,7 +58,7 @@ void fplt__objective_spread(fplt_objective *o)
     for (uint32_t i = 0; i < o->agents; i++) {
         fplt__matrix *a = &o->shard[i].matrix;
         a->dense = o->values + end;
-        end += fplt__padded(a->rows) * a->stride;
+        end += fplt__matrix_padded(a, a->rows) * a->stride;
         rows += a->rows;
     }
     for (uint32_t i = o->agents; i-- > 0;) {

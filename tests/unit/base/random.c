@@ -389,6 +389,76 @@ static void chosen_subsets_are_uniform(void **state)
     choose_sorted(&stream, 3, UINT32_MAX, out);
 }
 
+/* One after the other, by a mark for each of all. */
+static void choose_plainly(fplt_stream *stream, uint32_t count, uint32_t from, uint32_t *out)
+{
+    unsigned char *chosen = calloc(from, 1);
+    uint32_t size = 0;
+    assert_non_null(chosen);
+    if ((uint64_t)count * count / 16 <= from) { /* Floyd's */
+        for (uint32_t newest = from - count; newest < from; newest++) {
+            uint32_t drawn = (uint32_t)fplt_stream_below(stream, (uint64_t)newest + 1);
+            chosen[chosen[drawn] ? newest : drawn] = 1;
+        }
+    } else if (count <= from / 16) { /* until enough are different */
+        for (uint32_t drawn = 0; drawn < count; drawn++)
+            chosen[fplt_stream_below(stream, from)] = 1;
+        for (uint32_t i = 0; i < from; i++)
+            size += chosen[i];
+        while (size < count) {
+            unsigned char *mark = &chosen[fplt_stream_below(stream, from)];
+            size += !*mark;
+            *mark = 1;
+        }
+    } else { /* Knuth's */
+        for (uint32_t i = 0, taken = 0; taken < count; i++)
+            taken += chosen[i] = fplt_stream_below(stream, from - i) < count - taken;
+    }
+    size = 0;
+    for (uint32_t i = 0; i < from; i++)
+        if (chosen[i])
+            out[size++] = i;
+    assert_int_equal(size, count);
+    free(chosen);
+}
+
+static void one_choice(uint64_t key, uint32_t count, uint32_t from, int begun)
+{
+    uint32_t *out = malloc((count + 1) * sizeof *out), *plain = malloc((count + 1) * sizeof *plain);
+    fplt_stream one = test_stream(key), two = test_stream(key);
+    assert_true(out && plain);
+    for (int i = 0; i < begun; i++) /* also from within a block of numbers */
+        assert_true(fplt_stream_bits(&one) == fplt_stream_bits(&two));
+    choose_sorted(&one, count, from, out);
+    choose_plainly(&two, count, from, plain);
+    if (memcmp(out, plain, count * sizeof *out))
+        fail_msg("%u of %u: others were chosen", count, from);
+    for (int i = 0; i < 5; i++)
+        assert_true(fplt_stream_bits(&one) == fplt_stream_bits(&two));
+    free(out);
+    free(plain);
+}
+
+/* Who is chosen by a seed stays, and what the stream gives afterwards. */
+static void choices_are_those_of_plain_ways(void **state)
+{
+    (void)state;
+    static const uint32_t large[][2] = {{4096, 1 << 20},   {4097, 1 << 21},  {4000, 999983},
+                                        {5000, 1000000},   {62500, 1000000}, {62501, 1000000},
+                                        {999999, 1000000}, {70000, 3000000}, {180000, 3000000}};
+    for (uint32_t from = 1; from < 70; from++)
+        for (uint32_t count = 0; count <= from; count++)
+            one_choice(70 + from, count, from, (int)(count % 6));
+    fplt_stream stream = test_stream(69);
+    for (uint64_t k = 0; k < 3000; k++) {
+        uint32_t from = 1 + (uint32_t)fplt_stream_below(&stream, k % 3 ? 20000 : 300);
+        uint32_t count = (uint32_t)fplt_stream_below(&stream, k % 2 ? from / 12 + 1 : from + 1);
+        one_choice(1000 + k, count, from, (int)(k % 5));
+    }
+    for (size_t k = 0; k < sizeof large / sizeof *large; k++)
+        one_choice(10000 + k, large[k][0], large[k][1], (int)k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +473,7 @@ int main(void)
         cmocka_unit_test(whole_numbers_below_a_bound),
         cmocka_unit_test(shuffles_are_uniform),
         cmocka_unit_test(chosen_subsets_are_uniform),
+        cmocka_unit_test(choices_are_those_of_plain_ways),
     };
     return cmocka_run_group_tests_name("random", tests, NULL, NULL);
 }

@@ -347,6 +347,60 @@ static void many_refused_words_leave_no_trace(void **state)
     fplt_sum_destroy(sum);
 }
 
+/* Whole numbers, which a double adds exactly, into ranges of two sums that are cleared now and then: whatever was
+ * there before, all that was not written since is zero. */
+static void ranges_of_a_sum_that_is_cleared(void **state)
+{
+    (void)state;
+    enum { NUMBERS = 600, STEPS = 4000 };
+    static double wanted[2][NUMBERS], x[NUMBERS], before[NUMBERS], found[NUMBERS];
+    fplt_sum *sum[2] = {new_sum(NUMBERS, 0), new_sum(NUMBERS, 0)};
+    fplt_stream stream = fplt_stream_make(31, 0, FPLT_FOR_TEST, 0, 0, 0);
+    for (int step = 0; step < STEPS; step++) {
+        size_t k = (size_t)fplt_stream_below(&stream, 2);
+        size_t first = (size_t)fplt_stream_below(&stream, NUMBERS);
+        size_t count = (size_t)fplt_stream_below(&stream, NUMBERS - first + 1);
+        double size = fplt_stream_below(&stream, 4) ? 1 : 0x1p40; /* beyond what is quick */
+        for (size_t i = 0; i < count; i++) {
+            x[i] = size * (double)(1 + fplt_stream_below(&stream, 9));
+            before[i] = size * (double)(1 + fplt_stream_below(&stream, 9));
+        }
+        switch (fplt_stream_below(&stream, 6)) {
+        case 0:
+            fplt_sum_clear(sum[k]);
+            memset(wanted[k], 0, sizeof wanted[k]);
+            break;
+        case 1:
+            assert_int_equal(fplt_sum_add_part(sum[k], first, sum[!k], first, count), FPLT_OK);
+            for (size_t i = first; i < first + count; i++)
+                wanted[k][i] += wanted[!k][i];
+            break;
+        case 2:
+            assert_int_equal(fplt_sum_add_change(sum[k], first, x, before, count), FPLT_OK);
+            for (size_t i = 0; i < count; i++)
+                wanted[k][first + i] += x[i] - before[i];
+            break;
+        default:
+            assert_int_equal(fplt_sum_add(sum[k], first, x, count), FPLT_OK);
+            for (size_t i = 0; i < count; i++)
+                wanted[k][first + i] += x[i];
+        }
+        for (k = 0; k < 2; k++) {
+            fplt_sum_read(sum[k], 0, found, NUMBERS);
+            assert_memory_equal(found, wanted[k], sizeof found);
+            double most = 0;
+            for (size_t i = 0; i < NUMBERS; i++)
+                most = fmax(most, fabs(found[i]));
+            if (most > 0x1p50) { /* before a double is not exact any more */
+                fplt_sum_clear(sum[k]);
+                memset(wanted[k], 0, sizeof wanted[k]);
+            }
+        }
+    }
+    for (int k = 0; k < 2; k++)
+        fplt_sum_destroy(sum[k]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -360,6 +414,7 @@ int main(void)
         cmocka_unit_test(the_range_ends_where_it_says),
         cmocka_unit_test(many_refused_words_leave_no_trace),
         cmocka_unit_test(a_bit_far_below_decides_a_tie),
+        cmocka_unit_test(ranges_of_a_sum_that_is_cleared),
     };
     return cmocka_run_group_tests_name("sum", tests, NULL, NULL);
 }

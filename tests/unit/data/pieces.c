@@ -9,66 +9,128 @@
 static struct folder folder;
 
 /* All that a data set is, to be released. */
-static char *bytes_of(const fplt_dataset *dataset, size_t *size)
+struct content {
+    char *bytes;
+    size_t size;
+};
+
+static struct content content_of(const fplt_dataset *dataset)
 {
     fplt_error error;
-    char *bytes;
+    struct content content = {NULL, 0};
     const char *path = folder_file(&folder, "set.fplt");
+    if (!dataset)
+        return content;
     assert_ok(fplt_dataset_write(dataset, path, NULL, &error), error);
-    assert_ok(fplt_file_read(path, SIZE_MAX, &bytes, size, &error), error);
+    assert_ok(fplt_file_read(path, SIZE_MAX, &content.bytes, &content.size, &error), error);
     remove(path);
-    return bytes;
+    return content;
 }
 
-static void assert_same(const fplt_dataset *a, const fplt_dataset *b, size_t piece)
+static void assert_same(const struct content *whole, const fplt_dataset *other, size_t piece)
 {
-    size_t one, two;
-    char *x = bytes_of(a, &one), *y = bytes_of(b, &two);
-    if (one != two || memcmp(x, y, one) != 0)
+    struct content content = content_of(other);
+    if (content.size != whole->size || memcmp(content.bytes, whole->bytes, whole->size) != 0)
         fail_msg("in pieces of %zu bytes: another data set", piece);
-    fplt_free(x);
-    fplt_free(y);
+    fplt_free(content.bytes);
 }
 
 static const size_t pieces[] = {16, 17, 40, 101, 256, 5000};
 
+/* How far a text was read, and whether then from its beginning again: what cannot be read in pieces is read whole,
+ * which must not hide that pieces went wrong. */
+static size_t read_to;
+static int read_again;
+
+static void watch(void *context, const char *name, size_t done, size_t bytes)
+{
+    (void)context;
+    (void)name;
+    (void)bytes;
+    read_again |= done < read_to;
+    read_to = done;
+}
+
+/* A text in memory, or the same as a file. */
+struct given {
+    const char *name, *text; /* NULL: a file of that name */
+    size_t whole_below;      /* bytes of a piece with which it may be read whole in the end */
+};
+
+static fplt_status read_given(const struct given *given, size_t piece,
+                              const fplt_read_settings *settings, fplt_dataset **dataset,
+                              fplt_error *error)
+{
+    read_to = 0;
+    read_again = 0;
+    return given->text ? fplt__dataset_read_pieces(given->name, given->text, strlen(given->text),
+                                                   piece, settings, dataset, error)
+                       : fplt__dataset_read_file(given->name, piece, settings, dataset, error);
+}
+
 /* The text in pieces, on one thread and on several. */
-static void compare_pieces(const char *name, const char *text, fplt_read_settings settings,
-                           const fplt_dataset *whole, const fplt_error *said, fplt_status status)
+static void compare_pieces(const struct given *given, fplt_read_settings settings,
+                           const struct content *whole, const fplt_error *said, fplt_status status)
 {
     fplt_dataset *dataset;
     fplt_error error;
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
         for (settings.threads = 1; settings.threads <= 5; settings.threads += 2) {
-            assert_int_equal(fplt__dataset_read_pieces(name, text, strlen(text), pieces[i],
-                                                       &settings, &dataset, &error),
-                             status);
+            assert_int_equal(read_given(given, pieces[i], &settings, &dataset, &error), status);
             if (status)
                 assert_string_equal(error.text, said->text);
             else
                 assert_same(whole, dataset, pieces[i]);
+            if (!status && pieces[i] >= given->whole_below && read_again)
+                fail_msg("%s in pieces of %zu bytes was read again", given->name, pieces[i]);
             fplt_dataset_destroy(dataset);
         }
 }
 
-/* By every way of scanning that the machine has; the first is compared with the others too. */
-static void compare(const char *name, const char *text, fplt_read_settings settings, int accepted)
+static void compare_given(const struct given *given, fplt_read_settings settings, int accepted)
 {
     fplt_dataset *whole;
     fplt_error said;
-    fplt_status status =
-        fplt__dataset_read_pieces(name, text, strlen(text), 0, &settings, &whole, &said);
+    fplt_status status = read_given(given, 0, &settings, &whole, &said);
     if ((status == FPLT_OK) != accepted)
         fail_msg("%s", status ? said.text : "a bad text was read");
+    struct content content = content_of(whole);
+    compare_pieces(given, settings, &content, &said, status);
+    fplt_free(content.bytes);
+    fplt_dataset_destroy(whole);
+}
+
+/* Whether it is read, and how: REFUSED, READ in the end, or in pieces that have the first line. */
+enum { REFUSED, READ, IN_PIECES };
+
+/* By every way of scanning that the machine has; the first is compared with the others too. From memory and from a
+ * file, whose rows cross the ranges that are loaded. */
+static void compare(const char *name, const char *text, fplt_read_settings settings, int how)
+{
+    char path[160];
+    int accepted = how != REFUSED;
+    size_t below = how == IN_PIECES ? (size_t)(strchr(text, '\n') + 1 - text) : SIZE_MAX;
+    struct given memory = {name, text, below}, file = {path, NULL, below};
+    fplt_dataset *whole;
+    fplt_error said;
+    fplt_status status = read_given(&memory, 0, &settings, &whole, &said);
+    if ((status == FPLT_OK) != accepted)
+        fail_msg("%s", status ? said.text : "a bad text was read");
+    snprintf(path, sizeof path, "%s", folder_file(&folder, name));
+    write_text(path, text);
+    struct content content = content_of(whole);
     const fplt__scan *scan;
     for (size_t i = 0; (scan = fplt__scan_get(i)); i++) {
         if (!scan->available())
             continue;
         fplt__scan_use(scan);
-        compare_pieces(name, text, settings, whole, &said, status);
+        compare_pieces(&memory, settings, &content, &said, status);
+        compare_given(&file, settings, accepted);
     }
     fplt__scan_use(NULL);
+    fplt_free(content.bytes);
     fplt_dataset_destroy(whole);
+    remove(path);
 }
 
 /* Rows of a table with everything that a row may have. */
@@ -108,15 +170,15 @@ static void tables_are_the_same(void **state)
 {
     (void)state;
     char *text = table(400, 0);
-    compare("t.csv", text, everything, 1);
+    compare("t.csv", text, everything, IN_PIECES);
     fplt_read_settings other = everything;
     other.site = "none";
     other.ignore = "site";
     other.drop_first_level = 1;
-    compare("t.csv", text, other, 1);
+    compare("t.csv", text, other, IN_PIECES);
     while (strchr("\r\n", text[strlen(text) - 1])) /* the last line without its end */
         text[strlen(text) - 1] = 0;
-    compare("t.csv", text, everything, 1);
+    compare("t.csv", text, everything, IN_PIECES);
     free(text);
 }
 
@@ -125,10 +187,10 @@ static void labels_turn_at_the_same_row(void **state)
 {
     (void)state;
     char *text = table(1300, 1);
-    compare("t.csv", text, everything, 1);
+    compare("t.csv", text, everything, IN_PIECES);
     fplt_read_settings regression = everything;
     regression.task = "regression";
-    compare("t.csv", text, regression, 1);
+    compare("t.csv", text, regression, IN_PIECES);
     free(text);
 }
 
@@ -145,9 +207,9 @@ static void libsvm_is_the_same(void **state)
         to += sprintf(to, "%s", r % 17 == 5 ? " # a remark \"\n# another\n\n" : "\n");
     }
     to += sprintf(to, "1 41:1e-3");
-    compare("t.libsvm", text, fplt_read_defaults(), 1);
+    compare("t.libsvm", text, fplt_read_defaults(), IN_PIECES);
     sprintf(to, "\n1 7:1 7:2\n1 9:9\n");
-    compare("t.libsvm", text, fplt_read_defaults(), 0);
+    compare("t.libsvm", text, fplt_read_defaults(), REFUSED);
 }
 
 static void sentences_are_the_same(void **state)
@@ -172,7 +234,7 @@ static void sentences_are_the_same(void **state)
             strcat(text, ends[i]);
             if (!last)
                 strcat(text, strchr(rows, '\n') + 1);
-            compare("t.csv", text, everything, 0);
+            compare("t.csv", text, everything, REFUSED);
             free(text);
             free(rows);
         }
@@ -198,7 +260,7 @@ static void check_line(const char *name, const char *header, const char *row, co
         fplt__dataset_read_memory(name, text, strlen(text), &settings, &dataset, &error), FPLT_OK);
     if (strncmp(error.text, place, strlen(place)))
         fail_msg("of '%s' it says: %s", bad, error.text);
-    compare(name, text, settings, 0);
+    compare(name, text, settings, REFUSED);
 }
 
 static void plain_sentences_are_the_same(void **state)
@@ -329,6 +391,30 @@ static void numbers_are_what_they_say(void **state)
     fplt__scan_use(NULL);
 }
 
+/* Rows longer than several pieces, some with line ends between quotes. */
+static void long_rows_are_the_same(void **state)
+{
+    (void)state;
+    enum { ROWS = 12, LONG = 700 };
+    char *text = malloc(ROWS * (LONG + 100)), *to = text;
+    assert_non_null(text);
+    to += sprintf(to, "label,colour,x\n0,red,1\n1,blue,2\n");
+    for (int r = 0; r < ROWS; r++) {
+        int length = r % 3 == 2 ? LONG : 5;
+        to += sprintf(to, "%d,\"", r % 2);
+        for (int k = 0; k < length; k++)
+            *to++ = k % 50 == 49 ? '\n' : (char)('a' + r % 3);
+        to += sprintf(to, "\",%d\n", r);
+    }
+    compare("long.csv", text, (fplt_read_settings){.categories = "colour"}, IN_PIECES);
+    to += sprintf(to, "1,red");
+    for (int k = 0; k < 90; k++)
+        to += sprintf(to, "%d", k % 10);
+    to += sprintf(to, ",x\n");
+    compare("long.csv", text, (fplt_read_settings){.categories = "colour"}, REFUSED);
+    free(text);
+}
+
 /* Long files by their names, where a piece has its usual length. */
 static void files_are_the_same(void **state)
 {
@@ -344,11 +430,13 @@ static void files_are_the_same(void **state)
     write_text(path, text);
     assert_ok(fplt__dataset_read_pieces("long.csv", text, strlen(text), 0, &settings, &one, &error),
               error);
+    struct content content = content_of(one);
     for (settings.threads = 1; settings.threads <= 3; settings.threads++) {
         assert_ok(fplt_dataset_read(paths, 1, &settings, &two, &error), error);
-        assert_same(one, two, 0);
+        assert_same(&content, two, 0);
         fplt_dataset_destroy(two);
     }
+    fplt_free(content.bytes);
     fplt_dataset_destroy(one);
     remove(path);
     free(text);
@@ -357,6 +445,7 @@ static void files_are_the_same(void **state)
 int main(void)
 {
     folder_make(&folder);
+    fplt_read_watch(watch, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_are_the_same),
         cmocka_unit_test(labels_turn_at_the_same_row),
@@ -364,6 +453,7 @@ int main(void)
         cmocka_unit_test(sentences_are_the_same),
         cmocka_unit_test(plain_sentences_are_the_same),
         cmocka_unit_test(numbers_are_what_they_say),
+        cmocka_unit_test(long_rows_are_the_same),
         cmocka_unit_test(files_are_the_same),
     };
     int failed = cmocka_run_group_tests_name("pieces", tests, NULL, NULL);

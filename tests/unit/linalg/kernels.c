@@ -74,6 +74,7 @@ static struct sample make(const fplt__kernel *kernel, size_t rows, size_t column
         .matrix = {.layout = sparse   ? FPLT_SPARSE
                              : panels ? FPLT_PANELS
                                       : FPLT_ROWS,
+                   .panel = kernel->panel_rows,
                    .rows = rows,
                    .columns = columns,
                    .stride = panels ? columns
@@ -82,7 +83,7 @@ static struct sample make(const fplt__kernel *kernel, size_t rows, size_t column
         .rows = fplt__alloc(rows * columns, sizeof(double)),
     };
     fplt__matrix *a = &s.matrix;
-    a->dense = fplt__alloc(fplt__padded(rows) * a->stride, sizeof(double));
+    a->dense = fplt__alloc(fplt__matrix_padded(a, rows) * a->stride, sizeof(double));
     a->value = fplt__alloc(rows * columns, sizeof(double));
     a->column = fplt__alloc(rows * columns, sizeof *a->column);
     a->start = fplt__alloc(rows + 1, sizeof *a->start);
@@ -125,7 +126,8 @@ static void discard(struct sample *s)
 static void one_shape(const fplt__kernel *kernel, size_t rows, size_t columns, int sparse)
 {
     struct sample s = make(kernel, rows, columns, sparse);
-    size_t first = rows > 20 ? 16 : 0, count = rows - first, padded = fplt__padded(count);
+    size_t first = rows > 20 ? 16 : 0, count = rows - first,
+           padded = sparse ? count : fplt__matrix_padded(&s.matrix, count);
     double x[LONGEST]; /* what is behind it must not be read */
     for (size_t j = 0; j < LONGEST; j++)
         x[j] = j < columns ? random_numbers[j + 1] : NAN;
@@ -198,7 +200,7 @@ static void several(const fplt__kernel *kernel, size_t rows, size_t columns, siz
         kernel->collect(&s.matrix, pick, count, room, x, first);
         a.dense = room;
         kernel->margins(&a, 0, count, x, again);
-        assert_memory_equal(first, again, fplt__padded(count) * sizeof *first);
+        assert_memory_equal(first, again, fplt__matrix_padded(&a, count) * sizeof *first);
     } else if (picked) {
         a.pick = pick;
     }
@@ -211,7 +213,7 @@ static void several(const fplt__kernel *kernel, size_t rows, size_t columns, siz
     kernel->all_margins(&a, 0, count, outputs, x, margins, STRIDE);
     kernel->all_combine(&a, 0, count, outputs, weights, STRIDE, y);
     for (size_t o = 0; o < outputs; o++) {
-        for (size_t r = 0; r < (sparse ? count : fplt__padded(count)); r++) {
+        for (size_t r = 0; r < (sparse ? count : fplt__matrix_padded(&a, count)); r++) {
             long double dot = 0, size = 0;
             for (size_t j = 0; j < columns && r < count; j++) {
                 long double term = (long double)s.rows[pick[r] * columns + j] * x[o * columns + j];

@@ -22,17 +22,17 @@ static double *normals(size_t count, uint64_t seed)
     return x;
 }
 
-/* Columns of a matrix in either layout, weighted or not: the lower triangle, and nothing above it. The first
+/* Columns of a matrix row-major or in panels of so many rows, weighted or not: the lower triangle, and nothing above it. The first
  * and the last column are the same, so their products are too, to the bit. */
-static void one_product(const fplt__kernel *kernel, size_t n, size_t depth, int panels,
+static void one_product(const fplt__kernel *kernel, size_t n, size_t depth, unsigned panels,
                         int weighted)
 {
-    size_t stride = panels ? n : fplt__padded(n), padded = fplt__padded(depth);
     fplt__matrix a = {.layout = panels ? FPLT_PANELS : FPLT_ROWS,
+                      .panel = panels,
                       .rows = depth,
                       .columns = n,
-                      .stride = stride,
-                      .dense = fplt__alloc(padded * stride, sizeof(double))};
+                      .stride = panels ? n : fplt__padded(n)};
+    a.dense = fplt__alloc(fplt__matrix_padded(&a, depth) * a.stride, sizeof(double));
     double *x = normals(depth * n, 1), *weights = normals(depth, 2), *c = normals(n * n, 3),
            *before = normals(n * n, 3);
     for (size_t r = 0; r < depth; r++) {
@@ -54,8 +54,8 @@ static void one_product(const fplt__kernel *kernel, size_t n, size_t depth, int 
                 size += fabsl(term);
             }
             if (!(fabsl(c[i * n + j] - sum) <= DBL_EPSILON * (long double)(depth + 4) * size))
-                fail_msg("%s, %zu deep, %d panels: (%zu, %zu) of %zu is %g, not %g", kernel->name,
-                         depth, panels, i, j, n, c[i * n + j], (double)sum);
+                fail_msg("%s, %zu deep, panels of %u: (%zu, %zu) of %zu is %g, not %g",
+                         kernel->name, depth, panels, i, j, n, c[i * n + j], (double)sum);
         }
     assert_true(c[(n - 1) * n] == c[0] && c[(n - 1) * n + n - 1] == c[0]);
     fplt__free(a.dense);
@@ -68,16 +68,17 @@ static void one_product(const fplt__kernel *kernel, size_t n, size_t depth, int 
 static void products(void **state)
 {
     (void)state;
-    static const size_t deep[] = {1, 7, 8, 9, 128, 129, 300}, more[] = {47, 95, 96, 97, 121};
+    static const size_t deep[] = {1, 4, 7, 8, 9, 128, 129, 300}, more[] = {47, 95, 96, 97, 121};
+    static const unsigned panels[] = {0, 4, 8};
     for_each_kernel(kernel)
     {
         for (size_t n = 1; n < 32; n++)
-            for (size_t i = 0; i < 7; i++)
-                for (int which = 0; which < 4; which++)
-                    one_product(kernel, n, deep[i], which & 1, which & 2);
+            for (size_t i = 0; i < 8; i++)
+                for (int which = 0; which < 6; which++)
+                    one_product(kernel, n, deep[i], panels[which % 3], which / 3);
         for (size_t i = 0; i < 5; i++)
-            for (int which = 0; which < 4; which++)
-                one_product(kernel, more[i], 2 * i + 131, which & 1, which & 2);
+            for (int which = 0; which < 6; which++)
+                one_product(kernel, more[i], 2 * i + 131, panels[which % 3], which / 3);
     }
 }
 

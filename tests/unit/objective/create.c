@@ -271,6 +271,33 @@ static void an_empty_batch(void **state)
     fplt_objective_destroy(o);
 }
 
+/* A row that is not there is noticed wherever it stands in a batch. */
+static void a_batch_of_rows_that_are_not_there(void **state)
+{
+    (void)state;
+    enum { ROWS = 10, BATCH = 37 };
+    static const uint32_t beyond[] = {ROWS, ROWS + 1, INT32_MAX, UINT32_C(1) << 31, UINT32_MAX};
+    problem p = {.task = FPLT_TASK_BINARY, .features = 4, .rows = ROWS, .agents = 1};
+    fplt_objective_settings settings = fplt_objective_defaults();
+    fplt_objective *o = problem_objective(&p, 5, &settings);
+    double x[4] = {1, 2, 3, 4}, g[4], *scratch = new_scratch(o);
+    uint32_t rows[BATCH];
+    for (uint32_t r = 0; r < BATCH; r++)
+        rows[r] = r % ROWS;
+    assert_int_equal(fplt_objective_batch_gradient(o, 0, x, rows, BATCH, g, scratch), FPLT_OK);
+    for (uint32_t r = 0; r < BATCH; r++) {
+        for (size_t k = 0; k < sizeof beyond / sizeof *beyond; k++) {
+            rows[r] = beyond[k];
+            assert_int_equal(fplt_objective_batch_gradient(o, 0, x, rows, BATCH, g, scratch),
+                             FPLT_BAD_VALUE);
+        }
+        rows[r] = ROWS - 1;
+        assert_int_equal(fplt_objective_batch_gradient(o, 0, x, rows, BATCH, g, scratch), FPLT_OK);
+    }
+    free(scratch);
+    fplt_objective_destroy(o);
+}
+
 /* callbacks: f_i(x) = sum_j (i + 1) (x_j^4/4 + x_j x_0) */
 
 struct user {
@@ -551,6 +578,7 @@ int main(void)
         cmocka_unit_test(rows_stay_after_a_failure),
         cmocka_unit_test(lists),
         cmocka_unit_test(an_empty_batch),
+        cmocka_unit_test(a_batch_of_rows_that_are_not_there),
         cmocka_unit_test(callbacks),
         cmocka_unit_test(callbacks_are_checked),
         cmocka_unit_test(callbacks_at_once),
