@@ -141,8 +141,10 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
             "seed": (0 if seed is None else seed, "random_state"),
         }
         if self.privacy is None:
-            found.update({"tolerance": (float(self.tol) ** 2, "tol"), "relative": (True, "tol"),
-                          "criterion-at": ("model", "tol"), "rounds": (self.max_iter, "max_iter")})
+            found.update({"tolerance": (float(self.tol) ** 2, "tol"), "criterion-at": ("model", "tol"),
+                          "rounds": (self.max_iter, "max_iter")})
+            if found["tolerance"][0] > 0:  # of 0, a share is the same
+                found["relative"] = (True, "tol")
         return found
 
     def _values(self, sites: Any) -> dict[str, tuple[str, str]]:

@@ -88,7 +88,7 @@ def training(rounds=100000):
     random = np.random.default_rng(0)
     X = random.normal(size=(200, 5))
     dataset = fedplt.Dataset(X, X[:, 0] + random.normal(size=200), np.repeat(range(4), 50))
-    return Trainer(given({"algorithm": "fed-plt", "rounds": rounds, "tolerance": 0, "relative": False,
+    return Trainer(given({"algorithm": "fed-plt", "rounds": rounds, "tolerance": 0,
                           "threads": 1, "eval_every": 0}), dataset=dataset)
 
 

@@ -79,7 +79,7 @@ def test_own_costs_have_the_bits_of_the_librarys():
     X = random.normal(size=(90, 3))
     y = np.where(X[:, 0] + random.logistic(size=90) > 0, 1.0, 0.0)
     rows = fedplt.train(X, y, 3, loss="least-squares", standardise="no", intercept=False, eps=0.1,
-                        algorithm="fed-plt", partition="contiguous", rounds=40, tolerance=0, relative=False,
+                        algorithm="fed-plt", partition="contiguous", rounds=40, tolerance=0,
                         weights="agents", epochs=4, rho=1.0, gamma=0.2)
 
     class Rows:

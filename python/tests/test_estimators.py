@@ -38,6 +38,12 @@ def test_logistic_coefficients_are_scikit_learns(binary, layout, division):
     assert ours.score(X, y) == theirs.score(X, y)
 
 
+def test_a_tolerance_of_zero_takes_all_rounds():
+    X = np.random.default_rng(2).normal(size=(40, 3))
+    found = fedplt.FedPLTRegressor(tol=0, max_iter=7).fit(X, X[:, 0], sites=2)
+    assert found.n_iter_ == 7
+
+
 def test_softmax_coefficients_are_scikit_learns():
     X, y = sklearn.datasets.load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]

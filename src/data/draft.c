@@ -421,6 +421,7 @@ static fplt_status flat_csv(const char *path, const fplt_read_settings *read, co
                             const struct labels *labels, fplt__buffer *out, fplt_error *error)
 {
     struct draft draft = {.read = read};
+    size_t features = 0;
     fplt_status status = read_names(path, &draft, error);
     fplt__buffer_format(out, "header: %s\ncolumns:\n", read->no_header ? "no" : "yes");
     for (uint32_t i = 0; i < draft.names.count && !status; i++) {
@@ -431,9 +432,14 @@ static fplt_status flat_csv(const char *path, const fplt_read_settings *read, co
             write_pairs(labels, out);
         } else if (is_named(&draft.names, i, read->site, "site"))
             fplt__buffer_add(out, ": site\n");
-        else
+        else {
             fplt__buffer_format(out, ": {type: number, bounds: %s, missing: centre}\n", bounds);
+            features++;
+        }
     }
+    if (!status && read->features && read->features != features)
+        status = fplt__bad_data(error, path, 0, "%zu features, but %zu are wanted", features,
+                                read->features);
     draft_clear(&draft);
     return status;
 }

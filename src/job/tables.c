@@ -37,7 +37,7 @@ const fplt_setting fplt__job_data_table[] = {
     {"features", FPLT_INTEGER, 0, NULL, 1, MOST_AGENTS, NULL,
      "number of features: 5 generated ones; of a LIBSVM file that shows fewer, or more than "
      "50,000,000",
-     0, 0, .needs = "!schema;!bounds"},
+     0, 0, .needs = "!schema"},
     FPLT_SETTINGS_END,
 };
 
