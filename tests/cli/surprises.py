@@ -261,6 +261,7 @@ def decimal_labels_are_regression(place):
         place.write("d.csv", "label,a,b\n" + "\n".join(rows) + "\n")
         done = place.run("train", "--data", "d.csv", "--pictures", "no", "--out", "a")
         assert "d.csv: the labels are decimal numbers, so the task is regression" in done.stderr
+        assert f" on 1 agent, {count} rows, 2 features" in done.stdout, done.stdout[:200]
         said = place.run("train", "--data", "d.csv", "--pictures", "no", "--out", "b", "--task",
                          "regression")
         assert said.stderr == "" and weights(place, "a") == weights(place, "b")
