@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -152,7 +151,7 @@ static int fill(fplt__caller *caller)
                                   FPLT__INTAKE - caller->in_size);
     if (got <= 0)
         return got < 0 ? ENDS : WAITS;
-    if (!caller->in_size)
+    if (!caller->in_size && !caller->skip)
         caller->since = caller->server->now; /* of a head */
     caller->in_size += (size_t)got;
     return GOES_ON;
@@ -273,6 +272,7 @@ static int send_answer(fplt__caller *caller)
         return GOES_ON;
     }
     caller->skip = caller->closes ? 0 : caller->exchange.length - caller->exchange.received;
+    caller->skipped = 0;
     caller->since = caller->server->now;
     end_request(caller);
     if (caller->closes)
@@ -290,8 +290,11 @@ static int skip_body(fplt__caller *caller)
     }
     size_t take = caller->skip < caller->in_size ? (size_t)caller->skip : caller->in_size;
     caller->skip -= take;
+    caller->skipped += take;
     caller->in_size -= take;
     memmove(caller->in, caller->in + take, caller->in_size);
+    if (!caller->skip)
+        caller->since = caller->server->now;
     return GOES_ON;
 }
 

@@ -64,8 +64,7 @@ static int has_room(const fplt__exchange *exchange)
 
 /* Buffers */
 
-/* A spare one that is not much too large, or a new one; *size becomes what it has. The one that was dropped last is
- * the first to be found: it may still be in a cache. */
+/* A spare one that is not much too large, or a new one; *size becomes what it has. */
 static uint8_t *take_buffer(fplt__server *server, size_t *size)
 {
     for (size_t i = 0; i<FPLT__MOST_SPARE && * size> WORTH_KEEPING; i++) {

@@ -239,6 +239,8 @@ static void hear_news(fplt__server *server)
     }
 }
 
+static const char slow_body[] = "a body came slower than 10 kB/s";
+
 /* When a connection has had its time, and whether whoever runs this should hear of it. */
 static double due(const fplt__caller *peer, const char **why)
 {
@@ -247,13 +249,16 @@ static double due(const fplt__caller *peer, const char **why)
     *why = NULL;
     if (peer->lingers)
         return peer->since + linger_share * patience;
-    if (peer->shakes ||
-        (exchange->stage == FPLT__NO_REQUEST && (peer->in_size || peer->skip || !peer->served))) {
+    if (peer->skip) {
+        *why = slow_body;
+        return peer->since + patience + (double)peer->skipped / FPLT__SLOWEST;
+    }
+    if (peer->shakes || (exchange->stage == FPLT__NO_REQUEST && (peer->in_size || !peer->served))) {
         *why = "a connection took too long for its handshake or headers";
         return peer->since + patience;
     }
     if (exchange->stage == FPLT__RECEIVES) {
-        *why = "a body came slower than 10 kB/s";
+        *why = slow_body;
         return exchange->since + patience + (double)exchange->received / FPLT__SLOWEST;
     }
     if (exchange->stage == FPLT__ANSWERED)

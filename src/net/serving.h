@@ -75,12 +75,12 @@ struct fplt__caller {
     int ready; /* it is in the line of those that may go on */
     fplt__server *server;
     fplt__line line;
-    int shakes;    /* hands, still */
-    int served;    /* a request, at least */
-    int expects;   /* to be told before it sends its body */
-    int closes;    /* after the answer */
-    int lingers;   /* all is said: what the other side still sends is thrown away */
-    uint64_t skip; /* bytes of a body that nobody wants */
+    int shakes;             /* hands, still */
+    int served;             /* a request, at least */
+    int expects;            /* to be told before it sends its body */
+    int closes;             /* after the answer */
+    int lingers;            /* all is said: what the other side still sends is thrown away */
+    uint64_t skip, skipped; /* bytes of a body that nobody wants: to come, and gone */
     int refused;
     double since; /* when the handshake, a head, the time between requests, or the end began */
     fplt__identity identity;

@@ -625,6 +625,14 @@ static void slow_ones(void **state)
     assert_int_equal(place->refused, 3);
     assert_non_null(place->waiting);
     close(dripping);
+    /* nor has one whose body nobody wants */
+    place->refuse = 1;
+    dripping = dial(place);
+    say(dripping, "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 90000\r\n\r\n");
+    turn(place, 3);
+    turn_while(place, 1, 10, dripping);
+    assert_int_equal(place->refused, 4);
+    close(dripping);
     close(waiting);
 }
 
