@@ -6,9 +6,13 @@
  * Who is at a job may offer parts of what it does, and threads that have nothing to do take some. An offer
  * is a small job of its own, opened, joined and closed in the same way.
  *
- * One that joined and loses its core then does delay the others, and where all share a core nothing is gained.
- * So the pool keeps an account: the processor time that the work took, which alone would have lasted as long, less
- * the time that passed. After a loss it works alone for many times as long. */
+ * One that joined and then loses its core to another program would delay the others for as long as that has it.
+ * So who has nothing left to do looks whether the processor time of those who have stands still, and lends them the
+ * core that it would only wait on.
+ *
+ * Where all share a core nothing is gained all the same. So the pool keeps an account: the processor time that the
+ * work took, which alone would have lasted as long, less the time that passed. After a loss it works alone for many
+ * times as long. */
 #include "engine/pool.h"
 
 #include <math.h>
@@ -19,7 +23,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 
-enum { WATCH = 4000 };
+enum { WATCH = 4000, LOOK = WATCH / 8 };
 
 /* The state of a job: its number, whether it is closed, helpers at it. */
 enum { JOB = 32, CLOSED = 1 << 16, HELPERS = CLOSED - 1, BACK = 32 };
@@ -33,11 +37,13 @@ struct account {
     unsigned asked;
 };
 
-static const double most_credit = 2e-3, most_debt = 5e-5, times_alone = 50, first_alone = 0.05,
+static const double most_credit = 2e-3, most_debt = 1e-3, times_alone = 50, first_alone = 0.05,
                     longest_alone = 1, soon = 0.1;
 
-/* The owner's processor time is asked for now and then: to ask takes as long as a small part. */
+/* The owner's processor time is asked for now and then, for to ask takes as long as a small part; every time once it
+ * was seen to have lost its core. */
 enum { ASK_EVERY = 16 };
+static const double whole_core = 0.95;
 
 struct offer {
     _Alignas(64) atomic_ullong state;
@@ -49,17 +55,21 @@ struct offer {
     _Alignas(64) struct account account; /* its owner writes it while others take parts */
 };
 
-struct helper {
+/* The place of a thread: what it is at, the state of a job or of an offer; NULL: nothing. */
+struct seat {
     struct fplt__pool *pool;
-    pthread_t thread;
+    pthread_t started; /* unless it is the caller's */
     unsigned number;
+    _Alignas(64) _Atomic(atomic_ullong *) at;
+    atomic_int id, clock; /* of the thread */
+    atomic_int core;      /* where it was when it had last done its part; -1: nowhere yet */
 };
 
 struct fplt__pool {
     unsigned threads, started;
     int watch;
-    struct helper *helpers; /* owned; threads - 1 */
-    struct offer *offers;   /* owned; one a thread */
+    struct seat *seats;   /* owned; one a thread; 0: the caller's */
+    struct offer *offers; /* owned; one a thread */
     pthread_mutex_t mutex;
     pthread_cond_t begin, end;
     _Alignas(64) atomic_ullong state; /* what idle helpers watch is on a line of its own */
@@ -96,8 +106,23 @@ static int join(atomic_ullong *state, unsigned long long *seen)
     return 0;
 }
 
-static void leave(fplt__pool *pool, atomic_ullong *state)
+static void sit_down(struct seat *seat, atomic_ullong *state)
 {
+    fplt__thread self = fplt__thread_self();
+    atomic_store_explicit(&seat->id, self.id, memory_order_relaxed);
+    atomic_store_explicit(&seat->clock, self.clock, memory_order_relaxed);
+    atomic_store_explicit(&seat->at, state, memory_order_release);
+}
+
+static void stand_up(struct seat *seat)
+{
+    atomic_store_explicit(&seat->core, fplt__core(), memory_order_relaxed);
+    atomic_store_explicit(&seat->at, NULL, memory_order_release);
+}
+
+static void leave(fplt__pool *pool, atomic_ullong *state, unsigned number)
+{
+    stand_up(&pool->seats[number]);
     unsigned long long before = atomic_fetch_sub(state, 1);
     if ((before & HELPERS) == 1 && before & CLOSED) {
         pthread_mutex_lock(&pool->mutex);
@@ -166,35 +191,73 @@ static void help_with_offers(fplt__pool *pool, unsigned number)
         unsigned long long seen;
         if (i == number || !join(&offer->state, &seen))
             continue;
+        sit_down(&pool->seats[number], &offer->state);
         atomic_fetch_add(&offer->helped, do_parts(pool, offer, number));
-        leave(pool, &offer->state);
+        leave(pool, &offer->state, number);
     }
+}
+
+/* ---- cores ---- */
+
+static fplt__thread thread_of(struct seat *seat)
+{
+    return (fplt__thread){atomic_load(&seat->id), atomic_load(&seat->clock)};
+}
+
+/* Those at the same work who have lost their core go on on the caller's, which does not stay; how many. */
+static unsigned lend_core(fplt__pool *pool, const atomic_ullong *state, unsigned number)
+{
+    unsigned lent = 0;
+    for (unsigned i = 0; i < pool->threads; i++) {
+        struct seat *seat = &pool->seats[i];
+        if (i == number || atomic_load(&seat->at) != state ||
+            !fplt__thread_stands_still(thread_of(seat)))
+            continue;
+        fplt__thread_to(thread_of(seat), fplt__core());
+        lent++;
+    }
+    return lent;
+}
+
+/* Who waited for them has its core for itself again. */
+static void take_core_back(fplt__pool *pool, unsigned number)
+{
+    int core = fplt__core();
+    for (unsigned i = 0; i < pool->threads; i++)
+        if (i != number && atomic_load(&pool->seats[i].core) == core)
+            fplt__thread_from(thread_of(&pool->seats[i]), core);
 }
 
 /* Closes it and waits for those who joined, helping others in the meantime. */
 static void close_and_wait(fplt__pool *pool, atomic_ullong *state, unsigned number, int helps)
 {
+    unsigned lent = 0;
     atomic_fetch_or(state, CLOSED);
-    for (int i = 0; i < pool->watch; i++) {
+    for (int i = 1; i <= pool->watch && !lent; i++) {
         if (!(atomic_load(state) & HELPERS))
             return;
         if (helps && atomic_load(&pool->open)) {
             help_with_offers(pool, number);
-            i = 0;
+            i = 1;
         }
+        if (i % LOOK == 0)
+            lent = lend_core(pool, state, number);
         relax();
     }
     pthread_mutex_lock(&pool->mutex);
     while (atomic_load(state) & HELPERS)
         pthread_cond_wait(&pool->end, &pool->mutex);
     pthread_mutex_unlock(&pool->mutex);
+    if (lent)
+        take_core_back(pool, number);
 }
 
 /* ---- the account ---- */
 
 static void begin_work(struct account *account)
 {
-    account->begun = account->asked++ % ASK_EVERY ? -1 : fplt__thread_time();
+    int ask = account->core < whole_core || account->asked++ % ASK_EVERY == 0;
+    account->begun = ask ? fplt__thread_time() : -1;
 }
 
 /* The processor time of work that lasted so long. */
@@ -217,7 +280,7 @@ static void book(struct account *account, double gained, double now)
     account->longest = again ? fmin(2 * account->longest, longest_alone) : first_alone;
     account->alone_until = now + fmin(-account->patience * account->credit, account->longest);
     account->credit = 0;
-    account->asked = 0; /* what was known of the core was of then */
+    account->core = 0; /* what was known was of then */
 }
 
 /* ---- helpers ---- */
@@ -227,11 +290,13 @@ static int is_idle(const fplt__pool *pool, uint32_t done)
     return job_of(atomic_load(&pool->state)) == done && !atomic_load(&pool->open);
 }
 
-static void wait_for_work(fplt__pool *pool, uint32_t done)
+static void wait_for_work(fplt__pool *pool, unsigned number, uint32_t done)
 {
-    for (int i = 0; i < pool->watch; i++) {
+    for (int i = 1; i <= pool->watch; i++) {
         if (!is_idle(pool, done))
             return;
+        if (i % LOOK == 0 && lend_core(pool, &pool->state, number))
+            fplt__thread_from(fplt__thread_self(), fplt__core());
         relax();
     }
     pthread_mutex_lock(&pool->mutex);
@@ -244,11 +309,11 @@ static void wait_for_work(fplt__pool *pool, uint32_t done)
 
 static void *help(void *argument)
 {
-    struct helper *helper = argument;
-    struct fplt__pool *pool = helper->pool;
+    struct seat *seat = argument;
+    struct fplt__pool *pool = seat->pool;
     for (uint32_t done = 0;;) {
         unsigned long long seen;
-        wait_for_work(pool, done);
+        wait_for_work(pool, seat->number, done);
         if (atomic_load(&pool->quit))
             return NULL;
         if (job_of(atomic_load(&pool->state)) != done) {
@@ -256,13 +321,14 @@ static void *help(void *argument)
             done = job_of(seen);
             if (joined) {
                 double begun = fplt__thread_time();
-                pool->task(pool->context, helper->number);
+                sit_down(seat, &pool->state);
+                pool->task(pool->context, seat->number);
                 atomic_fetch_add(&pool->spent,
                                  (unsigned long long)(1e9 * (fplt__thread_time() - begun)));
-                leave(pool, &pool->state);
+                leave(pool, &pool->state, seat->number);
             }
         }
-        help_with_offers(pool, helper->number);
+        help_with_offers(pool, seat->number);
     }
 }
 
@@ -280,16 +346,18 @@ fplt_status fplt__pool_create(unsigned threads, fplt__pool **out, fplt_error *er
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->begin, NULL);
     pthread_cond_init(&pool->end, NULL);
-    status = fplt__alloc_into(&pool->helpers, threads - 1, sizeof *pool->helpers, "threads", error);
+    status = fplt__alloc_into(&pool->seats, threads, sizeof *pool->seats, "threads", error);
     if (!status)
         status = fplt__alloc_into(&pool->offers, threads, sizeof *pool->offers, "threads", error);
-    for (unsigned i = 0; !status && i < threads; i++)
+    for (unsigned i = 0; !status && i < threads; i++) {
         atomic_store(&pool->offers[i].state, CLOSED);
+        atomic_store(&pool->seats[i].core, -1);
+    }
     for (unsigned i = 0; !status && i + 1 < threads; i++) {
-        struct helper *helper = &pool->helpers[i];
-        helper->pool = pool;
-        helper->number = i + 1;
-        if (pthread_create(&helper->thread, NULL, help, helper))
+        struct seat *seat = &pool->seats[i + 1];
+        seat->pool = pool;
+        seat->number = i + 1;
+        if (pthread_create(&seat->started, NULL, help, seat))
             status = fplt_error_set(error, FPLT_FAILED, "thread %u of %u could not be started",
                                     i + 1, threads);
         else
@@ -311,11 +379,11 @@ void fplt__pool_destroy(fplt__pool *pool)
     reopen(&pool->state);
     wake(pool);
     for (unsigned i = 0; i < pool->started; i++)
-        pthread_join(pool->helpers[i].thread, NULL);
+        pthread_join(pool->seats[i + 1].started, NULL);
     pthread_mutex_destroy(&pool->mutex);
     pthread_cond_destroy(&pool->begin);
     pthread_cond_destroy(&pool->end);
-    fplt__free(pool->helpers);
+    fplt__free(pool->seats);
     fplt__free(pool->offers);
     fplt__free(pool);
 }
@@ -337,9 +405,11 @@ void fplt__pool_run(fplt__pool *pool, void (*task)(void *context, unsigned numbe
     atomic_store(&pool->spent, 0);
     double begun = fplt__now();
     begin_work(&pool->account);
+    sit_down(&pool->seats[0], &pool->state);
     reopen(&pool->state);
     wake(pool);
     task(context, 0);
+    stand_up(&pool->seats[0]);
     double own = end_work(&pool->account, fplt__now() - begun);
     close_and_wait(pool, &pool->state, 0, 1);
     double ended = fplt__now();

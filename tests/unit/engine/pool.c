@@ -1,8 +1,11 @@
 /* Threads that join a job and leave it: every portion is done once, and nobody is at a job that is over. */
 #include "testing.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
+#include "base/machine.h"
 #include "engine/pool.h"
 
 enum { PORTIONS = 64 };
@@ -12,6 +15,7 @@ struct job {
     atomic_int over;
     atomic_uint done[PORTIONS];
     atomic_uint by[16];
+    int lasts; /* a portion takes some microseconds */
 };
 
 static void work(void *context, unsigned number)
@@ -19,8 +23,11 @@ static void work(void *context, unsigned number)
     struct job *job = context;
     atomic_fetch_add(&job->at_it, 1);
     atomic_fetch_add(&job->late, (unsigned)atomic_load(&job->over));
-    for (unsigned k; (k = atomic_fetch_add(&job->next, 1)) < PORTIONS;)
+    for (unsigned k; (k = atomic_fetch_add(&job->next, 1)) < PORTIONS;) {
         atomic_fetch_add(&job->done[k], 1);
+        for (volatile int turn = 0; job->lasts && turn < 1000; turn++)
+            ;
+    }
     atomic_fetch_add(&job->by[number], 1);
     atomic_fetch_sub(&job->at_it, 1);
 }
@@ -67,6 +74,44 @@ static void helpers_come(void **state)
     fplt__pool_run(pool, linger, &job);
     assert_int_equal(atomic_load(&job.by[1]) + atomic_load(&job.by[2]), 2);
     fplt__pool_destroy(pool);
+}
+
+/* Beside programs that take the cores away in the middle of a job: who waits lends its core, and who has called is
+ * where it may be, as before. */
+static void *take_a_core(void *quit)
+{
+    while (!atomic_load((atomic_int *)quit))
+        ;
+    return NULL;
+}
+
+static void jobs_are_whole_beside_busy_threads(void **state)
+{
+    (void)state;
+    enum { BUSY = 3 };
+    fplt_error error;
+    fplt__pool *pool;
+    atomic_int quit = 0;
+    pthread_t busy[BUSY];
+    cpu_set_t before, after;
+    sched_getaffinity(0, sizeof before, &before);
+    assert_ok(fplt__pool_create(fplt__cores(0), &pool, &error), error);
+    for (int k = 0; k < BUSY; k++)
+        assert_int_equal(pthread_create(&busy[k], NULL, take_a_core, &quit), 0);
+    for (double begun = fplt__now(); fplt__now() - begun < 0.5;) {
+        struct job job = {.lasts = 1};
+        fplt__pool_run(pool, work, &job);
+        atomic_store(&job.over, 1);
+        assert_int_equal(atomic_load(&job.at_it), 0);
+        for (int k = 0; k < PORTIONS; k++)
+            assert_int_equal(atomic_load(&job.done[k]), 1);
+    }
+    atomic_store(&quit, 1);
+    for (int k = 0; k < BUSY; k++)
+        pthread_join(busy[k], NULL);
+    fplt__pool_destroy(pool);
+    sched_getaffinity(0, sizeof after, &after);
+    assert_true(CPU_EQUAL(&before, &after));
 }
 
 /* ---- parts that one shares with those that have nothing to do ---- */
@@ -132,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_are_whole_when_they_return),
         cmocka_unit_test(helpers_come),
+        cmocka_unit_test(jobs_are_whole_beside_busy_threads),
         cmocka_unit_test(parts_are_done_once),
         cmocka_unit_test(others_take_parts),
     };
