@@ -16,8 +16,9 @@ enum {
     AGENT_TRAINED = 60,
     MEASURED = 150,
     TRAINED = 20,
+    AGENT = 500, /* what a measurement takes besides for an agent: small ones train side by side */
     /* orders to the agents; a measurement takes two */
-    MEASUREMENT = 16000,
+    MEASUREMENT = 17000,
     ROUND = 4000
 };
 
@@ -55,8 +56,9 @@ double fplt__load_spacing(const fplt__load *load, const fplt_training *training,
     active = fmax(active, 1);
     if (!(load->records > 0)) /* gradients are taken to be all of the work */
         return fmax(1, ceil(4 * PASSES * agents / (active * epochs) - 1e-6));
-    double measurement = agents * (PASSES * gradient(load, load->records) + AGENT_MEASURED * n) +
-                         MEASURED * n + MEASUREMENT;
+    double measurement =
+        agents * (PASSES * gradient(load, load->records) + AGENT_MEASURED * n + AGENT) +
+        MEASURED * n + MEASUREMENT;
     double round =
         active * (epochs * gradient(load, visited(training, load->records)) + AGENT_TRAINED * n) +
         TRAINED * n + ROUND;

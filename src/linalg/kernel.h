@@ -54,10 +54,10 @@ typedef struct fplt__kernel {
      * for i < tile_rows, which is 4 or 8, and j < tile_columns <= 3 FPLT_TILE_MOST, a divisor of 96. */
     size_t tile_rows, tile_columns;
     void (*tile)(size_t depth, const double *left, const double *right, double *tile);
-    /* Rows of panels side by side as panels of their own, the last filled up with zeros, and their margins:
-     * both have room for the padded count. NULL where the kernel has no panels. */
+    /* Rows of panels side by side as panels of their own, the last filled up with zeros, and their margins, or the
+     * `sigmoid` of each: both have room for the padded count. NULL where the kernel has no panels. */
     void (*collect)(const fplt__matrix *a, const uint32_t *rows, size_t count, double *to,
-                    const double *x, double *margins);
+                    const double *x, int sigmoid, double *margins);
     /* Several small matrices at once; NULL where the kernel has nothing for them. */
     const fplt__abreast *abreast;
 } fplt__kernel;

@@ -44,7 +44,8 @@ typedef struct fplt__shard {
         const double *label;
         const unsigned char *negative; /* whether it is, where the loss flips rows by it */
     };
-    const double *norm;            /* of the rows where gradients are clipped, or NULL; likewise */
+    const double *
+        steepest; /* slope that each row may have, where gradients are clipped, or NULL; likewise */
     const double *weight, *offset; /* of the rows, or NULL; borrowed likewise. Weights have mean 1,
                                       offsets the sign of their row */
     double total;                  /* weight of all rows: their number where they have none */
@@ -87,7 +88,7 @@ struct fplt_objective {
     int abreast;                       /* some agents can go side by side */
     int narrow, inward;                /* numbers of rows are floats; rounded towards 0 */
     fplt__shard *shard;                /* owned, as are the arrays it points into: */
-    double *values, *same, *label, *norm, *row_weight, *offset;
+    double *values, *same, *label, *steepest, *row_weight, *offset;
     float *narrow_values;
     size_t *start;
     uint32_t *column;

@@ -1,5 +1,5 @@
 /* From a data set to the layout of the kernels: rows flipped by their label where the loss wants
- * it, a column of ones for the intercept, padding by zeros, labels and row norms beside. */
+ * it, a column of ones for the intercept, padding by zeros, labels and what clips a row beside. */
 #include "objective/objective.h"
 
 #include <math.h>
@@ -186,7 +186,7 @@ static double pack_sparse(const fplt_objective *o, fplt__matrix *a, size_t row,
 struct places {
     double *label;
     unsigned char *negative; /* one of these two is NULL */
-    double *norm, *weight, *offset;
+    double *steepest, *weight, *offset;
 };
 
 /* The latest times first, rows of the same time in their order. */
@@ -254,12 +254,12 @@ static fplt_status pack_rows(const fplt_objective *o, uint32_t agent, const fplt
             to->negative[r] = label < 0;
         const double *dense = rows->dense ? rows->dense + from * o->features : NULL;
         int stays = dense && !a->dense && !a->narrow;
-        double square = stays   ? square_of(o, dense, to->norm != NULL)
+        double square = stays   ? square_of(o, dense, to->steepest != NULL)
                         : dense ? pack_dense(o, a, r, dense, factor)
                                 : pack_sparse(o, a, r, rows, from, factor);
         double norm = sqrt(square + (double)(o->columns - o->features));
-        if (to->norm)
-            to->norm[r] = norm;
+        if (to->steepest)
+            to->steepest[r] = o->clip / norm;
         if (rows->offset)
             to->offset[r] = factor * rows->offset[from];
         if (!isfinite(norm))
@@ -288,7 +288,7 @@ static fplt_status pack_shard(const fplt_objective *o, uint32_t agent, const fpl
         shard->negative = to->negative;
     else
         shard->label = to->label;
-    shard->norm = to->norm;
+    shard->steepest = to->steepest;
     shard->weight = rows->weight ? to->weight : NULL;
     shard->offset = rows->offset ? to->offset : NULL;
     shard->total = pack_weights(rows, order, to->weight);
@@ -332,7 +332,7 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
                       ? fplt__alloc_into(&o->negative, sizes.rows, 1, what, error)
                       : fplt__alloc_into(&o->label, sizes.rows, sizeof *o->label, what, error)) ||
         (o->clip > 0 &&
-         (status = fplt__alloc_into(&o->norm, sizes.rows, sizeof *o->norm, what, error))) ||
+         (status = fplt__alloc_into(&o->steepest, sizes.rows, sizeof *o->steepest, what, error))) ||
         (status = alloc_numbers(o, &sizes, taken, what, error)) ||
         (status = fplt__alloc_into(&o->column, sizes.entries, sizeof *o->column, what, error)) ||
         (status = fplt__alloc_into(&o->start, sizes.starts, sizeof *o->start, what, error)))
@@ -354,7 +354,7 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
         a->same = same ? o->same + first_same : NULL;
         struct places to = {o->label ? o->label + first_row : NULL,
                             o->negative ? o->negative + first_row : NULL,
-                            o->norm ? o->norm + first_row : NULL,
+                            o->steepest ? o->steepest + first_row : NULL,
                             o->row_weight ? o->row_weight + first_row : NULL,
                             o->offset ? o->offset + first_row : NULL};
         if ((status = pack_shard(o, i, &rows, shard, &to, &passing, error)))

@@ -18,7 +18,7 @@
  * intercepts at its end. With several outputs the two orders differ, and x is gathered. */
 struct room {
     double *margins, *others;            /* outputs * chunk */
-    double *label, *norm;                /* chunk: of a minibatch */
+    double *label, *number;              /* chunk: of a minibatch */
     double *rows;                        /* chunk dense rows, of a minibatch */
     double *whole;                       /* 2 * chunk, of a whole loss */
     double *weights, *directions, *sums; /* outputs * columns, used where gathered */
@@ -60,7 +60,7 @@ static inline struct room divide(const fplt_objective *o, double *scratch)
         .margins = scratch,
         .others = scratch + block,
         .label = scratch + 2 * block,
-        .norm = scratch + 2 * block + o->chunk,
+        .number = scratch + 2 * block + o->chunk,
         .rows = scratch + 2 * block + 2 * o->chunk,
         .whole = o->loss->whole ? rest : NULL, /* which has one output and one part */
         .partial = rest + (gathers(o) ? 3 * vector : 0),
@@ -188,33 +188,32 @@ static void all_combined(const fplt_objective *o, const fplt__matrix *a, size_t 
 }
 
 /* No branch, so that the loop becomes vectors; comparisons are written so that a NaN stays one. */
-static void clip_scalars(double clip, const double *norm, size_t count, double *slopes)
+static void clip_scalars(const double *most, size_t count, double *slopes)
 {
     for (size_t r = 0; r < count; r++) {
-        double most = clip / norm[r], slope = slopes[r];
-        slope = slope > most ? most : slope;
-        slopes[r] = slope < -most ? -most : slope;
+        double slope = slopes[r];
+        slope = slope > most[r] ? most[r] : slope;
+        slopes[r] = slope < -most[r] ? -most[r] : slope;
     }
 }
 
 /* A record's gradient is slope times row (an outer product with several outputs): its norm is the
  * product of the two norms. */
-static void clip_slopes(const fplt_objective *o, const fplt__block *block, const double *norm,
-                        double *slopes)
+static void clip_slopes(const fplt__block *block, const double *steepest, double *slopes)
 {
     if (block->outputs == 1) {
-        clip_scalars(o->clip, norm, block->count, slopes);
+        clip_scalars(steepest, block->count, slopes);
         return;
     }
     for (size_t r = 0; r < block->count; r++) {
         double square = 0;
         for (size_t k = 0; k < block->outputs; k++)
             square += slopes[k * block->stride + r] * slopes[k * block->stride + r];
-        double length = sqrt(square) * norm[r];
-        if (!(length > o->clip))
+        double length = sqrt(square);
+        if (!(length > steepest[r]))
             continue;
         for (size_t k = 0; k < block->outputs; k++)
-            slopes[k * block->stride + r] *= o->clip / length;
+            slopes[k * block->stride + r] *= steepest[r] / length;
     }
 }
 
@@ -238,7 +237,7 @@ static void add_gradient(const fplt_objective *o, const fplt__shard *shard, size
                          const fplt__block *block, double *slopes, double *sums)
 {
     if (o->clip > 0)
-        clip_slopes(o, block, shard->norm + first, slopes);
+        clip_slopes(block, shard->steepest + first, slopes);
     weigh_records(o, block, slopes);
     all_combined(o, &shard->matrix, first, block, slopes, sums);
 }
@@ -346,16 +345,31 @@ static fplt_status measure(const fplt_objective *o, uint32_t agent, const double
     return FPLT_OK;
 }
 
-/* The same as `measure` and batch_gradient for a single block of an objective that is plain, from its margins: a
- * federation may have a million of them. */
-static fplt_status plain_from(const fplt_objective *o, const fplt__shard *shard,
-                              const fplt__matrix *a, const double *label, const double *x,
-                              double *gradient, double *margins)
+/* The same as `measure` and batch_gradient for a single block of an objective that is plain, from its slopes: a
+ * federation may have a million of them, so calls count. */
+static inline __attribute__((always_inline)) fplt_status
+plain_from(const fplt_objective *o, const fplt__shard *shard, const fplt__matrix *a,
+           const double *x, const double *slopes, double *gradient)
+{
+    size_t j = 0;
+    for (; j + 1 < o->dimension;
+         j += 2) /* by twos: one by one it becomes a call, for five numbers */
+        gradient[j] = gradient[j + 1] = 0;
+    if (j < o->dimension)
+        gradient[j] = 0;
+    o->kernel->combine(a, 0, a->rows, slopes, gradient);
+    fplt__records_finish(o, shard, a->rows, x, gradient, gradient);
+    return FPLT_OK;
+}
+
+/* Their slopes from their margins. */
+static void plain_slopes(const fplt_objective *o, size_t count, const double *label,
+                         double *margins)
 {
     fplt__block block;
     block.kernel = o->kernel;
     block.parameter = o->parameter;
-    block.count = a->rows;
+    block.count = count;
     block.outputs = 1;
     block.stride = o->chunk;
     block.label = label;
@@ -363,11 +377,6 @@ static fplt_status plain_from(const fplt_objective *o, const fplt__shard *shard,
     block.weight = NULL;
     block.room = NULL;
     o->loss->slope(&block, margins);
-    for (size_t j = 0; j < o->dimension; j++)
-        gradient[j] = 0;
-    o->kernel->combine(a, 0, a->rows, margins, gradient);
-    fplt__records_finish(o, shard, a->rows, x, gradient, gradient);
-    return FPLT_OK;
 }
 
 static fplt_status value_gradient(const fplt_objective *o, uint32_t agent, const double *x,
@@ -376,28 +385,31 @@ static fplt_status value_gradient(const fplt_objective *o, uint32_t agent, const
     const fplt__shard *shard = &o->shard[agent];
     if (!value && o->plain && shard->matrix.rows <= o->chunk) {
         o->kernel->margins(&shard->matrix, 0, shard->matrix.rows, x, scratch);
-        return plain_from(o, shard, &shard->matrix, shard->label, x, gradient, scratch);
+        plain_slopes(o, shard->matrix.rows, shard->label, scratch);
+        return plain_from(o, shard, &shard->matrix, x, scratch, gradient);
     }
     return measure(o, agent, x, value, gradient, NULL, scratch);
 }
 
-/* Some rows as a matrix of their own, and their products with the weights of every output. */
-static void pick_rows(const fplt_objective *o, const fplt__matrix *from, const uint32_t *rows,
-                      size_t count, const double *weights, double *collected, double *margins,
-                      fplt__matrix *a)
+/* Some rows as a matrix of their own, and their products with the weights of every output. Where asked for the
+ * `sigmoid` of these, of one output, and it can be had at once: not zero. */
+static inline __attribute__((always_inline)) int
+pick_rows(const fplt_objective *o, const fplt__matrix *from, const uint32_t *rows, size_t count,
+          const double *weights, int sigmoid, double *collected, double *margins, fplt__matrix *a)
 {
     *a = *from;
     a->rows = count;
-    if (a->layout != FPLT_PANELS) {
+    if (from->layout != FPLT_PANELS) {
         a->pick = rows;
         o->kernel->all_margins(a, 0, count, o->outputs, weights, margins, o->chunk);
-        return;
+        return 0;
     }
     a->dense = collected;
     a->narrow = NULL;
-    o->kernel->collect(from, rows, count, collected, weights, margins);
+    o->kernel->collect(from, rows, count, collected, weights, sigmoid, margins);
     for (size_t k = 1; k < o->outputs; k++)
         o->kernel->margins(a, 0, count, weights + k * o->columns, margins + k * o->chunk);
+    return sigmoid;
 }
 
 static void pick_numbers(const double *from, const uint32_t *rows, size_t count, double *to)
@@ -412,19 +424,19 @@ static void add_batch(const fplt_objective *o, const fplt__shard *shard, const u
     double *slopes = room->margins;
     fplt__matrix some;
     fplt__block block = block_of(o, room, count, room->label, NULL, NULL);
-    pick_rows(o, &shard->matrix, rows, count, weights, room->rows, slopes, &some);
+    pick_rows(o, &shard->matrix, rows, count, weights, 0, room->rows, slopes, &some);
     if (!o->loss->flips)
         pick_numbers(shard->label, rows, count, room->label);
     for (size_t r = 0; shard->offset && r < count; r++)
         slopes[r] += shard->offset[rows[r]];
     o->loss->slope(&block, slopes);
     if (o->clip > 0) {
-        pick_numbers(shard->norm, rows, count, room->norm);
-        clip_slopes(o, &block, room->norm, slopes);
+        pick_numbers(shard->steepest, rows, count, room->number);
+        clip_slopes(&block, room->number, slopes);
     }
     if (shard->weight) {
-        pick_numbers(shard->weight, rows, count, room->norm);
-        block.weight = room->norm;
+        pick_numbers(shard->weight, rows, count, room->number);
+        block.weight = room->number;
         weigh_records(o, &block, slopes);
     }
     all_combined(o, &some, 0, &block, slopes, sums);
@@ -436,10 +448,12 @@ static fplt_status plain_batch(const fplt_objective *o, const fplt__shard *shard
 {
     struct room room = divide(o, scratch);
     fplt__matrix some;
-    pick_rows(o, &shard->matrix, rows, count, x, room.rows, room.margins, &some);
     if (!o->loss->flips)
         pick_numbers(shard->label, rows, count, room.label);
-    return plain_from(o, shard, &some, room.label, x, gradient, room.margins);
+    if (!pick_rows(o, &shard->matrix, rows, count, x, o->loss->sigmoid, room.rows, room.margins,
+                   &some))
+        plain_slopes(o, count, room.label, room.margins);
+    return plain_from(o, shard, &some, x, room.margins, gradient);
 }
 
 /* Whether all are below `end`, which is at most 2^31: one that is not has its highest bit set, or what is left to
@@ -757,7 +771,7 @@ static void destroy(fplt_objective *o)
     fplt__free(o->same);
     fplt__free(o->label);
     fplt__free(o->negative);
-    fplt__free(o->norm);
+    fplt__free(o->steepest);
     fplt__free(o->row_weight);
     fplt__free(o->offset);
     fplt__free(o->start);

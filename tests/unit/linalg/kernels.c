@@ -197,9 +197,12 @@ static void several(const fplt__kernel *kernel, size_t rows, size_t columns, siz
         double first[STRIDE], again[STRIDE];
         for (size_t j = 0; j < columns; j++)
             x[j] = random_numbers[j];
-        kernel->collect(&s.matrix, pick, count, room, x, first);
+        kernel->collect(&s.matrix, pick, count, room, x, 0, first);
         a.dense = room;
         kernel->margins(&a, 0, count, x, again);
+        assert_memory_equal(first, again, fplt__matrix_padded(&a, count) * sizeof *first);
+        kernel->sigmoid(again, count);
+        kernel->collect(&s.matrix, pick, count, room, x, 1, first);
         assert_memory_equal(first, again, fplt__matrix_padded(&a, count) * sizeof *first);
     } else if (picked) {
         a.pick = pick;
