@@ -61,10 +61,35 @@ static inline __attribute__((always_inline)) void pack_width(fplt__vectors v, si
         pack_whole(v, 0, v.step, width, depth, to);
 }
 
+/* Two numbers that are anywhere. */
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* Four vectors whose elements lie one behind the other, two of each at a time. */
+static void pack_four(const double *at, size_t step, size_t width, size_t depth, double *to)
+{
+    size_t d = 0;
+    for (; d + 2 <= depth; d += 2)
+        for (size_t i = 0; i < 4; i += 2) {
+            pair one = *(const pair *)(at + i * step + d);
+            pair other = *(const pair *)(at + (i + 1) * step + d);
+            *(pair *)(to + d * width + i) = __builtin_shufflevector(one, other, 0, 2);
+            *(pair *)(to + (d + 1) * width + i) = __builtin_shufflevector(one, other, 1, 3);
+        }
+    for (size_t i = 0; d < depth && i < 4; i++)
+        to[d * width + i] = at[i * step + d];
+}
+
 /* to[d * width + i] = vector i's element d, zeros past `count`. */
 static void pack(fplt__vectors v, size_t count, size_t width, size_t depth, double *to)
 {
-    if (count == width && width == 4) {
+    if (!v.narrow && v.deep == 1 && v.group == v.run) {
+        size_t four = count / 4 * 4;
+        for (size_t i = 0; i < four; i += 4)
+            pack_four(v.at + i * v.step, v.step, width, depth, to + i);
+        for (size_t d = 0; four < width && d < depth; d++)
+            for (size_t i = four; i < width; i++)
+                to[d * width + i] = i < count ? v.at[i * v.step + d] : 0;
+    } else if (count == width && width == 4) {
         pack_width(v, 4, depth, to);
     } else if (count == width && width == 8) {
         pack_width(v, 8, depth, to);
@@ -128,7 +153,8 @@ static void add_block(const fplt__kernel *kernel, fplt__vectors left, fplt__vect
     for (size_t i = first / height * height; i < rows; i += height) {
         pack(further(left, i, 0), rows - i < height ? rows - i : height, height, depth,
              packed_left);
-        weigh(weights, sign, height, depth, packed_left);
+        if (weights || sign != 1)
+            weigh(weights, sign, height, depth, packed_left);
         for (size_t j = first; j < end && j < i + height; j += width) {
             kernel->tile(depth, packed_left, packed_right + (j - first) * depth, tile);
             add_tile(kernel, tile, i, j, rows, end, c, stride);
