@@ -64,7 +64,7 @@ VALUES = {
     "most": ["30"], "canary-agent": ["1"], "canary-record": ["1"], "confidence": ["0.9"], "epsilons": ["2"],
     "repeats": ["3"], "model": ["start.json"], "trust": ["site.pub"], "seeds": ["2"], "write": ["OWN/paper.md"],
     "folder": ["nowhere"], "run": ["1"],
-    "privacy.spare": ["0", "9"], "lead.federation": ["lung"], "lead.roster": ["agent-0,agent-1"], "lead.quorum": ["3"],
+    "privacy.spare": ["0", "9"], "lead.federation": ["lung"], "lead.roster": ["agent-0,agent-1"],
     "lead.schema": ["heart.schema.yaml", "nowhere.yaml"], "lead.train": ["rounds=3"], "lead.privacy": ["epsilon=3"],
     "lead.folder": ["nowhere"], "lead.out": ["elsewhere"],
     "coordinator": ["https://127.0.0.1:1"], "proxy": ["http://127.0.0.1:1"], "plan": ["0" * 64],
@@ -101,7 +101,7 @@ EXEMPT = {
     "lead.run": "the number of a run is its name",
     "lead.listen": "an address, which the agents know", "lead.status": "an address, and nobody looks",
     "lead.log": "how the same is told", "lead.once": "to wait for nobody, when the run is over",
-    "lead.deadline": "for agents that do not come, and all do", "lead.repair": "for a run that is halted, and none is",
+    "lead.deadline": "for agents that do not come, and all do", "lead.quorum": "for agents that do not come, and all do", "lead.repair": "for a run that is halted, and none is",
     "lead.window": "how many large updates come at once, and none is large",
 }
 # The same for a run that had converged before.
@@ -138,6 +138,10 @@ HERE = [
      "privacy calibrate", {"tau": "0.1"}, "1"),
     ("compare: relative", "'quiet'", "no target is shown, and the rounds run out before it", "compare", {"data": "own.csv"}, "no"),
     ("agent: policy.allow", "simulated", "what may leave in runs without privacy, and this one is not", "agent", {}, "facts"),
+    ("coordinator: lead.check", "'auto'", "auto may become a method that mirrors nothing", "coordinator",
+     {"algorithm": "fed-plt"}, "yes"),
+    ("coordinator: criterion-at", "fedlin", "agents without a model of their own have that of all", "coordinator",
+     {"algorithm": "fed-plt"}, "mean"),
     ("compare: criterion-at", "fed-newton", "agents without a model of their own have that of all",
      "compare", {"data": "own.csv"}, "mean"),
 ]
@@ -155,6 +159,9 @@ REFUSED = [
 METHOD = {"cost", "common cost h", "algorithm", "local training", "participation", "run", "privacy"}
 
 
+# The defaults with a promise, and those of data of one's own then.
+PROMISED = {"weights": "rows"}
+DECLARED = {"intercept": "yes", "standardise": "schema"}
 # Of the section privacy of a proposal, beside those that train has.
 PLEDGE = {"privacy.spare": ("COUNT", "auto", None), "privacy.start": ("WORD", "zero", ["zero", "released"])}
 
@@ -290,7 +297,8 @@ class Search:
             return f"{name} has no value to try in tests/cli/effects.py"
         base, shaky = self.bases[id(context)], self.shaky[id(context)]
         own = command == "coordinator" or "paper" in table.rows and "data" in context and "paper" not in context
-        statistics = self.statistics if own and not {"privacy.epsilon", "privacy.tau"} & context.keys() else {}
+        private = {"privacy.epsilon", "privacy.tau"} & context.keys()
+        statistics = self.statistics if own and not private else {**(DECLARED if own else {}), **(PROMISED if private else {})}
         unless = {"relative": "tolerance", "tolerance": "relative"}
         statistics = {key: value for key, value in statistics.items() if unless.get(key) not in context}
         for value in table.values(command, name, context.get(name, statistics.get(name))):
@@ -599,7 +607,7 @@ def other_contexts(whole):
     yield "coordinator", [], [
         {"rounds": "6", "algorithm": "auto"}, {"rounds": "60", "algorithm": "fed-plt", "tolerance": "1e-9"},
         {"rounds": "6", "participation": "bernoulli", "solver": "sgd", "tolerance": "1"},
-        {"rounds": "6", "algorithm": "fedlin", "lead.schema": "heart.schema.yaml", "holdout": "0.3", "eval-every": "0"},
+        {"rounds": "6", "algorithm": "fedlin", "lead.schema": "heart.schema.yaml", "holdout": "0.3", "tolerance": "0"},
         promise, {**promise, "algorithm": "fed-plt", "participation": "bernoulli"}, noisy, {**promise, "algorithm": "led"},
         {**promise, "privacy.threat": "broadcast", "solver": "noisy-accelerated", "lead.quorum": "3"}]
     policy = {"policy.federations": "heart", "policy.epsilon": "off", "once": "yes", "proxy": "off"}

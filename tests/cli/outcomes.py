@@ -33,7 +33,10 @@ def without(document, name):
 
 
 def cleaned(text, name):
-    """Lines without what is measured in seconds, the commands that come next, and the setting itself."""
+    """Lines without what is measured in seconds, what is random in every run (its number, and digests of that), the commands
+    that come next, and the setting itself."""
+    text = re.sub(r"\b[0-9a-f]{32,}\b", "DIGEST", text)
+    text = re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z", "TIME", text)
     try:
         return json.dumps(without(json.loads(text), name))
     except ValueError:
@@ -98,13 +101,11 @@ def told(log, words):
 
 
 def core(document):
-    """A model or certificate without what it repeats of proposal and plan, and without what is random in every run."""
+    """A model or certificate without what it repeats of proposal and plan."""
     document = json.loads(document)
     for name in "federation", "defaults", "parameters":
         document.get("training", {}).pop(name, None)
-    text = json.dumps(document)
-    text = re.sub(r'"[0-9a-f]{32,}"', '"DIGEST"', text)
-    return re.sub(r'"\d{4}-\d\d-\d\dT[\d:]+Z"', '"TIME"', text)
+    return json.dumps(document)
 
 
 def results(folder):
@@ -159,7 +160,7 @@ class Federation:
         return self.start(own, running, name, [program, "agent", f"{name}/site.yaml", *words])
 
 
-POLICY = {"federations": ["heart"], "epsilon": "off", "participants": 1}
+POLICY = {"federations": ["heart"], "epsilon": "off", "participants": 1, "allow": ["facts", "measure", "score", "information"]}
 
 
 class Led(Federation):
@@ -188,15 +189,27 @@ class Led(Federation):
         for i, name in enumerate(self.names if address else []):
             self.take_part(own, running, program, name, {"coordinator": address, "data": f"site{i}.csv", "once": "yes",
                                                          "proxy": "off", "policy": POLICY})
-        try:
-            status = leader.wait(timeout=LONGEST)
-            complained = (own / "lead.complained").read_text()
-        except subprocess.TimeoutExpired:
-            status, complained = ENDLESS, f"took more than {LONGEST} s"
-        said = told((own / "lead.said").read_text(), "measured|done|closed|proposal|check")
+        status = self.wait(own, leader)
+        complained = (own / "lead.complained").read_text() if status != ENDLESS else f"took more than {LONGEST} s"
+        said = told((own / "lead.said").read_text(), "measured|done|closed|checked|proposal|refused|finished")
         outcome = Outcome(subprocess.CompletedProcess([], status, said, complained), own / "heart/out")
         outcome.files = results(own / "heart")
         return outcome
+
+
+    @staticmethod
+    def wait(own, leader):
+        """How the coordinator ended, or that it waits: for an agent that refused, or for all to hear that nothing came of it."""
+        end = time.monotonic() + LONGEST
+        while time.monotonic() < end:
+            over = leader.poll()
+            lead = (own / "lead.said").read_text()
+            if over is not None:
+                return over
+            if "Z refused" in lead or "Z finished" in lead and "Z done" not in lead:
+                return WAITS
+            time.sleep(0.01)
+        return ENDLESS
 
 
 class Site(Federation):

@@ -64,6 +64,9 @@ def a_setting_without_effect_says_what_it_belongs_to(place):
             (["--generator", "quadratic", "--task", "binary"], "task has no effect without data"),
             (["--paper"], "paper has no effect without data"),
             (["--data", "g.csv", "--paper", "--privacy.tau", 1], "paper has no effect beside privacy.tau"),
+            (["--privacy.tau", 1, "--relative"], "relative has no effect beside privacy.tau (--privacy.tau)"),
+            (["--privacy.epsilon", 1, "--criterion-at", "model"], "criterion-at has no effect beside privacy.epsilon"),
+            (["--privacy.epsilon", 1, "--pictures"], "pictures has no effect beside privacy.epsilon"),
             (["--data", "s.libsvm", "--header", "no"], "s.libsvm: header is for CSV files"),
             (["--data", "s.libsvm", "--separator", "tab"], "s.libsvm: separator is for CSV files")):
         place.refuses("train", *words, says=says)
