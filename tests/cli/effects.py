@@ -7,9 +7,10 @@ For every command, in many contexts (sets of flags that the program takes), ever
 set to other values than it has there. Accepted without any difference in what the run says, writes and returns is a
 finding: the setting has no effect and should be refused. Refused as having no effect, although CARELESS (the same
 program without that check) makes a difference of it, is one too. The echo of the setting itself in records of
-parameters is no difference. --all takes every context, and of train every setting beside every value of another one
-(--every: in every context, for hours); otherwise it is a few contexts, in which every row of the tables is seen, and
-CARELESS is left out. --only and --setting take a part of them, --show prints every answer.
+parameters is no difference. Coordinators and agents are real ones on loopback: federation.yaml with its sections, and a
+site's settings in site.yaml and as flags, also beside private proposals. --all takes every context, and of train every
+setting beside every value of another one (--every: in every context, for hours); otherwise it is a few contexts, in
+which every row of the tables is seen, and CARELESS is left out. --only and --setting take a part of them, --show prints every answer.
 Run from the root of the source tree.
 """
 import concurrent.futures

@@ -21,15 +21,18 @@ def snake(name):
     return name.split(".")[-1].replace("-", "_")
 
 
+ECHO = {"eps": "regulariser_weight"}  # what a record calls a setting, where it has another name for it
+
+
 def without(document, name):
     """A JSON document without what it says of a setting itself."""
     if isinstance(document, list):
         return [without(item, name) for item in document]
     if not isinstance(document, dict):
         return document
+    echo = snake(name), snake(name) + "_why", ECHO.get(name)
     return {key: without(value, name) for key, value in document.items()
-            if key != "wall_seconds" and not (snake(key) in (snake(name), snake(name) + "_why") and
-                                              not isinstance(value, list))}
+            if key != "wall_seconds" and not (snake(key) in echo and not isinstance(value, list))}
 
 
 def cleaned(text, name):
