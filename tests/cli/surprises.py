@@ -67,6 +67,7 @@ def a_setting_without_effect_says_what_it_belongs_to(place):
             (["--privacy.tau", 1, "--relative"], "relative has no effect beside privacy.tau (--privacy.tau)"),
             (["--privacy.epsilon", 1, "--criterion-at", "model"], "criterion-at has no effect beside privacy.epsilon"),
             (["--privacy.epsilon", 1, "--pictures"], "pictures has no effect beside privacy.epsilon"),
+            (["--privacy.epsilon", 1, "--rounds", 0], "privacy.epsilon has no effect without rounds other than 0"),
             (["--data", "s.libsvm", "--header", "no"], "s.libsvm: header is for CSV files"),
             (["--data", "s.libsvm", "--separator", "tab"], "s.libsvm: separator is for CSV files")):
         place.refuses("train", *words, says=says)
