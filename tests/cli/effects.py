@@ -528,7 +528,7 @@ def train_contexts(whole):
     for threat in ("broadcast", "secagg", "final-y", "final-x", "paper"):
         more += [{**PRIVATE, "privacy.threat": threat}]
     schema = {"data": "own.csv", "schema": "private.schema.yaml", "rounds": "6", "pictures": "no", "privacy.noise": "simulated"}
-    more += [{**schema, "privacy.epsilon": "8"}, {**schema, "privacy.tau": "0.1"}, {**SMALL, "privacy.tau": "0.1"},
+    more += [{**schema, "privacy.epsilon": "8"}, {**schema, "privacy.tau": "0.1"}, {**SMALL, "privacy.tau": "0.1", "privacy.noise": "simulated"},
              {**PRIVATE, "participation": "fixed"}, {**PRIVATE, "privacy.diagnose": "yes"}, {**SMALL, "privacy.epsilon": "8"},
              {**PRIVATE, "ledger": "OWN/ledger.db"},
              {**schema, "privacy.epsilon": "8", "solver": "noisy-accelerated"}]
