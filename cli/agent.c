@@ -100,11 +100,6 @@ static fplt_status take_part(cli_call *cli, fplt_error *error)
     return status;
 }
 
-static const fplt_setting_need needs[] = {
-    {"agents", NULL, "a site is one agent"},
-    {NULL, NULL, NULL},
-};
-
 const cli_command cli_agent[] = {
     {.name = "agent",
      .summary = "take part in a federation with the data of this site",
@@ -118,7 +113,6 @@ const cli_command cli_agent[] = {
      .most = 1,
      .config = 1,
      .declare = declare_agent,
-     .needs = needs,
      .run = take_part},
     {.name = "agent join",
      .summary = "join a federation with an invitation",

@@ -249,13 +249,25 @@ fplt_status cli_prefer(const cli_call *cli, fplt_settings *settings, fplt_error 
     return fplt_trainer_prefer(settings, 0, given, (void *)cli, error);
 }
 
+/* Whether there is a file, and another command would take it too: it may serve both. */
+static int serves_others(const cli_call *cli)
+{
+    const cli_command *command;
+    for (size_t i = 0; cli->config && (command = cli_command_at(i)); i++)
+        if (takes_file(cli, command))
+            return 1;
+    return 0;
+}
+
 static fplt_status check_effects(const cli_call *cli, fplt_error *error)
 {
+    const cli_command *command = cli->command;
     fplt_status status = fplt_settings_effective(cli->settings, error);
-    return status || !cli->command->needs
-               ? status
-               : fplt_settings_effective_in(cli->settings, cli->command->name, cli->command->needs,
-                                            error);
+    if (status || !command->needs)
+        return status;
+    return serves_others(cli)
+               ? fplt_settings_effective_in(cli->settings, command->name, command->needs, error)
+               : fplt_settings_effective_alone(cli->settings, command->name, command->needs, error);
 }
 
 fplt_status cli_learn(cli_call *cli, const char *fact, const char *value, fplt_error *error)

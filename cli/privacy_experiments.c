@@ -373,7 +373,8 @@ fplt_status privacy_declare_tradeoff(const cli_call *cli, fplt_settings *setting
 {
     fplt_status status = declare(cli, settings, tradeoff_table, error);
     /* epsilons stand for it, so that what goes with a promise may be given */
-    return status ? status : fplt_settings_set(settings, "privacy.epsilon", "1", "epsilons", error);
+    return status ? status
+                  : fplt_settings_prefer(settings, "privacy.epsilon", "1", "epsilons", error);
 }
 
 static const fplt_tradeoff_point *point_at(const fplt_tradeoff_result *result, size_t index)

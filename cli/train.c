@@ -16,7 +16,9 @@ static const fplt_setting output_table[] = {
     {"pictures", FPLT_SWITCH, 0, "yes", 0, 0, NULL,
      "draw convergence.svg and convergence.png; unless it is said, where somebody looks: with out, "
      "or on a terminal",
-     0, 0},
+     0, 0, /* with a promise nothing is measured that could be drawn */
+     .needs = "!privacy.epsilon,privacy.diagnose=yes,pictures=no;"
+              "!privacy.tau,privacy.diagnose=yes,pictures=no"},
     {"agents-models", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "write agents.csv: every agent's own model x_i", 0, 0},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document instead of the summary", 0,

@@ -128,6 +128,10 @@ FPLT_API fplt_status fplt_settings_effective(const fplt_settings *settings, fplt
  * file may serve several. */
 FPLT_API fplt_status fplt_settings_effective_in(const fplt_settings *settings, const char *where,
                                                 const fplt_setting_need *table, fplt_error *error);
+/* The same where nothing that was given serves another: nothing is let pass but what is overruled. */
+FPLT_API fplt_status fplt_settings_effective_alone(const fplt_settings *settings, const char *where,
+                                                   const fplt_setting_need *table,
+                                                   fplt_error *error);
 
 /* What `needs` may ask for though it is no setting, such as "the model's task" of a model that was read; both
  * texts are borrowed. A later one of the same name counts. */

@@ -135,3 +135,10 @@ def test_refusals(tmp_path):
     federation.found(home, "x", "127.0.0.1:7443")
     with pytest.raises(fedplt.BadValue, match="has no run before 1"):  # Python keeps `continue` for itself
         fedplt.Coordinator(federation="x", roster=["a"], folder=home, listen="127.0.0.1:0", continue_=True).run()
+    for settings, says in (({"agents": 2}, "agents has no effect in fedplt agent: a site is one agent"),
+                           ({"policy": {"delta": 1e-6}}, "policy.delta has no effect without policy.epsilon other than off")):
+        with pytest.raises(fedplt.BadValue, match=says):
+            fedplt.Agent(coordinator="https://127.0.0.1:1", folder=home, data="none.csv", **settings).run()
+    with pytest.raises(fedplt.BadValue, match="quorum has no effect without algorithm"):
+        fedplt.Coordinator(federation="x", roster=["a"], folder=home, listen="127.0.0.1:0", quorum=1,
+                           train={"algorithm": "fedlin"}).run()

@@ -201,29 +201,6 @@ static int holds_there(const fplt_settings *settings, const char *clause, const 
     return !speaks || well;
 }
 
-fplt_status fplt__settings_effective_there(const fplt_settings *settings, const char *there,
-                                           const char *name, const char *list, fplt_error *error)
-{
-    const fplt_setting *row;
-    for (size_t i = 0; (row = fplt_settings_row(settings, i, NULL)); i++) {
-        const char *needs = is_given(settings, row) ? row->needs : NULL;
-        while (needs) {
-            char clause[TERM], wanted[TERM];
-            take(&needs, ';', clause, sizeof clause);
-            if (holds_there(settings, clause, there, name, list) ||
-                fplt__settings_layer(settings, row->name) < fplt__settings_layer(settings, there))
-                continue;
-            describe(clause, wanted, sizeof wanted);
-            return fplt_error_set(error, FPLT_BAD_VALUE,
-                                  "%s: %s has no effect without %s, but %s (%s) has only %s; leave "
-                                  "it out",
-                                  fplt_settings_origin(settings, row->name), row->name, wanted,
-                                  there, fplt_settings_text(settings, there), list);
-        }
-    }
-    return FPLT_OK;
-}
-
 static fplt_status check_needs(const fplt_settings *settings, const char *name, const char *needs,
                                fplt_error *error)
 {
@@ -259,16 +236,65 @@ static const fplt_setting_need *line_about(const fplt_setting_need *table, const
     return found;
 }
 
-fplt_status fplt_settings_effective_in(const fplt_settings *settings, const char *where,
-                                       const fplt_setting_need *table, fplt_error *error)
+/* The first given setting with a clause in `needs` that speaks of `there` and holds by nothing else. */
+static const fplt_setting *idle_there(const fplt_settings *settings, const fplt_setting_need *table,
+                                      const char *there, const char *name, const char *list,
+                                      char clause[TERM])
+{
+    const fplt_setting *row;
+    const char *group;
+    for (size_t i = 0; (row = fplt_settings_row(settings, i, &group)); i++) {
+        const fplt_setting_need *line = table ? line_about(table, row->name, group) : NULL;
+        const char *needs[] = {row->needs, line ? line->needs : NULL};
+        if (!is_given(settings, row) ||
+            fplt__settings_layer(settings, row->name) < fplt__settings_layer(settings, there))
+            continue;
+        for (size_t k = 0; k < 2; k++)
+            while (needs[k]) {
+                take(&needs[k], ';', clause, TERM);
+                if (!holds_there(settings, clause, there, name, list))
+                    return row;
+            }
+    }
+    return NULL;
+}
+
+fplt_status fplt__settings_effective_there(const fplt_settings *settings, const char *there,
+                                           const char *name, const char *list, fplt_error *error)
+{
+    char clause[TERM], wanted[TERM];
+    const fplt_setting *row = idle_there(settings, NULL, there, name, list, clause);
+    if (!row)
+        return FPLT_OK;
+    describe(clause, wanted, sizeof wanted);
+    return fplt_error_set(error, FPLT_BAD_VALUE,
+                          "%s: %s has no effect without %s, but %s (%s) has only %s; leave it out",
+                          fplt_settings_origin(settings, row->name), row->name, wanted, there,
+                          fplt_settings_text(settings, there), list);
+}
+
+fplt_status fplt__settings_effective_beside(const fplt_settings *settings,
+                                            const fplt_setting_need *table, const char *there,
+                                            const char *what, fplt_error *error)
+{
+    char clause[TERM];
+    const fplt_setting *row = idle_there(settings, table, there, "", "", clause);
+    return row ? fplt_error_set(error, FPLT_BAD_VALUE,
+                                "%s: %s has no effect beside %s; leave it out",
+                                fplt_settings_origin(settings, row->name), row->name, what)
+               : FPLT_OK;
+}
+
+/* What was given from layer `from` on, for one user of the tables. */
+static fplt_status check_user(const fplt_settings *settings, const char *where,
+                              const fplt_setting_need *table, unsigned from, fplt_error *error)
 {
     const fplt_setting *row;
     const char *group;
     fplt_status status = FPLT_OK;
     for (size_t i = 0; !status && (row = fplt_settings_row(settings, i, &group)); i++) {
         const fplt_setting_need *line = line_about(table, row->name, group);
-        if (!line || !is_given(settings, row) ||
-            fplt__settings_layer(settings, row->name) < fplt__settings_present(settings))
+        if (!line || !is_given(settings, row) || fplt__settings_layer(settings, row->name) < from)
             continue;
         if (!line->needs)
             return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s has no effect in fedplt %s: %s",
@@ -277,4 +303,16 @@ fplt_status fplt_settings_effective_in(const fplt_settings *settings, const char
         status = check_needs(settings, row->name, *line->needs ? line->needs : NULL, error);
     }
     return status;
+}
+
+fplt_status fplt_settings_effective_in(const fplt_settings *settings, const char *where,
+                                       const fplt_setting_need *table, fplt_error *error)
+{
+    return check_user(settings, where, table, fplt__settings_present(settings), error);
+}
+
+fplt_status fplt_settings_effective_alone(const fplt_settings *settings, const char *where,
+                                          const fplt_setting_need *table, fplt_error *error)
+{
+    return check_user(settings, where, table, 0, error);
 }

@@ -15,6 +15,12 @@ unsigned fplt__settings_present(const fplt_settings *settings);
 fplt_status fplt__settings_effective_there(const fplt_settings *settings, const char *there,
                                            const char *name, const char *list, fplt_error *error);
 
+/* Where somebody else has given the setting `there`, as `what` says: as fplt_settings_effective, for what needs
+ * that nobody does, by its row or by the user's table. */
+fplt_status fplt__settings_effective_beside(const fplt_settings *settings,
+                                            const fplt_setting_need *table, const char *there,
+                                            const char *what, fplt_error *error);
+
 /* What was learnt, or NULL. */
 const char *fplt__settings_fact(const fplt_settings *settings, const char *fact);
 

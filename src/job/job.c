@@ -759,6 +759,16 @@ static fplt_status check_labels(const fplt_dataset *training, fplt_error *error)
                           most, LEAST_LABEL);
 }
 
+fplt_status fplt__job_labelled(const fplt_settings *settings, const char *loss, fplt_error *error)
+{
+    return !is(settings, "label", "none")
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_BAD_VALUE,
+                                "%s: label is none, but the loss %s learns from labels: name their "
+                                "column",
+                                fplt_settings_origin(settings, "label"), loss);
+}
+
 static fplt_status build_objective(fplt_job *job, const fplt_settings *settings, uint32_t run,
                                    const fplt_job_source *source, fplt_error *error)
 {
@@ -775,11 +785,8 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     view->held_out = job->held_out;
     view->in_memory = source->dataset != NULL;
     view->cost = fplt__job_cost(settings, source, fplt_dataset_task(job->training));
-    if (!source->dataset && is(settings, "label", "none"))
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "%s: label is none, but the loss %s learns from labels: name their "
-                              "column",
-                              fplt_settings_origin(settings, "label"), view->cost.loss);
+    if (!source->dataset && (status = fplt__job_labelled(settings, view->cost.loss, error)))
+        return status;
     if (source->ranks &&
         (status = take_common(source->ranks, job->training, &view->cost.kernel, error)))
         return status;

@@ -11,6 +11,8 @@ fplt_status fplt__job_weights(const fplt_job_view *view, fplt_engine *engine, do
 /* The steps of a job where a source says something in place of the settings; NULL: it says nothing. */
 fplt_objective_settings fplt__job_cost(const fplt_settings *settings, const fplt_job_source *source,
                                        fplt_task task);
+/* Refuses `label: none` where there is something to learn. */
+fplt_status fplt__job_labelled(const fplt_settings *settings, const char *loss, fplt_error *error);
 fplt_status fplt__job_training(const fplt_settings *settings, const fplt_job_source *source,
                                fplt_training *training, fplt_error *error);
 /* What a run takes from the settings as it stands there: seed, rounds, criteria, measuring, times. */

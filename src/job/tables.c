@@ -152,11 +152,11 @@ const fplt_setting fplt__job_run_table[] = {
     {"tolerance", FPLT_REAL, 0, "1e-5", 0, HUGE_VAL, NULL,
      "stop when the criterion ||sum grad f_i||^2 is at most this; 0: never", 0, 0},
     {"relative", FPLT_SWITCH, 0, "no", 0, 0, NULL, "tolerance times the criterion at the start", 0,
-     0, .needs = "tolerance!=0"},
+     0, .needs = "tolerance!=0;!privacy.epsilon;!privacy.tau"},
     {"criterion-at", FPLT_CHOICE, 0, "mean", 0, 0, "mean|model",
      "where the criterion is taken: at the mean of the agents' models (the paper), or at the model "
      "that is handed out",
-     0, 0},
+     0, 0, .needs = "!privacy.epsilon,privacy.diagnose=yes;!privacy.tau,privacy.diagnose=yes"},
     {"change", FPLT_REAL, 0, "0", 0, HUGE_VAL, NULL,
      "stop when the model moves relatively less than this in a round; 0: never", 0, 0,
      .needs = "rounds!=0"},

@@ -419,7 +419,7 @@ fplt_status fplt_federation_take_part(const fplt_settings *settings,
     agent->watch = watch ? watch : &nobody;
     snprintf(agent->folder, sizeof agent->folder, "%s", fplt_settings_text(settings, "folder"));
     if (!(status = fplt_settings_complete(settings, error)) &&
-        !(status = fplt_settings_effective(settings, error)) &&
+        !(status = fplt__site_effective(settings, error)) &&
         !(status = fplt__policy_check(settings, error)) &&
         !(status = open_identity(agent, error)) && !(status = open_machine(agent, error)) &&
         fplt_settings_switch(settings, "check")) {

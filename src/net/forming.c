@@ -38,9 +38,10 @@ static fplt_status read_pairs(const fplt_settings *settings, const char *section
     return status;
 }
 
-static fplt_status state_defaults(fplt__proposal *proposal, fplt_error *error)
+static fplt_status state_defaults(fplt__proposal *proposal, const fplt_settings *lead,
+                                  fplt_error *error)
 {
-    fplt_status status = fplt__terms_state_defaults(proposal, error);
+    fplt_status status = fplt__terms_state_defaults(proposal, lead, error);
     if (proposal->settings)
         qsort(proposal->setting, proposal->settings, sizeof *proposal->setting, by_name);
     if (proposal->privacies)
@@ -137,7 +138,7 @@ fplt_status fplt__coordinator_propose(fplt__coordinator *c, fplt_error *error)
         return fplt_error_set(error, FPLT_BAD_VALUE, "quorum: is %u, but the roster has %u",
                               proposal->quorum, proposal->members);
     if ((status = read_schema(c, error)) || (status = fplt__coordinator_read_start(c, error)) ||
-        (status = state_defaults(proposal, error)))
+        (status = state_defaults(proposal, c->settings, error)))
         return status;
     return check_terms(proposal, error);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/settings.h"
 #include "data/dataset.h"
 #include "engine/member.h"
 #include "fedplt/noise.h"
@@ -24,6 +25,18 @@ struct fplt__material {
     fplt_objective *scored; /* of the held-out rows; made when they are asked for */
     double *scratch;        /* for them */
 };
+
+static const fplt_setting_need site_needs[] = {
+    {"agents", NULL, "a site is one agent"},
+    {"site", "!schema", NULL}, /* whose rows they are is known */
+    {NULL, NULL, NULL},
+};
+
+fplt_status fplt__site_effective(const fplt_settings *site, fplt_error *error)
+{
+    fplt_status status = fplt_settings_effective(site, error);
+    return status ? status : fplt_settings_effective_alone(site, "agent", site_needs, error);
+}
 
 /* What the site says about its files goes beside what the proposal says about everything else. */
 static fplt_status take_reading(const fplt_settings *site, fplt_settings *settings,
@@ -55,15 +68,18 @@ static fplt_status hold_out(fplt__material *material, uint32_t identity, fplt_er
     return FPLT_OK;
 }
 
-/* A schema of the site's own must be the one that was agreed on. */
+/* A schema that was agreed on says how rows are read: one of the site's own must be the same. */
 static fplt_status check_schema(const fplt_settings *site, const fplt_schema *schema,
                                 fplt_error *error)
 {
     const char *path = fplt_settings_text(site, "schema");
     fplt_schema *own = NULL;
-    if (!path || !schema)
-        return FPLT_OK;
-    fplt_status status = fplt_schema_read(path, &own, error);
+    fplt_status status = !schema ? FPLT_OK
+                                 : fplt__settings_effective_beside(site, site_needs, "schema",
+                                                                   "the proposal's schema", error);
+    if (status || !path || !schema)
+        return status;
+    status = fplt_schema_read(path, &own, error);
     if (!status && strcmp(fplt_schema_digest(own), fplt_schema_digest(schema)) != 0)
         status =
             fplt_error_set(error, FPLT_BAD_DATA,
@@ -93,6 +109,12 @@ static fplt_status read_data(fplt__material *material, fplt_error *error)
     fplt_status status =
         fplt_job_dataset(material->settings, 0, NULL, 0, material->schema ? &read : NULL,
                          &material->training, error);
+    if (!status)
+        status = fplt__job_labelled(material->settings,
+                                    fplt__job_cost(material->settings, &material->source,
+                                                   fplt_dataset_task(material->training))
+                                        .loss,
+                                    error);
     if (!status && fplt_dataset_agents(material->training) != 1)
         status = fplt_error_set(error, FPLT_BAD_DATA,
                                 "%s has the rows of %u sites, but an agent has one; say "

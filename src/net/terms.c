@@ -1,6 +1,7 @@
 #include "net/terms.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "data/schema.h"
+#include "fedplt/federation.h"
 #include "fedplt/inference.h"
 #include "job/job.h"
 #include "net/pledge.h"
@@ -169,22 +171,65 @@ static const char *given_there(void *context, const char *name)
     return fplt__pair_find(proposal->setting, proposal->settings, name);
 }
 
+/* "algorithm=...|auto" of those that fit; filled before the first use. */
+static char closing_early[512], mirroring[512];
+static pthread_once_t filled = PTHREAD_ONCE_INIT;
+
+static void add_algorithm(char text[512], const char *name)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, 512 - used, "%s%s", used ? "|" : "algorithm=", name);
+}
+
+static void fill_needs(void)
+{
+    static const double parameter[FPLT_MOST_PARAMETERS];
+    const fplt_algorithm *algorithm;
+    for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++) {
+        if (algorithm->allows & FPLT_ALLOWS_PARTIAL)
+            add_algorithm(closing_early, algorithm->name);
+        if (fplt_algorithm_shape(algorithm, parameter, 2).mirrored)
+            add_algorithm(mirroring, algorithm->name);
+    }
+    add_algorithm(closing_early, "auto");
+    add_algorithm(mirroring, "auto");
+}
+
+/* What stands in federation.yaml beside the proposal, as far as its effect hangs on that. */
+static fplt_status set_beside(fplt_settings *settings, const fplt_settings *lead, fplt_error *error)
+{
+    fplt_status status =
+        fplt_settings_add(settings, "federation", fplt_federation_lead_table, error);
+    for (const fplt_setting *row = fplt_federation_lead_table; !status && row->name; row++)
+        if (fplt_settings_given(lead, row->name))
+            status = fplt_settings_set(settings, row->name, fplt_settings_text(lead, row->name),
+                                       fplt_settings_origin(lead, row->name), error);
+    return status;
+}
+
 /* Defaults that are stated would count as given: what has no effect is looked for before. */
 static fplt_status check_effects(fplt_settings *settings, const fplt__proposal *proposal,
-                                 fplt_error *error)
+                                 const fplt_settings *lead, fplt_error *error)
 {
     static const fplt_setting_need here[] = {
         {"t-gradient", "epochs=auto,algorithm=auto", NULL}, /* nobody adds up such times */
         {"t-communication", "epochs=auto,algorithm=auto", NULL},
+        {"quorum", closing_early, NULL},
+        {"inform", "!privacy.epsilon;!privacy.tau", NULL},
+        {"check", mirroring, NULL},
         {NULL, NULL, NULL},
     };
+    pthread_once(&filled, fill_needs);
     fplt_status status = set_all(settings, proposal, error);
+    if (!status)
+        status = set_beside(settings, lead, error);
     if (!status)
         status = fplt_settings_effective(settings, error);
     return status ? status : fplt_settings_effective_in(settings, "coordinator", here, error);
 }
 
-fplt_status fplt__terms_state_defaults(fplt__proposal *proposal, fplt_error *error)
+fplt_status fplt__terms_state_defaults(fplt__proposal *proposal, const fplt_settings *lead,
+                                       fplt_error *error)
 {
     fplt_settings *settings;
     const fplt_setting *row;
@@ -192,7 +237,7 @@ fplt_status fplt__terms_state_defaults(fplt__proposal *proposal, fplt_error *err
     if (status)
         return status;
     if (!(status = fplt__trainer_declare(settings, TERMS, 1, given_there, proposal, error)))
-        status = check_effects(settings, proposal, error);
+        status = check_effects(settings, proposal, lead, error);
     for (size_t i = 0; !status && (row = fplt_settings_row(settings, i, NULL)); i++)
         if ((fplt_settings_preference(settings, row->name) ||
              strcmp(row->name, "algorithm") == 0) &&

@@ -41,8 +41,10 @@ fplt_status fplt__proposal_set(fplt__proposal *proposal, const char *name, const
 fplt_status fplt__proposal_promise(fplt__proposal *proposal, const char *name, const char *value,
                                    fplt_error *error);
 /* Adds what federation.yaml leaves out and `fedplt train` on data of one's own would not: a proposal says
- * what is meant, and no side has to know the other's defaults. */
-fplt_status fplt__terms_state_defaults(fplt__proposal *proposal, fplt_error *error);
+ * what is meant, and no side has to know the other's defaults. `lead` is all of federation.yaml; what has no
+ * effect beside the rest of it is refused. */
+fplt_status fplt__terms_state_defaults(fplt__proposal *proposal, const fplt_settings *lead,
+                                       fplt_error *error);
 /* All of it, to be cleared, also on failure. */
 fplt_status fplt__proposal_copy(const fplt__proposal *from, fplt__proposal *to, fplt_error *error);
 /* The schema of a proposal, to be destroyed; NULL: none. */
@@ -95,6 +97,9 @@ void fplt__lead_plan_clear(fplt__lead_plan *plan); /* where no machine took it o
 
 /* Whether what a plan says besides facts is what its proposal says: that alone was agreed to. */
 fplt_status fplt__terms_follow(const fplt__agreement *agreement, fplt_error *error);
+
+/* Refuses what has no effect at a site, wherever it is given: site.yaml serves nobody else. */
+fplt_status fplt__site_effective(const fplt_settings *site, fplt_error *error);
 
 typedef struct fplt__material fplt__material;
 

@@ -22,7 +22,8 @@
 
 const fplt_setting fplt_promise_table[] = {
     {"privacy.epsilon", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
-     "promise (epsilon, delta)-privacy of every record; the noise follows", 0, 0},
+     "promise (epsilon, delta)-privacy of every record; the noise follows", 0, 0,
+     .needs = "rounds!=0"},
     {"privacy.delta", FPLT_REAL, FPLT_ABOVE, "1e-5", 0, 0.1, NULL,
      "the delta of the promise; it should be below 1 over the number of records", 0, 0,
      .needs = "privacy.epsilon,privacy.tau"},
@@ -32,7 +33,8 @@ const fplt_setting fplt_promise_table[] = {
      "many",
      0, 0, .needs = "privacy.epsilon,privacy.tau"},
     {"privacy.tau", FPLT_REAL, FPLT_ABOVE, NULL, 0, HUGE_VAL, NULL,
-     "noise scale instead of epsilon: each local step adds N(0, 2 gamma tau^2)", 0, 0},
+     "noise scale instead of epsilon: each local step adds N(0, 2 gamma tau^2)", 0, 0,
+     .needs = "rounds!=0"},
     {"privacy.threat", FPLT_CHOICE, 0, "transcript", 0, 0,
      "transcript|broadcast|secagg|final-y|final-x|paper",
      "what the adversary sees; transcript: every message", 0, 0,

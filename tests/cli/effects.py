@@ -7,13 +7,13 @@ For every command, in many contexts (sets of flags that the program takes), ever
 set to other values than it has there. Accepted without any difference in what the run says, writes and returns is a
 finding: the setting has no effect and should be refused. Refused as having no effect, although CARELESS (the same
 program without that check) makes a difference of it, is one too. The echo of the setting itself in records of
-parameters is no difference. --all takes every context, and of train every setting beside every value of another one
-(--every: in every context, for hours); otherwise it is a few contexts, in which every row of the tables is seen, and
-CARELESS is left out. --only and --setting take a part of them, --show prints every answer.
+parameters is no difference. Coordinators and agents are real ones on loopback: federation.yaml with its sections, and a
+site's settings in site.yaml and as flags, also beside private proposals. --all takes every context, and of train every
+setting beside every value of another one (--every: in every context, for hours); otherwise it is a few contexts, in
+which every row of the tables is seen, and CARELESS is left out. --only and --setting take a part of them, --show prints every answer.
 Run from the root of the source tree.
 """
 import concurrent.futures
-import hashlib
 import itertools
 import json
 import os
@@ -27,12 +27,10 @@ import tempfile
 import threading
 import zlib
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "whole"))
-import federating  # noqa: E402
+from outcomes import ENDLESS, Led, Site, attempt
 
 WORDS = sys.argv[1:]
 PROGRAM, CARELESS = (os.path.abspath(word) for word in WORDS[:2])
-LONGEST, ENDLESS = 300, -1  # seconds of a run, and the status of one that took longer
 
 
 def option(name):
@@ -67,6 +65,12 @@ VALUES = {
     "most": ["30"], "canary-agent": ["1"], "canary-record": ["1"], "confidence": ["0.9"], "epsilons": ["2"],
     "repeats": ["3"], "model": ["start.json"], "trust": ["site.pub"], "seeds": ["2"], "write": ["OWN/paper.md"],
     "folder": ["nowhere"], "run": ["1"],
+    "privacy.spare": ["0", "9"], "lead.federation": ["lung"], "lead.roster": ["agent-0,agent-1"],
+    "lead.schema": ["heart.schema.yaml", "nowhere.yaml"], "lead.train": ["rounds=3"], "lead.privacy": ["epsilon=3"],
+    "lead.folder": ["nowhere"], "lead.out": ["elsewhere"],
+    "coordinator": ["https://127.0.0.1:1"], "proxy": ["http://127.0.0.1:1"], "plan": ["0" * 64],
+    "policy.federations": ["lung"], "policy.algorithms": ["fedavg"], "policy.rounds": ["1"], "policy.participants": ["3"],
+    "policy.epsilon": ["0.01", "off"], "policy.delta": ["1e-12"], "policy.allow": ["facts", "measure"],
 }
 
 
@@ -78,6 +82,7 @@ OTHERWISE = {
     # beyond where steps of 0.3 contract
     **{(f"privacy {command}", "lmax"): ["8"] for command in ("epsilon", "calibrate", "curve")},
     ("privacy audit", "weights"): ["agents"],  # with privacy rows count alike unless told otherwise
+    ("agent", "data"): ["own.csv"], ("agent", "schema"): ["narrow.schema.yaml", "one.schema.yaml"],
 }
 FILES = {"data", "schema", "uncoordinated", "trace", "start-model", "sign", "resume", "model", "trust"}
 
@@ -94,6 +99,11 @@ EXEMPT = {
     "missing": "what to do with gaps, and the files have none but one, which is tried",
     "force": "what to do with a file that is there, and none is",
     "quiet": "no progress, which only a terminal sees",
+    "lead.run": "the number of a run is its name",
+    "lead.listen": "an address, which the agents know", "lead.status": "an address, and nobody looks",
+    "lead.log": "how the same is told", "lead.once": "to wait for nobody, when the run is over",
+    "lead.deadline": "for agents that do not come, and all do", "lead.quorum": "for agents that do not come, and all do", "lead.repair": "for a run that is halted, and none is",
+    "lead.window": "how many large updates come at once, and none is large",
 }
 # The same for a run that had converged before.
 CONVERGED = {"rounds", "change", "eval-every", "criterion-at"}
@@ -128,36 +138,58 @@ HERE = [
     ("privacy calibrate: epsilon", "'tau'", "some noise is enough for any number of rounds",
      "privacy calibrate", {"tau": "0.1"}, "1"),
     ("compare: relative", "'quiet'", "no target is shown, and the rounds run out before it", "compare", {"data": "own.csv"}, "no"),
+    ("agent: policy.allow", "simulated", "what may leave in runs without privacy, and this one is not", "agent", {}, "facts"),
+    ("coordinator: lead.check", "'auto'", "auto may become a method that mirrors nothing", "coordinator",
+     {"algorithm": "fed-plt"}, "yes"),
+    ("coordinator: criterion-at", "fedlin", "agents without a model of their own have that of all", "coordinator",
+     {"algorithm": "fed-plt"}, "mean"),
     ("compare: criterion-at", "fed-newton", "agents without a model of their own have that of all",
      "compare", {"data": "own.csv"}, "mean"),
 ]
-# What may be refused although it makes a difference, with the reason.
-REFUSED = {
-    "runs": "the mean of equal runs of theory differs from one by rounding",
-    "missing": "a model of generated rows would fill what they never lack",
-    "theory: tau": "noise that the solver does not add",
-    "train: uncoordinated": "with rounds 0 it would only change the method of which nothing is run",
-    "validate: holdout": "the last training is of all rows",
-}
+# What may be refused although it makes a difference: the setting, what must stand in the context, and the reason.
+REFUSED = [
+    ("runs", None, "the mean of equal runs of theory differs from one by rounding"),
+    ("missing", None, "a model of generated rows would fill what they never lack"),
+    ("theory: tau", None, "noise that the solver does not add"),
+    ("train: uncoordinated", "'rounds': '0'", "it would only change the method of which nothing is run"),
+    ("validate: holdout", None, "the last training is of all rows"),
+]
 
 
 # Groups of the settings of train that say how a model is found; the others say of what, and what becomes of it.
 METHOD = {"cost", "common cost h", "algorithm", "local training", "participation", "run", "privacy"}
 
 
+# The defaults with a promise, and those of data of one's own then.
+PROMISED = {"weights": "rows"}
+DECLARED = {"intercept": "yes", "standardise": "schema"}
+# Of the section privacy of a proposal, beside those that train has.
+PLEDGE = {"privacy.spare": ("COUNT", "auto", None), "privacy.start": ("WORD", "zero", ["zero", "released"])}
+
+
 class Table:
     """A command's settings, by its help."""
 
     def __init__(self, command, words=()):
-        command = "train" if command == "coordinator" else command  # the proposal
+        self.rows, self.groups = {}, {}
+        if command == "coordinator":  # the proposal, and what stands beside it in the file
+            self.add("train", words)
+            self.add(command, (), "lead.")
+            self.rows.update(PLEDGE)
+            self.groups.update(dict.fromkeys(PLEDGE, "privacy"))
+        else:
+            self.add(command, words)
+
+    def add(self, command, words, before=""):
         text = subprocess.run([PROGRAM, *command.split(), *words, "--help"], text=True, capture_output=True,
                               check=True).stdout
-        self.rows, self.groups, group = {}, {}, ""
+        group = ""
         for heading, name, wants, about in re.findall(
                 r"^(?:(\w.*)|  --([\w.-]+)(?: (\S+))?((?:  .*|)(?:\n {30}.*)*))$", text, re.M):
             group = heading or group
             if heading:
                 continue
+            name = before + name
             self.groups[name] = group
             about = " ".join(about.split())
             default = re.search(r"\[([^\[\]]*)\]$", about)
@@ -187,109 +219,6 @@ def preferred(said):
     return dict(line.split()[:2] for line in block.group(1).splitlines()) if block else {}
 
 
-def snake(name):
-    return name.split(".")[-1].replace("-", "_")
-
-
-def without(document, name):
-    """A JSON document without what it says of a setting itself."""
-    if isinstance(document, list):
-        return [without(item, name) for item in document]
-    if not isinstance(document, dict):
-        return document
-    return {key: without(value, name) for key, value in document.items()
-            if key != "wall_seconds" and not (snake(key) in (snake(name), snake(name) + "_why") and
-                                              not isinstance(value, list))}
-
-
-def cleaned(text, name):
-    """Lines without what is measured in seconds, the commands that come next, and the setting itself."""
-    try:
-        return json.dumps(without(json.loads(text), name))
-    except ValueError:
-        pass
-    text = re.sub(r"(?s)\nnext\n.*", "\n", text)
-    text = re.sub(r"(?m)^defaults for.*\n((?:  .*\n)*)", "", text)
-    text = re.sub(r"[\d.e+-]+ s\b", "TIME", text)
-    lines = [line.rstrip() for line in text.splitlines()]
-    return "\n".join(line for line in lines if line and not line.startswith("  wall time")
-                     and not (line.startswith("  ") and line.split()[0] == name))
-
-
-class Outcome:
-    def __init__(self, done, folder):
-        self.status, self.said, self.complained = done.returncode, done.stdout, done.stderr
-        self.files = {}
-        for path in sorted(folder.rglob("*")):
-            if path.is_file() and path.suffix in (".json", ".csv", ".txt", ".html", ".yaml", ".svg", ".md"):
-                self.files[str(path.relative_to(folder))] = path.read_text()
-            elif path.is_file():
-                data = b"" if path.suffix in (".png", ".pdf", ".db", ".onnx") or "state" in path.name else path.read_bytes()
-                self.files[str(path.relative_to(folder))] = hashlib.sha256(data).hexdigest()
-
-    def signature(self, name):
-        return [str(self.status), cleaned(self.said, name), cleaned(self.complained, name),
-                *(f"{path}\n{cleaned(text, name)}" for path, text in self.files.items())]
-
-
-def attempt(program, files, command, words):
-    with tempfile.TemporaryDirectory(prefix="fedplt-effects-", dir=files.parent) as folder:
-        own = pathlib.Path(folder)
-        arguments = [str(word).replace("OWN/", "") for word in words]
-        try:
-            done = subprocess.run([program, *command.split(), *arguments], cwd=own, text=True, stdin=subprocess.DEVNULL,
-                                  capture_output=True, timeout=LONGEST, errors="replace")
-        except subprocess.TimeoutExpired as late:
-            done = subprocess.CompletedProcess(late.cmd, ENDLESS, "", f"took more than {LONGEST} s")
-        return Outcome(done, own)
-
-
-class Federation:
-    """A coordinator and its agents, as processes on loopback. Every attempt is its next run, whose settings are the
-    sections train and privacy of federation.yaml."""
-
-    def __init__(self, folder):
-        self.folder, self.number = folder, 0
-        folder.mkdir()
-        federating.run("data", "generate", "all.csv", "--agents", "4", "--rows", "40", "--unequal", "0.5", cwd=folder)
-        federating.divide(folder)
-        self.commands = federating.found(folder, {})
-
-    def attempt(self, program, context):
-        self.number += 1
-        path = self.folder / "heart/federation.yaml"
-        sections = {"train": {}, "privacy": {}}
-        for name, value in context.items():
-            section, name = ("privacy", name[8:]) if name.startswith("privacy.") else ("train", name)
-            sections[section][name] = value
-        path.write_text(json.dumps({**json.loads(path.read_text()), "run": self.number, **sections}))
-        shutil.rmtree(self.folder / "heart/out", ignore_errors=True)
-        leader, *others = [subprocess.Popen([program, *words], cwd=self.folder, text=True, stdout=subprocess.PIPE,
-                                            stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) for words in self.commands]
-        try:
-            said, complained = leader.communicate(timeout=LONGEST)
-            done = subprocess.CompletedProcess(self.commands[0], leader.returncode, self.told(said), complained)
-        except subprocess.TimeoutExpired:
-            done = subprocess.CompletedProcess(self.commands[0], ENDLESS, "", f"took more than {LONGEST} s")
-        federating.stop([leader, *others])
-        outcome = Outcome(done, self.folder / "heart/out")
-        outcome.files = {"model.json": self.core(outcome.files["model.json"])} if "model.json" in outcome.files else {}
-        return outcome
-
-    @staticmethod
-    def told(said):
-        """What was measured and how it ended, without times and ports."""
-        return "\n".join(line.split(maxsplit=1)[1] for line in said.splitlines() if re.search(r"Z (measured|done|closed)", line))
-
-    @staticmethod
-    def core(model):
-        """A model without what it repeats of the proposal."""
-        document = json.loads(model)
-        for name in "federation", "defaults", "parameters":
-            document["training"].pop(name)
-        return json.dumps(document)
-
-
 def flags(context):
     words = []
     for name, value in context.items():
@@ -298,7 +227,7 @@ def flags(context):
 
 
 def located(name, value):
-    return ",".join(f"../files/{one}" for one in value.split(",")) if name in FILES and value != "none" else value
+    return ",".join(f"../files/{one}" for one in value.split(",")) if name in FILES and value not in ("none", "yes", "no") else value
 
 
 def difference(first, second):
@@ -316,18 +245,22 @@ def stands(where, context):
     return f"'{where[1:]}'" not in context if where[0] == "!" else where in context
 
 
+def is_listed(rows, command, context, name):
+    return any(word in (name, f"{command}: {name}") and stands(where, repr(context)) for word, where, *_ in rows)
+
+
 def is_exempt(command, context, name, base):
     if name in EXEMPT:
         return name != "missing" or "gaps" not in repr(context)
     if name in CONVERGED and (": converged after" in base.said or '"outcome": "converged"' in str(base.files)):
         return True
-    return any(word in (name, f"{command}: {name}") and stands(where, repr(context)) for word, where, *_ in HERE)
+    return is_listed(HERE, command, context, name)
 
 
 class Search:
     def __init__(self, files, show, whole, every):
         self.files, self.show, self.whole, self.every = files, show, whole or every, every
-        self.idle, self.founded, self.founding = [], 0, threading.Lock()  # federations
+        self.founded, self.founding = {}, threading.Lock()  # federations
         self.shown = {}  # of every setting what it was tried beside
         self.shared = set(Table("train").rows)
         self.findings, self.bad, self.runs, self.seen = 0, [], 0, set()
@@ -337,21 +270,17 @@ class Search:
     def attempt(self, command, context, program=PROGRAM):
         self.runs += 1
         if command == "coordinator":
-            return self.federate(program, context)
-        words = flags({name: located(name, value) if isinstance(value, str) else value
-                       for name, value in context.items()})
-        return attempt(program, self.files, command, words)
+            return self.federation(command, Led).attempt(program, context)
+        context = {name: located(name, value) if isinstance(value, str) else value for name, value in context.items()}
+        if command == "agent":
+            return self.federation(command, Site, self.files).attempt(program, PROGRAM, context)
+        return attempt(program, self.files, command, flags(context))
 
-    def federate(self, program, context):
-        try:
-            federation = self.idle.pop()
-        except IndexError:
-            with self.founding:
-                self.founded += 1
-                federation = Federation(self.files.parent / f"federation-{self.founded}")
-        outcome = federation.attempt(program, context)
-        self.idle.append(federation)
-        return outcome
+    def federation(self, command, kind, *words):
+        with self.founding:
+            if command not in self.founded:
+                self.founded[command] = kind(self.files.parent / command, *words)
+            return self.founded[command]
 
     def differs(self, one, other, name, shaky):
         first, second = one.signature(name), other.signature(name)
@@ -368,8 +297,9 @@ class Search:
         if not table.knows(command, name):
             return f"{name} has no value to try in tests/cli/effects.py"
         base, shaky = self.bases[id(context)], self.shaky[id(context)]
-        statistics = self.statistics if command == "coordinator" or "paper" in table.rows and "data" in context and "paper" not in context and \
-            "privacy.epsilon" not in context and "privacy.tau" not in context else {}
+        own = command == "coordinator" or "paper" in table.rows and "data" in context and "paper" not in context
+        private = {"privacy.epsilon", "privacy.tau"} & context.keys()
+        statistics = self.statistics if own and not private else {**(DECLARED if own else {}), **(PROMISED if private else {})}
         unless = {"relative": "tolerance", "tolerance": "relative"}
         statistics = {key: value for key, value in statistics.items() if unless.get(key) not in context}
         for value in table.values(command, name, context.get(name, statistics.get(name))):
@@ -385,8 +315,8 @@ class Search:
                 careless = self.attempt(command, changed, CARELESS)
                 own = re.search(r": (\S+) has no effect", got.complained)
                 answers.append((value, "refused", got.complained.strip()))
-                if own and own.group(1) == name and not shaky and not {name, f"{command}: {name}"} & REFUSED.keys() and careless.status == 0 and \
-                        self.differs(base, careless, name, False):
+                if own and own.group(1) == name and not shaky and not is_listed(REFUSED, command, context, name) and \
+                        careless.status == 0 and self.differs(base, careless, name, False):
                     return f"{name} {value} is refused, but has an effect: {got.complained.strip()} " \
                         f"[{difference(base.signature(name), careless.signature(name))}]"
                 if own and own.group(1) == name:
@@ -446,7 +376,7 @@ class Search:
         bases = list(pool.map(lambda context: [self.attempt(command, context) for _ in range(2)], contexts))
         jobs = []
         for context, (one, two) in zip(contexts, bases):
-            if one.status not in (0, 1):
+            if one.status not in ((0,) if command == "agent" else (0, 1)):
                 self.bad.append(f"{command} {' '.join(flags(context))}: {one.complained.strip()[:160]}")
                 continue
             self.bases[id(context)] = one
@@ -503,10 +433,15 @@ def write_files(files):
     (files / "private.schema.yaml").write_text(sites.replace("9}", "9, missing: centre}").replace(
         "1]}", "1], missing: neutral-row, other: neutral-row}"))
     (files / "narrow.schema.yaml").write_text(sites.replace("-9..9", "-0.5..0.5"))
+    one = sites.replace("  site: {type: site, names: [0, 1, 2, 3]}\n", "").replace("9}", "9, missing: centre}").replace(
+        "1]}", "1], missing: neutral-row, other: neutral-row}")
+    (files / "one.schema.yaml").write_text(one)
+    write("near.csv", head[5:], [(b, x, y if i % 9 else "", z, w) for i, (s, b, x, y, z, w) in enumerate(rows[:20])])
     (files / "rows.libsvm").write_text("".join(f"{b} 1:{x} 3:{z}\n" for s, b, x, y, z, w in rows))
     (files / "each.csv").write_text("agent,epochs\n0,1\n1,3\n")
     (files / "trace.csv").write_text("0,1\n2\n1,3\n0\n" * 5)
-    for words in (["data", "convert", "own.csv", "own.fplt"], ["data", "convert", "one.csv", "one.npy"],
+    for words in (["data", "convert", "a.csv", "near.fplt"],
+                  ["data", "convert", "a.csv", "declared.fplt", "--schema", "one.schema.yaml"], ["data", "convert", "own.csv", "own.fplt"], ["data", "convert", "one.csv", "one.npy"],
                   ["key", "create", "site"], ["key", "create", "another"],
                   ["train", "--data", "own.csv", "--eps", "1", "--quiet", "--out", "start"],
                   ["train", "--data", "numbers.csv", "--quiet", "--out", "regression"],
@@ -518,9 +453,9 @@ def write_files(files):
                        capture_output=True)
     shutil.copy(files / "start/model.json", files / "start.json")
     if {"--all", "--every"} & set(WORDS):
-        federation = Federation(files / "led")
-        for rounds in "2", "3":
-            federation.attempt(PROGRAM, {"rounds": rounds, "algorithm": "fed-plt"})
+        federation = Led(files / "led")
+        for number, rounds in ("1", "2"), ("2", "3"):
+            federation.keep(PROGRAM, {"rounds": rounds, "algorithm": "fed-plt", "lead.run": number})
 
 
 SMALL = {"agents": "4", "rows": "12", "features": "3", "unequal": "0.5", "rounds": "6", "pictures": "no"}
@@ -593,7 +528,7 @@ def train_contexts(whole):
     for threat in ("broadcast", "secagg", "final-y", "final-x", "paper"):
         more += [{**PRIVATE, "privacy.threat": threat}]
     schema = {"data": "own.csv", "schema": "private.schema.yaml", "rounds": "6", "pictures": "no", "privacy.noise": "simulated"}
-    more += [{**schema, "privacy.epsilon": "8"}, {**schema, "privacy.tau": "0.1"}, {**SMALL, "privacy.tau": "0.1"},
+    more += [{**schema, "privacy.epsilon": "8"}, {**schema, "privacy.tau": "0.1"}, {**SMALL, "privacy.tau": "0.1", "privacy.noise": "simulated"},
              {**PRIVATE, "participation": "fixed"}, {**PRIVATE, "privacy.diagnose": "yes"}, {**SMALL, "privacy.epsilon": "8"},
              {**PRIVATE, "ledger": "OWN/ledger.db"},
              {**schema, "privacy.epsilon": "8", "solver": "noisy-accelerated"}]
@@ -668,8 +603,25 @@ def other_contexts(whole):
     tradeoff = {**FEW, "rounds": "3", "repeats": "2", "epsilons": "1,4", "json": "yes"}
     yield "privacy tradeoff", [tradeoff], []
     yield "privacy verify", [{"": ["../files/private/privacy.json"]}], []
-    yield "coordinator", [], [{"rounds": "6", "algorithm": "auto"}, {"rounds": "60", "algorithm": "fed-plt", "tolerance": "1e-9"},
-                              {"rounds": "6", "participation": "bernoulli", "solver": "sgd", "tolerance": "1"}]
+    promise = {"lead.schema": "heart.schema.yaml", "privacy.epsilon": "8", "privacy.noise": "simulated", "rounds": "6"}
+    noisy = {name: value for name, value in {**promise, "privacy.tau": "0.1"}.items() if name != "privacy.epsilon"}
+    yield "coordinator", [], [
+        {"rounds": "6", "algorithm": "auto"}, {"rounds": "60", "algorithm": "fed-plt", "tolerance": "1e-9"},
+        {"rounds": "6", "participation": "bernoulli", "solver": "sgd", "tolerance": "1"},
+        {"rounds": "6", "algorithm": "fedlin", "lead.schema": "heart.schema.yaml", "holdout": "0.3", "tolerance": "0"},
+        promise, {**promise, "algorithm": "fed-plt", "participation": "bernoulli"}, noisy, {**promise, "algorithm": "led"},
+        {**promise, "privacy.threat": "broadcast", "solver": "noisy-accelerated", "lead.quorum": "3"}]
+    policy = {"policy.federations": "heart", "policy.epsilon": "off", "once": "yes", "proxy": "off"}
+    asked = {"plan": "ASKED", "once": "yes", "proxy": "off"}
+    budget = {**policy, "policy.epsilon": "2.3"}
+    sites = [("plain", {**policy, "data": "a.csv"}), ("private", {**budget, "data": "a.csv"}),
+             ("plain", {**policy, "data": "near.fplt"}), ("plain", {**asked, "data": "a.csv"}),
+             ("plain", {**policy, "data": "near.csv", "missing": "drop"}), ("sparse", {**policy, "data": "rows.libsvm"}),
+             ("declared", {**policy, "data": "a.csv"}), ("declared", {**policy, "data": "a.csv", "schema": "one.schema.yaml"}),
+             ("private", {**asked, "data": "a.csv"}), ("simulated", {**policy, "data": "a.csv"}),
+             ("private", {**budget, "data": "declared.fplt", "schema": "one.schema.yaml"})]
+    ways = [[{"": [kind, way], **settings} for way in ("file", "flags")] for kind, settings in sites]
+    yield "agent", ways[0][:1] + ways[1][1:], ways[0][1:] + ways[1][:1] + [context for way in ways[2:] for context in way]
     ledger = {"": ["../files/ledger.db"]}
     yield "privacy ledger", [ledger], [{**ledger, "json": "yes"}]
     yield "paper", [], [{"seeds": "1", "runs": "1", "points": "1"}]

@@ -17,6 +17,7 @@ import sys
 import time
 
 from cli import PROGRAM, ROOT, CASES, Skip, case, main, weights
+from outcomes import Site, federating
 
 CASES.clear()
 
@@ -63,6 +64,10 @@ def a_setting_without_effect_says_what_it_belongs_to(place):
             (["--generator", "quadratic", "--task", "binary"], "task has no effect without data"),
             (["--paper"], "paper has no effect without data"),
             (["--data", "g.csv", "--paper", "--privacy.tau", 1], "paper has no effect beside privacy.tau"),
+            (["--privacy.tau", 1, "--relative"], "relative has no effect beside privacy.tau (--privacy.tau)"),
+            (["--privacy.epsilon", 1, "--criterion-at", "model"], "criterion-at has no effect beside privacy.epsilon"),
+            (["--privacy.epsilon", 1, "--pictures"], "pictures has no effect beside privacy.epsilon"),
+            (["--privacy.epsilon", 1, "--rounds", 0], "privacy.epsilon has no effect without rounds other than 0"),
             (["--data", "s.libsvm", "--header", "no"], "s.libsvm: header is for CSV files"),
             (["--data", "s.libsvm", "--separator", "tab"], "s.libsvm: separator is for CSV files")):
         place.refuses("train", *words, says=says)
@@ -121,9 +126,15 @@ def a_plan_and_a_file_about_agents_have_no_idle_settings(place):
             ("train", {"algorithm": "fed-newton", "epochs": 3}, "train: epochs has no effect without algorithm"),
             ("train", {"algorithm": "scaffnew", "p": 0.5, "epochs": 3}, "train: epochs has no effect without p auto"),
             ("train", {"algorithm": "fed-plt", "t-gradient": 3}, "train: t-gradient has no effect without epochs auto"),
-            ("privacy", {"spare": 3}, "privacy.spare has no effect without privacy.epsilon")):
+            ("privacy", {"spare": 3}, "privacy.spare has no effect without privacy.epsilon"),
+            ("quorum", 1, "federation.yaml:1: quorum has no effect without algorithm fed-plt"),
+            ("inform", "yes", "federation.yaml:1: inform has no effect beside privacy.epsilon (privacy)"),
+            ("check", "yes", "federation.yaml:1: check has no effect without algorithm fed-plt")):
+        beside = {"quorum": {"train": {"algorithm": "fedlin"}}, "inform": {"privacy": {"epsilon": 2}},
+                  "check": {"train": {"algorithm": "fedavg"}}}
         place.write("heart/federation.yaml", json.dumps({
-            "federation": "heart", "folder": "heart", "roster": ["north", "south"], section: settings}))
+            "federation": "heart", "folder": "heart", "roster": ["north", "south"], section: settings,
+            **beside.get(section, {})}))
         place.refuses("coordinator", "heart/federation.yaml", "--dry-run", says=says)
     for command in "agent", "train":
         place.refuses(command, "heart/federation.yaml", says="heart/federation.yaml:1: there is no setting 'federation'")
@@ -131,6 +142,13 @@ def a_plan_and_a_file_about_agents_have_no_idle_settings(place):
     place.write("site.yaml", "coordinator: https://127.0.0.1:7443\ndata: g.csv\npolicy: {federations: [heart]}\n")
     place.refuses("coordinator", "site.yaml", says="site.yaml:1: there is no setting 'coordinator'; the file is one for `fedplt agent`")
     place.refuses("agent", "site.yaml", "--agents", 2, says="agents has no effect in fedplt agent: a site is one agent")
+    for line, says in (("agents: 2", "site.yaml:4: agents has no effect in fedplt agent: a site is one agent"),
+                       ("site: none\nschema: s.yaml", "site.yaml:4: site has no effect beside schema (site.yaml:5)"),
+                       ("policy.delta: 1e-3", "policy.delta has no effect without policy.epsilon other than off: give"),
+                       ("policy.epsilon: off\npolicy.delta: 1e-3", "other than off, but policy.epsilon is off"),
+                       ("policy.epsilon: 2\npolicy.allow: facts", "policy.allow has no effect without policy.epsilon off, but")):
+        place.write("site.yaml", f"coordinator: https://127.0.0.1:7443\ndata: g.csv\nfolder: north\n{line}\n")
+        place.refuses("agent", "site.yaml", says=says)
     for command in "compare", "paper":
         place.refuses(command, "--quiet", "--json", says="json has no effect without quiet no")
     place.write("job.yaml", "data: g.csv\nrho: 1\n")
@@ -154,6 +172,42 @@ def a_plan_and_a_file_about_agents_have_no_idle_settings(place):
     place.write("each.csv", "agent,solver\n1,sgd\n")
     place.run("train", *agents, "--batch", 3, "--gamma", 0.1)
     place.refuses("train", *agents, "--memory", 3, says="has only gradient,sgd")
+
+
+@case
+def a_file_that_serves_one_command_has_no_idle_settings(place):
+    """What a command cannot use passes in a file that another command takes too, and in no other."""
+    for command, own, idle, says in (
+            ("theory", "show-rounds: 5", "rounds: 7", "rounds has no effect in fedplt theory: show-rounds says"),
+            ("tune", "by: experiment", "change: 0.1", "change has no effect in fedplt tune: "),
+            ("privacy tradeoff", "epsilons: [1]", "privacy: {epsilon: 3}", "epsilons says which are tried"),
+            ("privacy audit", "secure-noise: no", "privacy: {epsilon: 3, noise: simulated}", "secure-noise says which")):
+        place.write("shared.yaml", f"{idle}\nrows: 20\n")
+        place.write("own.yaml", f"{own}\n{idle}\nrows: 20\n")
+        few = {"theory": [], "tune": [], "privacy tradeoff": ["--rounds", 2, "--repeats", 1, "--epsilons", 4],
+               "privacy audit": ["--rounds", 2, "--epochs", 1, "--runs", 100]}[command]
+        place.run(*command.split(), "shared.yaml", "--agents", 3, *few)
+        place.refuses(*command.split(), "own.yaml", says=f"own.yaml:2: {idle.split(':')[0]}")
+        place.refuses(*command.split(), "own.yaml", says=says)
+
+
+@case
+def a_site_says_nothing_beside_the_schema_of_the_proposal(place):
+    files = place.folder / "files"
+    files.mkdir()
+    for name, seed in (("a.csv", 1), ("b.csv", 2)):
+        place.run("data", "generate", f"files/{name}", "--agents", 1, "--rows", 20, "--seed", seed)
+    place.write("files/one.schema.yaml", federating.SCHEMA + "  site: {type: ignore}\n")
+    site = Site(place.folder / "site", files)
+    settings = {"": ["declared", "file"], "data": "../files/a.csv", "once": "yes", "proxy": "off",
+                "policy.federations": "heart", "policy.epsilon": "off"}
+    for more, says in (({}, None), ({"schema": "../files/one.schema.yaml", "separator": "comma"}, None),
+                       ({"header": "no"}, "site.yaml:1: header has no effect beside the proposal's schema; leave it out"),
+                       ({"site": "none"}, "site.yaml:1: site has no effect beside the proposal's schema; leave it out")):
+        outcome = site.attempt(PROGRAM, PROGRAM, {**settings, **more})
+        assert outcome.status == (2 if says else 0) and (says or "") in outcome.complained, (more, outcome.signature(""))
+    outcome = site.attempt(PROGRAM, PROGRAM, {**settings, "label": "none"})  # there would be nothing to learn
+    assert outcome.status == 1 and "learns from labels: name their column" in outcome.said, outcome.signature("")
 
 
 @case

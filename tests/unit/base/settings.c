@@ -3,6 +3,7 @@
 
 #include <locale.h>
 
+#include "base/settings.h"
 #include "failing.h"
 
 #define INF HUGE_VAL
@@ -462,6 +463,71 @@ static void settings_without_effect_for_one_user(void **state)
                          says ? FPLT_BAD_VALUE : FPLT_OK);
         if (says)
             assert_string_equal(error.text, says);
+        /* where nothing serves another, none does */
+        says = cases[i % 3].says;
+        assert_int_equal(fplt_settings_effective_alone(s, "there", there, &error),
+                         says ? FPLT_BAD_VALUE : FPLT_OK);
+        if (says)
+            assert_string_equal(error.text, says);
+        fplt_settings_destroy(s);
+    }
+}
+
+/* What a later layer decides is not held against an earlier one, where nothing serves another either. */
+static void what_is_overruled_passes_for_one_user(void **state)
+{
+    (void)state;
+    static const fplt_setting_need there[] = {{"fine", "loud=yes", NULL}, {NULL, NULL, NULL}};
+    static const fplt_setting some[] = {
+        {"fine", FPLT_TEXT, 0, NULL, 0, 0, NULL, "fine", 0, 0},
+        {"loud", FPLT_SWITCH, 0, "yes", 0, 0, NULL, "say it", 0, 0},
+        FPLT_SETTINGS_END,
+    };
+    fplt_error error;
+    fplt_settings *s;
+    assert_ok(fplt_settings_create(&s, &error), error);
+    assert_ok(fplt_settings_add(s, "some", some, &error), error);
+    assert_ok(fplt_settings_set(s, "fine", "x", "here", &error), error);
+    fplt_settings_overrule(s);
+    assert_ok(fplt_settings_set(s, "loud", "no", "there", &error), error);
+    assert_ok(fplt_settings_effective_alone(s, "there", there, &error), error);
+    assert_ok(fplt_settings_set(s, "fine", "x", "here", &error), error);
+    assert_int_equal(fplt_settings_effective_alone(s, "there", there, &error), FPLT_BAD_VALUE);
+    fplt_settings_destroy(s);
+}
+
+/* What another has given. */
+static void settings_beside_those_of_another(void **state)
+{
+    (void)state;
+    static const fplt_setting_need there[] = {{"held", "!plan", NULL}, {NULL, NULL, NULL}};
+    static const fplt_setting some[] = {
+        {"plan", FPLT_TEXT, 0, NULL, 0, 0, NULL, "plan", 0, 0},
+        {"free", FPLT_TEXT, 0, NULL, 0, 0, NULL, "free", 0, 0},
+        {"bound", FPLT_TEXT, 0, NULL, 0, 0, NULL, "bound", 0, 0, .needs = "free;!plan,bound=no"},
+        {"held", FPLT_TEXT, 0, NULL, 0, 0, NULL, "held", 0, 0},
+        FPLT_SETTINGS_END,
+    };
+    static const struct {
+        const char *name, *value, *says;
+    } cases[] = {
+        {"plan", "x", NULL},
+        {"free", "x", NULL},
+        {"bound", "no", NULL},
+        {"bound", "x", "here: bound has no effect beside the other's plan; leave it out"},
+        {"held", "x", "here: held has no effect beside the other's plan; leave it out"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fplt_error error;
+        fplt_settings *s;
+        assert_ok(fplt_settings_create(&s, &error), error);
+        assert_ok(fplt_settings_add(s, "some", some, &error), error);
+        assert_ok(fplt_settings_set(s, cases[i].name, cases[i].value, "here", &error), error);
+        assert_int_equal(fplt__settings_effective_beside(s, there, "plan", "the other's plan",
+                                                         &error),
+                         cases[i].says ? FPLT_BAD_VALUE : FPLT_OK);
+        if (cases[i].says)
+            assert_string_equal(error.text, cases[i].says);
         fplt_settings_destroy(s);
     }
 }
@@ -535,6 +601,8 @@ int main(void)
         cmocka_unit_test(a_locale_changes_nothing),
         cmocka_unit_test(settings_without_effect),
         cmocka_unit_test(settings_without_effect_for_one_user),
+        cmocka_unit_test(what_is_overruled_passes_for_one_user),
+        cmocka_unit_test(settings_beside_those_of_another),
         cmocka_unit_test(settings_need_facts),
         cmocka_unit_test(lists_add_up_within_a_layer),
         cmocka_unit_test(memory),
