@@ -144,6 +144,7 @@ fplt_status cli_print_json_with(json_t *json, const cli_member *members, size_t 
 fplt_status cli_flush(fplt_error *error);
 void cli_warn(const char *format, ...) FPLT_PRINTF(1, 2);
 void cli_hush(void); /* nothing is printed any more */
+int cli_is_hushed(void);
 
 /* Refuses to write over a file that this call reads: arguments, configuration, data, schema, models.
  * `path` itself may be one of the arguments. */
@@ -178,6 +179,8 @@ void cli_catch_signals(void);
 void cli_explain_lost_files(void);
 /* What had to be finished is finished. */
 void cli_signals_done(void);
+/* Nor is there anything left to say: a signal ends the program as it ends any. */
+void cli_signals_over(void);
 /* The same for a command that keeps nothing when it is stopped: it ends within half a second, if need be in
  * the middle, and removes the folder if it is empty (NULL: none). */
 void cli_end_on_signals(const char *folder);

@@ -131,6 +131,11 @@ void cli_hush(void)
         fclose(stdout);
 }
 
+int cli_is_hushed(void)
+{
+    return hushed;
+}
+
 void cli_warn(const char *format, ...)
 {
     va_list arguments;

@@ -96,6 +96,7 @@ int cli_ranks_end(cli_call *cli, int exit_status)
 {
     if (!cli->ranks)
         return exit_status;
+    cli_signals_over(); /* where one has failed the others are sent a signal, though all is said */
     cli->ranks->share(cli->ranks->context, &exit_status, sizeof exit_status);
     module->end();
     return exit_status;

@@ -20,7 +20,8 @@ static void explain(int number)
         "\nfedplt: ends with the round that is under way, to keep its model; "
         "Ctrl-C again ends at once\n";
     (void)number;
-    (void)!write(STDERR_FILENO, told, sizeof told - 1);
+    if (!cli_is_hushed())
+        (void)!write(STDERR_FILENO, told, sizeof told - 1);
 }
 
 static void wait_for(int number)
@@ -46,6 +47,14 @@ void cli_signals_done(void)
     setitimer(ITIMER_REAL, &never, NULL);
 }
 
+void cli_signals_over(void)
+{
+    cli_signals_done();
+    signal(SIGALRM, SIG_IGN);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+}
+
 static const char *made; /* a folder that goes with the process, or NULL */
 
 /* Half a second was not enough to end in good order: nothing is written before the end. */
@@ -53,7 +62,8 @@ static void end_now(int number)
 {
     static const char told[] = "\nfedplt: interrupted\n";
     (void)number;
-    (void)!write(STDERR_FILENO, told, sizeof told - 1);
+    if (!cli_is_hushed())
+        (void)!write(STDERR_FILENO, told, sizeof told - 1);
     if (made)
         rmdir(made);
     _exit(130);
