@@ -287,7 +287,8 @@ static void book(struct account *account, double gained, double now)
 
 static int is_idle(const fplt__pool *pool, uint32_t done)
 {
-    return job_of(atomic_load(&pool->state)) == done && !atomic_load(&pool->open);
+    return job_of(atomic_load(&pool->state)) == done && !atomic_load(&pool->open) &&
+           !atomic_load(&pool->quit);
 }
 
 static void wait_for_work(fplt__pool *pool, unsigned number, uint32_t done)
@@ -376,7 +377,6 @@ void fplt__pool_destroy(fplt__pool *pool)
     if (!pool)
         return;
     atomic_store(&pool->quit, 1);
-    reopen(&pool->state);
     wake(pool);
     for (unsigned i = 0; i < pool->started; i++)
         pthread_join(pool->seats[i + 1].started, NULL);

@@ -114,6 +114,25 @@ static void jobs_are_whole_beside_busy_threads(void **state)
     assert_true(CPU_EQUAL(&before, &after));
 }
 
+/* A helper that comes too late for the last job ends all the same, and does nothing of it again. */
+static void pools_end(void **state)
+{
+    (void)state;
+    fplt_error error;
+    for (int repeat = 0; repeat < 4000; repeat++) {
+        fplt__pool *pool;
+        struct job job = {.next = 0};
+        assert_ok(fplt__pool_create(2, &pool, &error), error);
+        for (int k = 0; k < repeat % 4; k++) {
+            atomic_store(&job.next, 0);
+            fplt__pool_run(pool, work, &job);
+        }
+        atomic_store(&job.over, 1);
+        fplt__pool_destroy(pool);
+        assert_int_equal(atomic_load(&job.late), 0);
+    }
+}
+
 /* ---- parts that one shares with those that have nothing to do ---- */
 
 struct shared {
@@ -178,6 +197,7 @@ int main(void)
         cmocka_unit_test(jobs_are_whole_when_they_return),
         cmocka_unit_test(helpers_come),
         cmocka_unit_test(jobs_are_whole_beside_busy_threads),
+        cmocka_unit_test(pools_end),
         cmocka_unit_test(parts_are_done_once),
         cmocka_unit_test(others_take_parts),
     };
