@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """How fast data are read, and how much memory that takes: text a core and on two threads, NPY beside numpy.load,
-the time to open a mapped file, and the most memory of training against data plus state.
+the time to open a mapped file, and the memory of training against data plus state: the most, and once it goes on.
 
 usage: bench/reading.py PROGRAM READER [--short]
 
@@ -8,6 +8,7 @@ READER is build/bench/reading, which times the readers alone. Figures with a bar
 """
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -94,13 +95,38 @@ def peak(*words):
     return int(subprocess.check_output([sys.executable, "-c", LAUNCHER, PROGRAM, *map(str, words)], text=True))
 
 
+def in_use(pid):
+    """Bytes of a process that are in memory."""
+    return 1024 * int(re.search(r"VmRSS:\s*(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text()).group(1))
+
+
+def resident(*words):
+    """What the program has once its memory has not changed for two seconds; its rounds have no end."""
+    program = subprocess.Popen([PROGRAM, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    last, since = 0, time.monotonic()
+    while time.monotonic() - since < 2:
+        time.sleep(0.05)
+        now = in_use(program.pid)
+        if abs(now - last) > 1e5:
+            last, since = now, time.monotonic()
+    program.kill()
+    program.wait()
+    return now
+
+
 def memory(folder, name, data, state, agents, *words):
-    common = ["--out", folder / "out", "--pictures", "no", "--quiet", "--rounds", 2, "--algorithm", "fed-plt", "--threads", 1]
-    (folder / "tiny.csv").write_text("label,x\n0,1\n1,2\n0,3\n1,1\n")
-    base = peak("train", "--data", folder / "tiny.csv", *common)
-    most = peak("train", "--data", folder / name, *common, *words) - base
-    print(f"{name}, {agents} agents: data {data / 1e6:.0f} MB, state {state / 1e6:.1f} MB, at most {most / 1e6:.0f} MB")
+    common = ["--out", folder / "out", "--pictures", "no", "--quiet", "--algorithm", "fed-plt", "--threads", 1]
+    short = [*common, "--rounds", 2]
+    endless = [*common, "--rounds", 10 ** 9, "--tolerance", 0, "--eval-every", 0]
+    tiny = folder / "tiny.csv"
+    tiny.write_text("label,x\n0,1\n1,2\n0,3\n1,1\n")
+    most = peak("train", "--data", folder / name, *short, *words) - peak("train", "--data", tiny, *short)
+    kept = resident("train", "--data", folder / name, *endless, *words) - resident("train", "--data", tiny, *endless)
+    print(f"{name}, {agents} agents: data {data / 1e6:.0f} MB, state {state / 1e6:.1f} MB, at most {most / 1e6:.0f} MB, "
+          f"then {kept / 1e6:.0f} MB")
     figure(f"most memory, {name}, {agents} agents, against data and state", most / (data + state), "times", "at most", 1.6)
+    figure(f"memory while training, {name}, {agents} agents, against data and state", kept / (data + state), "times",
+           "at most", 1.15)
 
 
 with tempfile.TemporaryDirectory(prefix="fedplt-bench-") as place:

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -172,9 +173,11 @@ static void beside_a_busy_process(const char *what, uint32_t agents, size_t rows
     fplt_engine *single = engine_on(objective, 1), *all = engine_on(objective, 0);
     double one = 0, many = 0;
     pid_t busy = fork();
-    if (busy == 0)
+    if (busy == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (volatile unsigned k = 0;; k++)
             ;
+    }
     /* long turns, so that both meet the same neighbour */
     for (int r = 0; r < 24; r++) {
         double begun = microseconds();

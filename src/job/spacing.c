@@ -43,7 +43,7 @@ fplt__load fplt__load_of(const fplt_objective *o)
                        .outputs = (double)o->outputs,
                        .dimension = (double)o->dimension,
                        .sparse = o->sparse};
-    for (uint32_t i = 0; o->shard && i < agents; i++)
+    for (uint32_t i = 0; o->place && i < agents; i++)
         load.records += (double)fplt_objective_records(o, i);
     load.records /= agents;
     return load;

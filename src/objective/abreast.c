@@ -7,11 +7,10 @@
 /* Numbers of an agent's records at most: four agents' then stay in the first-level cache. */
 enum { NUMBERS = 512 };
 
-static int fits(const fplt_objective *o, const fplt__shard *shard)
+static int fits(const fplt_objective *o, size_t rows)
 {
-    size_t rows = shard->matrix.rows;
-    return rows && rows * (o->columns + 1) <= NUMBERS && shard->matrix.layout == FPLT_PANELS &&
-           !shard->matrix.narrow;
+    return rows && rows * (o->columns + 1) <= NUMBERS && o->like.layout == FPLT_PANELS &&
+           !o->narrow;
 }
 
 void fplt__objective_pair_up(fplt_objective *o)
@@ -22,8 +21,8 @@ void fplt__objective_pair_up(fplt_objective *o)
         o->regulariser->least != o->regulariser->most)
         return;
     for (uint32_t i = 0; i < o->agents; i++)
-        if (fits(o, &o->shard[i]) && o->shard[i].matrix.rows > rows)
-            rows = o->shard[i].matrix.rows;
+        if (fits(o, fplt__rows_of(o, i)) && fplt__rows_of(o, i) > rows)
+            rows = fplt__rows_of(o, i);
     if (!rows)
         return;
     o->abreast = 1;
@@ -39,13 +38,14 @@ size_t fplt__objective_abreast(const fplt_objective *o)
 /* The records of some agents interleaved; how many rows the longest has, zero where one does not fit. */
 static size_t gather(const fplt_objective *o, const uint32_t *agent, double *to)
 {
+    fplt__matrix matrix[FPLT_ABREAST];
     const fplt__matrix *a[FPLT_ABREAST];
     size_t rows = 0;
     for (size_t i = 0; i < FPLT_ABREAST; i++) {
-        const fplt__shard *shard = &o->shard[agent[i]];
-        if (!fits(o, shard))
+        if (!fits(o, fplt__rows_of(o, agent[i])))
             return 0;
-        a[i] = &shard->matrix;
+        matrix[i] = fplt__matrix_of(o, agent[i]);
+        a[i] = &matrix[i];
         rows = a[i]->rows > rows ? a[i]->rows : rows;
     }
     o->kernel->abreast->interleave(a, rows, to);
@@ -73,15 +73,15 @@ int fplt__objective_descend(const fplt_objective *o, const fplt__course *course,
     if (!o->abreast)
         return 0;
     for (size_t i = 0; i < FPLT_ABREAST; i++) {
-        const fplt__shard *shard = &o->shard[course[i].agent];
+        const fplt__place *place = &o->place[course[i].agent];
         if (!course[i].linear != !course->linear || !course[i].centre != !course->centre)
             return 0;
         agent[i] = course[i].agent;
         start[i] = course[i].w;
         linear[i] = course[i].linear;
         centre[i] = course[i].centre;
-        factor[i] = shard->scale / (double)shard->matrix.rows;
-        ridge[i] = shard->scale * o->weight;
+        factor[i] = place->scale / (double)fplt__rows_of(o, agent[i]);
+        ridge[i] = place->scale * o->weight;
         step[i] = course[i].step;
         pull[i] = course[i].inverse_rho;
     }
@@ -125,7 +125,7 @@ int fplt__objective_measures(const fplt_objective *o, uint32_t first, const doub
             return 0;
     for (uint32_t i = 0; i < FPLT_ABREAST; i++) {
         agent[i] = first + i;
-        q[i] = (double)o->shard[agent[i]].matrix.rows;
+        q[i] = (double)fplt__rows_of(o, agent[i]);
         fplt__objective_approach(o, agent[i] + 2 * FPLT_ABREAST, 0);
         fplt__objective_approach(o, agent[i] + FPLT_ABREAST, 1);
     }
@@ -142,11 +142,11 @@ int fplt__objective_measures(const fplt_objective *o, uint32_t first, const doub
         return 0;
     double r = o->weight * o->regulariser->value(x, regularised);
     for (size_t i = 0; i < FPLT_ABREAST; i++, out += stride) {
-        const fplt__shard *shard = &o->shard[agent[i]];
+        double scale = o->place[agent[i]].scale;
         for (size_t j = 0; j < n; j++)
             out[j] = sums[j * FPLT_ABREAST + i];
-        fplt__records_finish(o, shard, shard->matrix.rows, x, out, out);
-        out[n] = shard->scale * (inspection.losses[i] / q[i] + r);
+        fplt__records_finish(o, scale, fplt__rows_of(o, agent[i]), x, out, out);
+        out[n] = scale * (inspection.losses[i] / q[i] + r);
         out[n + 1] = inspection.below[i];
     }
     return 1;
@@ -162,7 +162,7 @@ int fplt__objective_largest(const fplt_objective *o, uint32_t first, double *lar
         agent[i] = first + i;
         fplt__objective_approach(o, agent[i] + 2 * FPLT_ABREAST, 0);
         fplt__objective_approach(o, agent[i] + FPLT_ABREAST, 1);
-        q[i] = (double)o->shard[agent[i]].matrix.rows;
+        q[i] = (double)fplt__rows_of(o, agent[i]);
     }
     size_t count = gather(o, agent, rows);
     return count && o->kernel->abreast->largest(rows, count, o->columns, q, largest);

@@ -330,17 +330,17 @@ static double lowest_without_data(const fplt_objective *o)
     return o->intercepts ? fmin(lowest, 0) : lowest;
 }
 
-static fplt_curvature bounds_of(const fplt_objective *o, const fplt__shard *shard, double lowest,
-                                double most, double largest)
+static fplt_curvature bounds_of(const fplt_objective *o, double scale, double lowest, double most,
+                                double largest)
 {
-    return (fplt_curvature){shard->scale * lowest,
-                            shard->scale * (most * largest + o->weight * o->regulariser->most)};
+    return (fplt_curvature){scale * lowest,
+                            scale * (most * largest + o->weight * o->regulariser->most)};
 }
 
 fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int how,
                                     fplt_curvature *curvature, fplt_error *error)
 {
-    const fplt__shard *shard = &o->shard[agent];
+    const fplt__shard view = fplt__shard_of(o, agent), *shard = &view;
     double lowest = lowest_without_data(o), largest, ridge = o->weight * o->regulariser->least;
     int rough = how == FPLT_CURVATURE_ROUGH && o->columns > ON_STACK;
     int needs_smallest = !rough && o->loss->least > 0 && o->columns <= WHOLE_TO;
@@ -366,7 +366,7 @@ fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int
         status = largest_by_lanczos(o, shard, all_rows(o), STEPS_MOST, &largest, error);
     }
     if (!status)
-        *curvature = bounds_of(o, shard, lowest, most, largest);
+        *curvature = bounds_of(o, shard->scale, lowest, most, largest);
     return status;
 }
 
@@ -376,7 +376,7 @@ int fplt__records_curvatures(const fplt_objective *o, uint32_t first, fplt_curva
     if (!o->abreast || o->loss->least > 0 || !fplt__objective_largest(o, first, largest))
         return 0;
     for (uint32_t i = 0; i < FPLT_ABREAST; i++)
-        curvatures[i] = bounds_of(o, &o->shard[first + i], lowest_without_data(o), o->most,
+        curvatures[i] = bounds_of(o, o->place[first + i].scale, lowest_without_data(o), o->most,
                                   largest[i] * (1 + rounding));
     return 1;
 }

@@ -53,7 +53,7 @@ static fplt_status add_losses(const fplt_objective *o, uint32_t agent, const dou
     double penalty = o->weight * o->regulariser->value(x, o->dimension - o->intercepts), value;
     fplt_status status = fplt_objective_value(o, agent, x, &value, scratch);
     if (!status)
-        *losses += o->unit * (value - o->shard[agent].scale * penalty);
+        *losses += o->unit * (value - o->place[agent].scale * penalty);
     return status;
 }
 
@@ -106,6 +106,6 @@ fplt_status fplt__agent_information(const fplt_objective *o, uint32_t agent, con
     fplt_status status = sum_agents(o, agent, agent + 1, x, information,
                                     o->loss && !o->loss->whole ? scores : NULL, losses, error);
     if (!status)
-        *records = o->shard[agent].total;
+        *records = fplt__shard_of(o, agent).total;
     return status;
 }

@@ -53,15 +53,13 @@ size_t fplt__objective_parts(const fplt_objective *objective)
 void fplt__objective_approach(const fplt_objective *objective, uint32_t agent, int soon)
 {
     enum { LINE = 64, LINES = 16 };
-    if (!objective->shard || agent >= objective->agents)
+    if (!objective->place || agent >= objective->agents)
         return;
-    const fplt__shard *shard = &objective->shard[agent];
     if (!soon) {
-        __builtin_prefetch(shard);
-        __builtin_prefetch(&shard->matrix.start); /* all before it tells where a dense matrix is */
+        __builtin_prefetch(&objective->place[agent]);
         return;
     }
-    const fplt__matrix *a = &shard->matrix;
+    const fplt__matrix matrix = fplt__matrix_of(objective, agent), *a = &matrix;
     const char *from = a->layout == FPLT_SPARSE ? (const char *)a->column
                        : a->narrow              ? (const char *)a->narrow
                                                 : (const char *)a->dense;

@@ -2,6 +2,8 @@
 #ifndef FPLT_OBJECTIVE_OBJECTIVE_H
 #define FPLT_OBJECTIVE_OBJECTIVE_H
 
+#include <string.h>
+
 #include "fedplt/objective.h"
 #include "objective/loss.h"
 
@@ -35,7 +37,7 @@ typedef struct fplt__objective_kind {
                            double *scratch);
 } fplt__objective_kind;
 
-/* What one agent has. */
+/* What one agent has: fplt__shard_of tells it. */
 typedef struct fplt__shard {
     double scale; /* of f_i: 1, or its share of the rows times the number of agents */
     fplt__matrix matrix;
@@ -49,8 +51,22 @@ typedef struct fplt__shard {
     const double *weight, *offset; /* of the rows, or NULL; borrowed likewise. Weights have mean 1,
                                       offsets the sign of their row */
     double total;                  /* weight of all rows: their number where they have none */
-    size_t part;                   /* rows of one part of the grid, a multiple of the chunk */
+    size_t part;                   /* rows of one part of the grid, where it has several */
 } fplt__shard;
+
+/* Where an agent's rows begin in the objective's arrays, and the numbers of dense ones, a stride each. There may be a
+ * million of them. */
+typedef struct fplt__place {
+    double scale;
+    size_t records;
+    uint64_t row : 63, here : 1; /* here: not in another process */
+} fplt__place;
+
+/* And what sparse ones have; is_same: the numbers of a row are kept once, in `same`. */
+typedef struct fplt__sparse_place {
+    size_t start, entry, value, same;
+    int is_same;
+} fplt__sparse_place;
 
 /* Parts of a shard at most. */
 enum { FPLT_PARTS = 64 };
@@ -87,7 +103,11 @@ struct fplt_objective {
     int sparse;                        /* their layout */
     int abreast;                       /* some agents can go side by side */
     int narrow, inward;                /* numbers of rows are floats; rounded towards 0 */
-    fplt__shard *shard;                /* owned, as are the arrays it points into: */
+    fplt__matrix like;                 /* layout and stride of every agent's rows */
+    size_t part_numbers;               /* of a part, at least */
+    fplt__place *place;                /* owned, as are the arrays it tells of: */
+    fplt__sparse_place *sparse_place;  /* NULL where rows are dense */
+    double *total;                     /* weight of an agent's rows; NULL where they have none */
     double *values, *same, *label, *steepest, *row_weight, *offset;
     float *narrow_values;
     size_t *start;
@@ -96,6 +116,76 @@ struct fplt_objective {
 
     fplt_objective_callbacks callbacks;
 };
+
+/* Rows of a part: so many numbers that starting a part costs nothing beside it, and enough beside the
+ * vector that every part has of its own. Of the shard alone, so that an agent in a process of its own
+ * has the same bits. */
+static inline size_t fplt__part_of(const fplt_objective *o, const fplt__matrix *a)
+{
+    size_t numbers =
+        a->layout == FPLT_SPARSE ? a->start[a->rows] - a->start[0] : a->rows * a->columns;
+    if (numbers < 2 * o->part_numbers || o->loss->whole)
+        return a->rows;
+    size_t parts = numbers / o->part_numbers;
+    parts = parts > FPLT_PARTS ? FPLT_PARTS : parts;
+    size_t rows = (a->rows + parts - 1) / parts;
+    return (rows + o->chunk - 1) / o->chunk * o->chunk;
+}
+
+static inline size_t fplt__rows_of(const fplt_objective *o, uint32_t agent)
+{
+    return o->place[agent].here ? o->place[agent].records : 0;
+}
+
+/* Its records alone. */
+static inline void fplt__find_matrix(const fplt_objective *o, uint32_t agent, fplt__matrix *a)
+{
+    memcpy(a, &o->like, sizeof *a); /* an assignment would become one of each part */
+    a->rows = fplt__rows_of(o, agent);
+    if (!o->sparse) {
+        size_t value = o->place[agent].row * a->stride;
+        a->dense = o->values ? o->values + value : NULL;
+        a->narrow = o->narrow_values ? o->narrow_values + value : NULL;
+        return;
+    }
+    const fplt__sparse_place *where = &o->sparse_place[agent];
+    a->start = o->start + where->start;
+    a->column = o->column + where->entry;
+    if (where->is_same)
+        a->same = o->same + where->same;
+    else if (o->narrow)
+        a->narrow = o->narrow_values + where->value;
+    else
+        a->value = o->values + where->value;
+}
+
+static inline fplt__matrix fplt__matrix_of(const fplt_objective *o, uint32_t agent)
+{
+    fplt__matrix a;
+    fplt__find_matrix(o, agent, &a);
+    return a;
+}
+
+static inline fplt__shard fplt__shard_of(const fplt_objective *o, uint32_t agent)
+{
+    const fplt__place *place = &o->place[agent];
+    size_t row = place->row;
+    fplt__shard shard = {
+        .scale = place->scale,
+        .matrix = fplt__matrix_of(o, agent),
+        .records = place->records,
+        .steepest = o->steepest ? o->steepest + row : NULL,
+        .weight = o->row_weight ? o->row_weight + row : NULL,
+        .offset = o->offset ? o->offset + row : NULL,
+        .total = o->total ? o->total[agent] : (double)place->records,
+    };
+    if (o->negative)
+        shard.negative = o->negative + row;
+    else
+        shard.label = o->label + row;
+    shard.part = fplt__part_of(o, &shard.matrix);
+    return shard;
+}
 
 /* All that is measured of f_i at x, in one traversal of its records. */
 fplt_status fplt__objective_measure(const fplt_objective *objective, uint32_t agent,
@@ -185,7 +275,7 @@ fplt_status fplt__objective_pack(fplt_objective *objective, const fplt_dataset *
 void fplt__objective_spread(fplt_objective *objective);
 
 /* gradient = w_i (sums / records + weight r'(x)) */
-void fplt__records_finish(const fplt_objective *objective, const fplt__shard *shard, size_t records,
+void fplt__records_finish(const fplt_objective *objective, double scale, size_t records,
                           const double *x, const double *sums, double *gradient);
 
 /* Finds whether agents can go side by side, and the scratch for it. */

@@ -8,25 +8,12 @@
 #include "base/memory.h"
 #include "data/dataset.h"
 
-static fplt__layout layout_of(const fplt_objective *o, const fplt_rows *rows)
-{
-    if (!rows->dense)
-        return FPLT_SPARSE;
-    return o->columns <= o->kernel->panel_columns ? FPLT_PANELS : FPLT_ROWS;
-}
-
 /* A matrix of so many rows, without the places of its numbers. */
-static fplt__matrix matrix_of(const fplt_objective *o, const fplt_rows *rows)
+static fplt__matrix matrix_of(const fplt_objective *o, size_t rows)
 {
-    fplt__layout layout = layout_of(o, rows);
-    size_t multiple = layout == FPLT_ROWS ? o->kernel->row_multiple : 1;
-    return (fplt__matrix){
-        .layout = layout,
-        .panel = o->kernel->panel_rows,
-        .rows = rows->count,
-        .columns = o->columns,
-        .stride = (o->columns + multiple - 1) / multiple * multiple,
-    };
+    fplt__matrix a = o->like;
+    a.rows = rows;
+    return a;
 }
 
 static size_t entries_of(const fplt_rows *rows)
@@ -72,13 +59,13 @@ static fplt_status measure(const fplt_objective *o, const fplt_dataset *dataset,
         if (!fplt__dataset_count(dataset, i))
             return fplt_error_set(error, FPLT_BAD_DATA,
                                   "agent %u has no rows: its cost is an average over none", i);
-        fplt__matrix a = matrix_of(o, &rows);
+        fplt__matrix a = matrix_of(o, rows.count);
         if (a.layout == FPLT_SPARSE && o->columns > UINT32_MAX)
             return fplt_error_set(error, FPLT_UNSUPPORTED,
                                   "%zu features and an intercept are more columns than a sparse "
                                   "data set can number",
                                   o->features);
-        sizes->rows += fplt__padded(rows.count);
+        sizes->rows += fplt__matrix_padded(&a, rows.count);
         if (a.layout == FPLT_SPARSE) {
             size_t entries = entries_of(&rows) + rows.count * (o->columns - o->features);
             sizes->entries += entries;
@@ -277,22 +264,17 @@ static fplt_status pack_rows(const fplt_objective *o, uint32_t agent, const fplt
 }
 
 static fplt_status pack_shard(const fplt_objective *o, uint32_t agent, const fplt_rows *rows,
-                              fplt__shard *shard, const struct places *to, struct passing *passing,
+                              fplt__matrix *a, const struct places *to, struct passing *passing,
                               fplt_error *error)
 {
     size_t *order;
     fplt_status status = order_rows(o, rows, &order, error);
     if (status)
         return status;
-    if (o->loss->flips)
-        shard->negative = to->negative;
-    else
-        shard->label = to->label;
-    shard->steepest = to->steepest;
-    shard->weight = rows->weight ? to->weight : NULL;
-    shard->offset = rows->offset ? to->offset : NULL;
-    shard->total = pack_weights(rows, order, to->weight);
-    status = pack_rows(o, agent, rows, order, &shard->matrix, to, passing, error);
+    double total = pack_weights(rows, order, to->weight);
+    if (o->total)
+        o->total[agent] = total;
+    status = pack_rows(o, agent, rows, order, a, to, passing, error);
     fplt__free(order);
     return status;
 }
@@ -323,11 +305,15 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
     const char *what = "an objective's copy of the data";
     fplt_rows all = fplt_dataset_all(dataset);
     if ((status = measure(o, dataset, &sizes, error)) ||
-        (all.weight && (status = fplt__alloc_into(&o->row_weight, sizes.rows, sizeof *o->row_weight,
-                                                  what, error))) ||
+        (all.weight &&
+         ((status =
+               fplt__alloc_into(&o->row_weight, sizes.rows, sizeof *o->row_weight, what, error)) ||
+          (status = fplt__alloc_into(&o->total, o->agents, sizeof *o->total, what, error)))) ||
         (all.offset &&
          (status = fplt__alloc_into(&o->offset, sizes.rows, sizeof *o->offset, what, error))) ||
-        (status = fplt__alloc_into(&o->shard, o->agents, sizeof *o->shard, what, error)) ||
+        (status = fplt__alloc_into(&o->place, o->agents, sizeof *o->place, what, error)) ||
+        (o->sparse && (status = fplt__alloc_into(&o->sparse_place, o->agents,
+                                                 sizeof *o->sparse_place, what, error))) ||
         (status = o->loss->flips
                       ? fplt__alloc_into(&o->negative, sizes.rows, 1, what, error)
                       : fplt__alloc_into(&o->label, sizes.rows, sizeof *o->label, what, error)) ||
@@ -341,33 +327,28 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
     size_t first_row = 0, first_value = 0, first_same = 0, first_entry = 0, first_start = 0;
     for (uint32_t i = 0; i < o->agents; i++) {
         fplt_rows rows = fplt_dataset_shard(dataset, i);
-        fplt__shard *shard = &o->shard[i];
-        fplt__matrix *a = &shard->matrix;
-        *a = matrix_of(o, &rows);
-        int sparse = a->layout == FPLT_SPARSE, same = sparse && is_same(o, &rows);
-        double *values = taken || o->narrow || same ? NULL : o->values + first_value;
-        a->dense = sparse ? NULL : values;
-        a->narrow = o->narrow && !same ? o->narrow_values + first_value : NULL;
-        a->start = sparse ? o->start + first_start : NULL;
-        a->column = sparse ? o->column + first_entry : NULL;
-        a->value = sparse ? values : NULL;
-        a->same = same ? o->same + first_same : NULL;
+        int sparse = o->sparse, same = sparse && is_same(o, &rows);
+        o->place[i] = (fplt__place){
+            .records = fplt__dataset_count(dataset, i), .row = first_row, .here = rows.count > 0};
+        if (sparse)
+            o->sparse_place[i] =
+                (fplt__sparse_place){first_start, first_entry, first_value, first_same, same};
+        fplt__matrix a = fplt__matrix_of(o, i);
         struct places to = {o->label ? o->label + first_row : NULL,
                             o->negative ? o->negative + first_row : NULL,
                             o->steepest ? o->steepest + first_row : NULL,
                             o->row_weight ? o->row_weight + first_row : NULL,
                             o->offset ? o->offset + first_row : NULL};
-        if ((status = pack_shard(o, i, &rows, shard, &to, &passing, error)))
+        if ((status = pack_shard(o, i, &rows, &a, &to, &passing, error)))
             return status;
-        shard->records = fplt__dataset_count(dataset, i);
-        if (!rows.count)
-            shard->total = fplt__dataset_weight(dataset, i);
-        size_t entries = sparse ? a->start[rows.count] : 0;
-        first_row += fplt__padded(rows.count);
+        if (!rows.count && o->total)
+            o->total[i] = fplt__dataset_weight(dataset, i);
+        size_t entries = sparse ? a.start[rows.count] : 0;
+        first_row += fplt__matrix_padded(&a, rows.count);
         first_start += sparse ? rows.count + 1 : 0;
         first_entry += entries;
         first_same += same ? rows.count : 0;
-        first_value += same ? 0 : sparse ? entries : fplt__matrix_padded(a, rows.count) * a->stride;
+        first_value += same ? 0 : entries;
     }
     if ((status = fplt__dataset_unchanged(dataset, error)) || !taken)
         return status;

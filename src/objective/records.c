@@ -218,16 +218,16 @@ static void clip_slopes(const fplt__block *block, const double *steepest, double
 }
 
 /* gradient = w_i (sums / records + weight r'(x)) */
-void fplt__records_finish(const fplt_objective *o, const fplt__shard *shard, size_t records,
-                          const double *x, const double *sums, double *gradient)
+void fplt__records_finish(const fplt_objective *o, double scale, size_t records, const double *x,
+                          const double *sums, double *gradient)
 {
     if (gathers(o)) {
         memset(gradient, 0, o->dimension * sizeof *gradient);
         scatter_add(o, sums, gradient);
     }
-    double factor = records ? shard->scale / (double)records : 0;
+    double factor = records ? scale / (double)records : 0;
     size_t regularised = o->dimension - o->intercepts;
-    o->regulariser->slope(factor, shard->scale * o->weight, x, regularised, gradient);
+    o->regulariser->slope(factor, scale * o->weight, x, regularised, gradient);
     for (size_t j = regularised; j < o->dimension; j++)
         gradient[j] *= factor;
 }
@@ -322,7 +322,7 @@ static double *place_of_sums(const fplt_objective *o, const struct room *room, d
 static fplt_status measure(const fplt_objective *o, uint32_t agent, const double *x, double *value,
                            double *gradient, size_t *hits, double *scratch)
 {
-    const fplt__shard *shard = &o->shard[agent];
+    const fplt__shard view = fplt__shard_of(o, agent), *shard = &view;
     size_t records = shard->matrix.rows;
     struct room room = divide(o, scratch);
     struct pass pass;
@@ -341,24 +341,23 @@ static fplt_status measure(const fplt_objective *o, uint32_t agent, const double
             shard->scale * (pass.losses[0] / (double)records +
                             o->weight * o->regulariser->value(x, o->dimension - o->intercepts));
     if (gradient)
-        fplt__records_finish(o, shard, records, x, pass.sums, gradient);
+        fplt__records_finish(o, shard->scale, records, x, pass.sums, gradient);
     return FPLT_OK;
 }
 
 /* The same as `measure` and batch_gradient for a single block of an objective that is plain, from its slopes: a
  * federation may have a million of them, so calls count. */
 static inline __attribute__((always_inline)) fplt_status
-plain_from(const fplt_objective *o, const fplt__shard *shard, const fplt__matrix *a,
-           const double *x, const double *slopes, double *gradient)
+plain_from(const fplt_objective *o, uint32_t agent, const fplt__matrix *a, const double *x,
+           const double *slopes, double *gradient)
 {
     size_t j = 0;
-    for (; j + 1 < o->dimension;
-         j += 2) /* by twos: one by one it becomes a call, for five numbers */
+    for (; j + 1 < o->dimension; j += 2) /* one by one it would become a call */
         gradient[j] = gradient[j + 1] = 0;
     if (j < o->dimension)
         gradient[j] = 0;
     o->kernel->combine(a, 0, a->rows, slopes, gradient);
-    fplt__records_finish(o, shard, a->rows, x, gradient, gradient);
+    fplt__records_finish(o, o->place[agent].scale, a->rows, x, gradient, gradient);
     return FPLT_OK;
 }
 
@@ -379,34 +378,40 @@ static void plain_slopes(const fplt_objective *o, size_t count, const double *la
     o->loss->slope(&block, margins);
 }
 
+static const double *label_of(const fplt_objective *o, uint32_t agent)
+{
+    return o->label ? o->label + o->place[agent].row : NULL;
+}
+
 static fplt_status value_gradient(const fplt_objective *o, uint32_t agent, const double *x,
                                   double *value, double *gradient, double *scratch)
 {
-    const fplt__shard *shard = &o->shard[agent];
-    if (!value && o->plain && shard->matrix.rows <= o->chunk) {
-        o->kernel->margins(&shard->matrix, 0, shard->matrix.rows, x, scratch);
-        plain_slopes(o, shard->matrix.rows, shard->label, scratch);
-        return plain_from(o, shard, &shard->matrix, x, scratch, gradient);
+    if (!value && o->plain && fplt__rows_of(o, agent) <= o->chunk) {
+        const fplt__matrix a = fplt__matrix_of(o, agent);
+        o->kernel->margins(&a, 0, a.rows, x, scratch);
+        plain_slopes(o, a.rows, label_of(o, agent), scratch);
+        return plain_from(o, agent, &a, x, scratch, gradient);
     }
     return measure(o, agent, x, value, gradient, NULL, scratch);
 }
 
-/* Some rows as a matrix of their own, and their products with the weights of every output. Where asked for the
+/* Of the rows of a matrix some remain; with their products with the weights of every output. Where asked for the
  * `sigmoid` of these, of one output, and it can be had at once: not zero. */
-static inline __attribute__((always_inline)) int
-pick_rows(const fplt_objective *o, const fplt__matrix *from, const uint32_t *rows, size_t count,
-          const double *weights, int sigmoid, double *collected, double *margins, fplt__matrix *a)
+static inline __attribute__((always_inline)) int pick_rows(const fplt_objective *o, fplt__matrix *a,
+                                                           const uint32_t *rows, size_t count,
+                                                           const double *weights, int sigmoid,
+                                                           double *collected, double *margins)
 {
-    *a = *from;
-    a->rows = count;
-    if (from->layout != FPLT_PANELS) {
+    if (a->layout != FPLT_PANELS) {
+        a->rows = count;
         a->pick = rows;
         o->kernel->all_margins(a, 0, count, o->outputs, weights, margins, o->chunk);
         return 0;
     }
+    o->kernel->collect(a, rows, count, collected, weights, sigmoid, margins);
+    a->rows = count;
     a->dense = collected;
     a->narrow = NULL;
-    o->kernel->collect(from, rows, count, collected, weights, sigmoid, margins);
     for (size_t k = 1; k < o->outputs; k++)
         o->kernel->margins(a, 0, count, weights + k * o->columns, margins + k * o->chunk);
     return sigmoid;
@@ -422,9 +427,9 @@ static void add_batch(const fplt_objective *o, const fplt__shard *shard, const u
                       size_t count, const double *weights, const struct room *room, double *sums)
 {
     double *slopes = room->margins;
-    fplt__matrix some;
+    fplt__matrix some = shard->matrix;
     fplt__block block = block_of(o, room, count, room->label, NULL, NULL);
-    pick_rows(o, &shard->matrix, rows, count, weights, 0, room->rows, slopes, &some);
+    pick_rows(o, &some, rows, count, weights, 0, room->rows, slopes);
     if (!o->loss->flips)
         pick_numbers(shard->label, rows, count, room->label);
     for (size_t r = 0; shard->offset && r < count; r++)
@@ -442,18 +447,18 @@ static void add_batch(const fplt_objective *o, const fplt__shard *shard, const u
     all_combined(o, &some, 0, &block, slopes, sums);
 }
 
-static fplt_status plain_batch(const fplt_objective *o, const fplt__shard *shard, const double *x,
+static fplt_status plain_batch(const fplt_objective *o, uint32_t agent, const double *x,
                                const uint32_t *rows, size_t count, double *gradient,
                                double *scratch)
 {
     struct room room = divide(o, scratch);
     fplt__matrix some;
+    fplt__find_matrix(o, agent, &some);
     if (!o->loss->flips)
-        pick_numbers(shard->label, rows, count, room.label);
-    if (!pick_rows(o, &shard->matrix, rows, count, x, o->loss->sigmoid, room.rows, room.margins,
-                   &some))
+        pick_numbers(label_of(o, agent), rows, count, room.label);
+    if (!pick_rows(o, &some, rows, count, x, o->loss->sigmoid, room.rows, room.margins))
         plain_slopes(o, count, room.label, room.margins);
-    return plain_from(o, shard, &some, x, room.margins, gradient);
+    return plain_from(o, agent, &some, x, room.margins, gradient);
 }
 
 /* Whether all are below `end`, which is at most 2^31: one that is not has its highest bit set, or what is left to
@@ -476,9 +481,10 @@ static int are_rows(const uint32_t *rows, size_t count, size_t end)
     return !(beyond >> 63);
 }
 
-static fplt_status any_batch(const fplt_objective *o, const fplt__shard *shard, const double *x,
+static fplt_status any_batch(const fplt_objective *o, uint32_t agent, const double *x,
                              const uint32_t *rows, size_t count, double *gradient, double *scratch)
 {
+    const fplt__shard view = fplt__shard_of(o, agent), *shard = &view;
     struct room room = divide(o, scratch);
     const double *weights = gather(o, x, room.weights);
     double *sums = place_of_sums(o, &room, gradient);
@@ -486,7 +492,7 @@ static fplt_status any_batch(const fplt_objective *o, const fplt__shard *shard, 
     for (size_t first = 0; first < count; first += o->chunk)
         add_batch(o, shard, rows + first, count - first < o->chunk ? count - first : o->chunk,
                   weights, &room, sums);
-    fplt__records_finish(o, shard, count, x, sums, gradient);
+    fplt__records_finish(o, shard->scale, count, x, sums, gradient);
     return FPLT_OK;
 }
 
@@ -494,12 +500,11 @@ static fplt_status batch_gradient(const fplt_objective *o, uint32_t agent, const
                                   const uint32_t *rows, size_t count, double *gradient,
                                   double *scratch)
 {
-    const fplt__shard *shard = &o->shard[agent];
     if (o->loss->whole)
         return FPLT_UNSUPPORTED;
-    if (!are_rows(rows, count, shard->matrix.rows))
+    if (!are_rows(rows, count, fplt__rows_of(o, agent)))
         return FPLT_BAD_VALUE;
-    return (o->plain && count <= o->chunk ? plain_batch : any_batch)(o, shard, x, rows, count,
+    return (o->plain && count <= o->chunk ? plain_batch : any_batch)(o, agent, x, rows, count,
                                                                      gradient, scratch);
 }
 
@@ -520,7 +525,7 @@ static void add_products(struct pass *pass, size_t part, size_t first, const str
 static fplt_status hessian_times(const fplt_objective *o, uint32_t agent, const double *x,
                                  const double *v, double *product, double *scratch)
 {
-    const fplt__shard *shard = &o->shard[agent];
+    const fplt__shard view = fplt__shard_of(o, agent), *shard = &view;
     size_t records = shard->matrix.rows;
     struct room room = divide(o, scratch);
     struct pass pass;
@@ -689,7 +694,7 @@ static void sum_whole(const fplt_objective *o, const fplt__shard *shard, const d
 static fplt_status loss_hessian(const fplt_objective *o, uint32_t agent, const double *x,
                                 double *hessian, double *scratch)
 {
-    const fplt__shard *shard = &o->shard[agent];
+    const fplt__shard view = fplt__shard_of(o, agent), *shard = &view;
     struct room room = divide(o, scratch);
     const double *weights = gather(o, x, room.weights);
     memset(hessian, 0, o->dimension * o->dimension * sizeof *hessian);
@@ -707,7 +712,7 @@ static fplt_status whole_hessian(const fplt_objective *o, uint32_t agent, const 
     fplt_status status = loss_hessian(o, agent, x, hessian, scratch);
     size_t n = o->dimension;
     for (size_t j = 0; !status && j < n - o->intercepts; j++)
-        hessian[j * n + j] += o->shard[agent].scale * o->weight * o->regulariser->curve(x[j]);
+        hessian[j * n + j] += o->place[agent].scale * o->weight * o->regulariser->curve(x[j]);
     return status;
 }
 
@@ -731,7 +736,7 @@ static const struct pairing squared = {prepare_slope, pair_slope};
 static fplt_status loss_scores(const fplt_objective *o, uint32_t agent, const double *x,
                                double *scores, double *scratch)
 {
-    const fplt__shard *shard = &o->shard[agent];
+    const fplt__shard view = fplt__shard_of(o, agent), *shard = &view;
     struct room room = divide(o, scratch);
     const double *weights = gather(o, x, room.weights);
     double share = shard->scale / (double)shard->matrix.rows;
@@ -755,7 +760,7 @@ static fplt_status all_measures(const fplt_objective *o, uint32_t agent, const d
 
 static size_t records_of(const fplt_objective *o, uint32_t agent)
 {
-    return o->shard[agent].records;
+    return o->place[agent].records;
 }
 
 static int has_batches(const fplt_objective *o)
@@ -765,7 +770,9 @@ static int has_batches(const fplt_objective *o)
 
 static void destroy(fplt_objective *o)
 {
-    fplt__free(o->shard);
+    fplt__free(o->place);
+    fplt__free(o->sparse_place);
+    fplt__free(o->total);
     fplt__free(o->values);
     fplt__free(o->narrow_values);
     fplt__free(o->same);
@@ -902,6 +909,7 @@ static size_t most_rows(const fplt_dataset *dataset)
 static fplt_status configure(fplt_objective *o, const fplt_objective_settings *settings,
                              const fplt_dataset *dataset, fplt_error *error)
 {
+    enum { LEAST = 1 << 13, VECTORS = 32 }; /* numbers of a part; vectors of them */
     fplt_status status;
     if ((status = fplt__loss_find(settings->loss, &o->loss, error)) ||
         (status = fplt__regulariser_find(settings->regulariser, &o->regulariser, error)) ||
@@ -923,6 +931,15 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
     o->weight = settings->weight;
     o->clip = settings->clip;
     o->sparse = !fplt_dataset_all(dataset).dense;
+    fplt__layout layout = o->sparse                                ? FPLT_SPARSE
+                          : o->columns <= o->kernel->panel_columns ? FPLT_PANELS
+                                                                   : FPLT_ROWS;
+    size_t multiple = layout == FPLT_ROWS ? o->kernel->row_multiple : 1;
+    o->like = (fplt__matrix){.layout = layout,
+                             .panel = o->kernel->panel_rows,
+                             .columns = o->columns,
+                             .stride = (o->columns + multiple - 1) / multiple * multiple};
+    o->part_numbers = VECTORS * o->columns > LEAST ? VECTORS * o->columns : LEAST;
     o->chunk = o->loss->whole ? fplt__padded(most_rows(dataset))
                               : chunk_for(o->sparse, o->columns, o->outputs);
     o->quadratic = o->loss->least == o->most && !o->loss->whole &&
@@ -930,29 +947,13 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
     return FPLT_OK;
 }
 
-/* Rows of a part: so many numbers that starting a part costs nothing beside it, and enough beside the
- * vector that every part has of its own. Of the shard alone, so that an agent in a process of its own
- * has the same bits. */
-static size_t part_of(const fplt_objective *o, const fplt__shard *shard)
-{
-    enum { LEAST = 1 << 13, VECTORS = 32 };
-    const fplt__matrix *a = &shard->matrix;
-    size_t numbers =
-        a->layout == FPLT_SPARSE ? a->start[a->rows] - a->start[0] : a->rows * a->columns;
-    size_t vector = VECTORS * o->columns, least = vector > LEAST ? vector : LEAST;
-    size_t parts = o->loss->whole ? 1 : numbers / least;
-    parts = parts < 1 ? 1 : parts > FPLT_PARTS ? FPLT_PARTS : parts;
-    size_t rows = (a->rows + parts - 1) / parts;
-    return (rows + o->chunk - 1) / o->chunk * o->chunk;
-}
-
 static void divide_shards(fplt_objective *o)
 {
     o->plain = o->outputs == 1 && !(o->clip > 0) && !o->row_weight && !o->offset && !o->loss->whole;
     o->parts = 1;
     for (uint32_t i = 0; i < o->agents; i++) {
-        o->shard[i].part = part_of(o, &o->shard[i]);
-        size_t parts = fplt__shard_parts(&o->shard[i]);
+        fplt__shard shard = fplt__shard_of(o, i);
+        size_t parts = fplt__shard_parts(&shard);
         o->parts = parts > o->parts ? parts : o->parts;
     }
     o->scratch = scratch_needed(o);
@@ -964,11 +965,11 @@ static void weigh(fplt_objective *o, const fplt_objective_settings *settings)
     double all = settings->all_agents ? settings->all_weight : 0;
     uint32_t agents = settings->all_agents ? settings->all_agents : o->agents;
     for (uint32_t i = 0; i < o->agents && !settings->all_agents; i++)
-        all += o->shard[i].total;
+        all += fplt__shard_of(o, i).total;
     o->unit = all / agents;
     o->weighed = settings->weigh_rows ? agents : 0;
     for (uint32_t i = 0; i < o->agents; i++)
-        o->shard[i].scale = settings->weigh_rows ? o->shard[i].total / (all / agents) : 1;
+        o->place[i].scale = settings->weigh_rows ? fplt__shard_of(o, i).total / (all / agents) : 1;
 }
 
 static fplt_status create(const fplt_objective_settings *settings, const fplt_dataset *dataset,

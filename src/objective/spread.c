@@ -22,7 +22,7 @@ static void place_row(const fplt_objective *o, const fplt__matrix *a, const doub
 }
 
 /* `from`: the agent's rows in the data set. */
-static void spread_rows(const fplt_objective *o, fplt__shard *shard, const double *from)
+static void spread_rows(const fplt_objective *o, const fplt__shard *shard, const double *from)
 {
     const fplt__matrix *a = &shard->matrix;
     size_t padded = fplt__matrix_padded(a, a->rows);
@@ -31,7 +31,7 @@ static void spread_rows(const fplt_objective *o, fplt__shard *shard, const doubl
         place_row(o, a, from + r * o->features, a->dense + r * a->stride, factor_of(o, shard, r));
 }
 
-static void spread_panels(const fplt_objective *o, fplt__shard *shard, const double *from)
+static void spread_panels(const fplt_objective *o, const fplt__shard *shard, const double *from)
 {
     enum { MOST = 64 };
     const fplt__matrix *a = &shard->matrix;
@@ -54,17 +54,13 @@ static void spread_panels(const fplt_objective *o, fplt__shard *shard, const dou
 
 void fplt__objective_spread(fplt_objective *o)
 {
-    size_t rows = 0, end = 0;
-    for (uint32_t i = 0; i < o->agents; i++) {
-        fplt__matrix *a = &o->shard[i].matrix;
-        a->dense = o->values + end;
-        end += fplt__matrix_padded(a, a->rows) * a->stride;
-        rows += a->rows;
-    }
+    size_t rows = 0;
+    for (uint32_t i = 0; i < o->agents; i++)
+        rows += fplt__rows_of(o, i);
     for (uint32_t i = o->agents; i-- > 0;) {
-        fplt__shard *shard = &o->shard[i];
-        rows -= shard->matrix.rows;
-        (shard->matrix.layout == FPLT_PANELS ? spread_panels : spread_rows)(
-            o, shard, o->values + rows * o->features);
+        fplt__shard shard = fplt__shard_of(o, i);
+        rows -= shard.matrix.rows;
+        (shard.matrix.layout == FPLT_PANELS ? spread_panels : spread_rows)(
+            o, &shard, o->values + rows * o->features);
     }
 }

@@ -58,7 +58,7 @@ fplt_status fplt__inference_make(const fplt_objective *objective, fplt_engine *e
     if (!kind->whole)
         status = fplt__alloc_into(&made.scores, n * n, sizeof(double), "the information", error);
     for (uint32_t i = 0; i < fplt_objective_agents(objective); i++)
-        made.records += objective->shard ? objective->shard[i].total : 1;
+        made.records += objective->place ? fplt__shard_of(objective, i).total : 1;
     if (!status)
         status = engine ? fplt__engine_information(engine, x, made.information, made.scores,
                                                    &losses, error)

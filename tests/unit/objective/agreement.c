@@ -131,8 +131,10 @@ static void same_numbers(void **state)
             settings.intercept = variant / 2 % 2;
             compare(&p, &settings, ++seed);
             fplt_objective *o = problem_objective(&p, seed, &settings);
-            assert_int_equal(!o->shard[1].matrix.value, !settings.intercept || p.same == 1);
-            assert_int_equal(!o->shard[1].matrix.same, !!o->shard[1].matrix.value);
+            assert_int_equal(!fplt__shard_of(o, 1).matrix.value,
+                             !settings.intercept || p.same == 1);
+            assert_int_equal(!fplt__shard_of(o, 1).matrix.same,
+                             !!fplt__shard_of(o, 1).matrix.value);
             fplt_objective_destroy(o);
         }
 }

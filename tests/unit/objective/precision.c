@@ -247,8 +247,8 @@ static void numbers_that_meet(void **state)
     settings.precision = "float32";
     assert_ok(fplt_dataset_from_rows(&view, FPLT_TASK_BINARY, &rows, 1, &dataset, &error), error);
     assert_ok(fplt_objective_create(&settings, dataset, &o, &error), error);
-    assert_non_null(o->shard[0].matrix.same);
-    assert_true(fabs(o->shard[0].matrix.same[0]) == (double)0.3f);
+    assert_non_null(fplt__shard_of(o, 0).matrix.same);
+    assert_true(fabs(fplt__shard_of(o, 0).matrix.same[0]) == (double)0.3f);
     fplt_objective_destroy(o);
     fplt_dataset_destroy(dataset);
 }

@@ -118,7 +118,7 @@ static void kept_rows_are_within_their_bound(void **state)
     assert_ok(try_plan(settings, &fixture, &error), error);
     const fplt_objective *o = fplt_job_see(fixture.job)->objective;
     for (uint32_t i = 0; i < fplt_objective_agents(o); i++) {
-        const fplt__matrix *a = &o->shard[i].matrix;
+        const fplt__matrix matrix = fplt__shard_of(o, i).matrix, *a = &matrix;
         assert_non_null(a->narrow);
         for (size_t r = 0; r < a->rows; r++) {
             double square = 0;
