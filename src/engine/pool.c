@@ -62,7 +62,7 @@ struct seat {
     unsigned number;
     _Alignas(64) _Atomic(atomic_ullong *) at;
     atomic_int id, clock; /* of the thread */
-    atomic_int core;      /* where it was when it had last done its part; -1: nowhere yet */
+    atomic_int lent;      /* who waits for it has lent it its core, and wants it back */
 };
 
 struct fplt__pool {
@@ -72,6 +72,7 @@ struct fplt__pool {
     struct offer *offers; /* owned; one a thread */
     pthread_mutex_t mutex;
     pthread_cond_t begin, end;
+    int woken_from;                   /* the core of who called sleepers last */
     _Alignas(64) atomic_ullong state; /* what idle helpers watch is on a line of its own */
     atomic_uint open;                 /* offers that have parts left */
     _Alignas(64) atomic_uint sleepers;
@@ -116,19 +117,21 @@ static void sit_down(struct seat *seat, atomic_ullong *state)
 
 static void stand_up(struct seat *seat)
 {
-    atomic_store_explicit(&seat->core, fplt__core(), memory_order_relaxed);
     atomic_store_explicit(&seat->at, NULL, memory_order_release);
 }
 
 static void leave(fplt__pool *pool, atomic_ullong *state, unsigned number)
 {
-    stand_up(&pool->seats[number]);
+    struct seat *seat = &pool->seats[number];
+    stand_up(seat);
     unsigned long long before = atomic_fetch_sub(state, 1);
     if ((before & HELPERS) == 1 && before & CLOSED) {
         pthread_mutex_lock(&pool->mutex);
         pthread_cond_broadcast(&pool->end);
         pthread_mutex_unlock(&pool->mutex);
     }
+    if (atomic_load_explicit(&seat->lent, memory_order_relaxed) && atomic_exchange(&seat->lent, 0))
+        fplt__thread_from(fplt__thread_self(), fplt__core());
 }
 
 static void reopen(atomic_ullong *state)
@@ -142,6 +145,7 @@ static void wake(fplt__pool *pool)
     if (!atomic_load(&pool->sleepers))
         return;
     pthread_mutex_lock(&pool->mutex);
+    pool->woken_from = fplt__core();
     pthread_cond_broadcast(&pool->begin);
     pthread_mutex_unlock(&pool->mutex);
 }
@@ -204,8 +208,9 @@ static fplt__thread thread_of(struct seat *seat)
     return (fplt__thread){atomic_load(&seat->id), atomic_load(&seat->clock)};
 }
 
-/* Those at the same work who have lost their core go on on the caller's, which does not stay; how many. */
-static unsigned lend_core(fplt__pool *pool, const atomic_ullong *state, unsigned number)
+/* Those at the same work who have lost their core go on on the caller's, which does not stay, and wants it `back` or
+ * not; how many. */
+static unsigned lend_core(fplt__pool *pool, const atomic_ullong *state, unsigned number, int back)
 {
     unsigned lent = 0;
     for (unsigned i = 0; i < pool->threads; i++) {
@@ -213,19 +218,11 @@ static unsigned lend_core(fplt__pool *pool, const atomic_ullong *state, unsigned
         if (i == number || atomic_load(&seat->at) != state ||
             !fplt__thread_stands_still(thread_of(seat)))
             continue;
+        atomic_store(&seat->lent, back);
         fplt__thread_to(thread_of(seat), fplt__core());
         lent++;
     }
     return lent;
-}
-
-/* Who waited for them has its core for itself again. */
-static void take_core_back(fplt__pool *pool, unsigned number)
-{
-    int core = fplt__core();
-    for (unsigned i = 0; i < pool->threads; i++)
-        if (i != number && atomic_load(&pool->seats[i].core) == core)
-            fplt__thread_from(thread_of(&pool->seats[i]), core);
 }
 
 /* Closes it and waits for those who joined, helping others in the meantime. */
@@ -241,15 +238,13 @@ static void close_and_wait(fplt__pool *pool, atomic_ullong *state, unsigned numb
             i = 1;
         }
         if (i % LOOK == 0)
-            lent = lend_core(pool, state, number);
+            lent = lend_core(pool, state, number, 1);
         relax();
     }
     pthread_mutex_lock(&pool->mutex);
     while (atomic_load(state) & HELPERS)
         pthread_cond_wait(&pool->end, &pool->mutex);
     pthread_mutex_unlock(&pool->mutex);
-    if (lent)
-        take_core_back(pool, number);
 }
 
 /* ---- the account ---- */
@@ -296,7 +291,7 @@ static void wait_for_work(fplt__pool *pool, unsigned number, uint32_t done)
     for (int i = 1; i <= pool->watch; i++) {
         if (!is_idle(pool, done))
             return;
-        if (i % LOOK == 0 && lend_core(pool, &pool->state, number))
+        if (i % LOOK == 0 && lend_core(pool, &pool->state, number, 0))
             fplt__thread_from(fplt__thread_self(), fplt__core());
         relax();
     }
@@ -305,7 +300,10 @@ static void wait_for_work(fplt__pool *pool, unsigned number, uint32_t done)
     while (is_idle(pool, done))
         pthread_cond_wait(&pool->begin, &pool->mutex);
     atomic_fetch_sub(&pool->sleepers, 1);
+    int core = pool->woken_from;
     pthread_mutex_unlock(&pool->mutex);
+    if (core == fplt__core()) /* who has work is there */
+        fplt__thread_from(fplt__thread_self(), core);
 }
 
 static void *help(void *argument)
@@ -350,10 +348,8 @@ fplt_status fplt__pool_create(unsigned threads, fplt__pool **out, fplt_error *er
     status = fplt__alloc_into(&pool->seats, threads, sizeof *pool->seats, "threads", error);
     if (!status)
         status = fplt__alloc_into(&pool->offers, threads, sizeof *pool->offers, "threads", error);
-    for (unsigned i = 0; !status && i < threads; i++) {
+    for (unsigned i = 0; !status && i < threads; i++)
         atomic_store(&pool->offers[i].state, CLOSED);
-        atomic_store(&pool->seats[i].core, -1);
-    }
     for (unsigned i = 0; !status && i + 1 < threads; i++) {
         struct seat *seat = &pool->seats[i + 1];
         seat->pool = pool;
