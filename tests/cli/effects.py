@@ -606,7 +606,7 @@ def other_contexts(whole):
     promise = {"lead.schema": "heart.schema.yaml", "privacy.epsilon": "8", "privacy.noise": "simulated", "rounds": "6"}
     noisy = {name: value for name, value in {**promise, "privacy.tau": "0.1"}.items() if name != "privacy.epsilon"}
     yield "coordinator", [], [
-        {"rounds": "6", "algorithm": "auto"}, {"rounds": "60", "algorithm": "fed-plt", "tolerance": "1e-9"},
+        {"rounds": "6", "algorithm": "auto"}, {"rounds": "60", "algorithm": "fed-plt", "tolerance": "1e-9", "eval-every": "1"},
         {"rounds": "6", "participation": "bernoulli", "solver": "sgd", "tolerance": "1"},
         {"rounds": "6", "algorithm": "fedlin", "lead.schema": "heart.schema.yaml", "holdout": "0.3", "tolerance": "0"},
         promise, {**promise, "algorithm": "fed-plt", "participation": "bernoulli"}, noisy, {**promise, "algorithm": "led"},
