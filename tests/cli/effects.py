@@ -151,6 +151,8 @@ REFUSED = [
     ("runs", None, "the mean of equal runs of theory differs from one by rounding"),
     ("missing", None, "a model of generated rows would fill what they never lack"),
     ("theory: tau", None, "noise that the solver does not add"),
+    ("train: privacy.epsilon", "'rounds': '0'", "nothing is run that could be private: only words would differ"),
+    ("train: privacy.tau", "'rounds': '0'", "likewise"),
     ("train: uncoordinated", "'rounds': '0'", "it would only change the method of which nothing is run"),
     ("validate: holdout", None, "the last training is of all rows"),
 ]
@@ -529,7 +531,7 @@ def train_contexts(whole):
         more += [{**PRIVATE, "privacy.threat": threat}]
     schema = {"data": "own.csv", "schema": "private.schema.yaml", "rounds": "6", "pictures": "no", "privacy.noise": "simulated"}
     more += [{**schema, "privacy.epsilon": "8"}, {**schema, "privacy.tau": "0.1"}, {**SMALL, "privacy.tau": "0.1", "privacy.noise": "simulated"},
-             {**PRIVATE, "participation": "fixed"}, {**PRIVATE, "privacy.diagnose": "yes"}, {**SMALL, "privacy.epsilon": "8"},
+             {**PRIVATE, "participation": "fixed"}, {**PRIVATE, "privacy.diagnose": "yes"},
              {**PRIVATE, "ledger": "OWN/ledger.db"},
              {**schema, "privacy.epsilon": "8", "solver": "noisy-accelerated"}]
     return more
