@@ -207,17 +207,24 @@ static int takes_file(const cli_call *cli, const cli_command *command)
     return taken;
 }
 
+/* The first that would; NULL: none, or there is no file. */
+static const cli_command *other_taker(const cli_call *cli)
+{
+    const cli_command *command = NULL;
+    for (size_t i = 0; cli->config && (command = cli_command_at(i)); i++)
+        if (takes_file(cli, command))
+            break;
+    return command;
+}
+
 /* A file with a setting that this command has not may be one for another. */
 static void name_command(const cli_call *cli, fplt_error *error)
 {
-    const cli_command *command;
+    const cli_command *command = other_taker(cli);
     fplt_error said = *error;
-    for (size_t i = 0; (command = cli_command_at(i)); i++)
-        if (takes_file(cli, command)) {
-            fplt_error_set(error, said.status, "%.900s; the file is one for `fedplt %s`", said.text,
-                           command->name);
-            return;
-        }
+    if (command)
+        fplt_error_set(error, said.status, "%.900s; the file is one for `fedplt %s`", said.text,
+                       command->name);
 }
 
 static fplt_status first_reading(cli_call *cli, fplt_error *error)
@@ -249,23 +256,13 @@ fplt_status cli_prefer(const cli_call *cli, fplt_settings *settings, fplt_error 
     return fplt_trainer_prefer(settings, 0, given, (void *)cli, error);
 }
 
-/* Whether there is a file, and another command would take it too: it may serve both. */
-static int serves_others(const cli_call *cli)
-{
-    const cli_command *command;
-    for (size_t i = 0; cli->config && (command = cli_command_at(i)); i++)
-        if (takes_file(cli, command))
-            return 1;
-    return 0;
-}
-
 static fplt_status check_effects(const cli_call *cli, fplt_error *error)
 {
     const cli_command *command = cli->command;
     fplt_status status = fplt_settings_effective(cli->settings, error);
     if (status || !command->needs)
         return status;
-    return serves_others(cli)
+    return other_taker(cli) /* the file may serve both */
                ? fplt_settings_effective_in(cli->settings, command->name, command->needs, error)
                : fplt_settings_effective_alone(cli->settings, command->name, command->needs, error);
 }

@@ -8,14 +8,6 @@
 #include "base/memory.h"
 #include "data/dataset.h"
 
-/* A matrix of so many rows, without the places of its numbers. */
-static fplt__matrix matrix_of(const fplt_objective *o, size_t rows)
-{
-    fplt__matrix a = o->like;
-    a.rows = rows;
-    return a;
-}
-
 static size_t entries_of(const fplt_rows *rows)
 {
     return rows->dense || !rows->count ? 0 : rows->start[rows->count] - rows->start[0];
@@ -59,14 +51,14 @@ static fplt_status measure(const fplt_objective *o, const fplt_dataset *dataset,
         if (!fplt__dataset_count(dataset, i))
             return fplt_error_set(error, FPLT_BAD_DATA,
                                   "agent %u has no rows: its cost is an average over none", i);
-        fplt__matrix a = matrix_of(o, rows.count);
-        if (a.layout == FPLT_SPARSE && o->columns > UINT32_MAX)
+        size_t padded = fplt__matrix_padded(&o->like, rows.count);
+        if (o->sparse && o->columns > UINT32_MAX)
             return fplt_error_set(error, FPLT_UNSUPPORTED,
                                   "%zu features and an intercept are more columns than a sparse "
                                   "data set can number",
                                   o->features);
-        sizes->rows += fplt__matrix_padded(&a, rows.count);
-        if (a.layout == FPLT_SPARSE) {
+        sizes->rows += padded;
+        if (o->sparse) {
             size_t entries = entries_of(&rows) + rows.count * (o->columns - o->features);
             sizes->entries += entries;
             if (is_same(o, &rows))
@@ -75,7 +67,7 @@ static fplt_status measure(const fplt_objective *o, const fplt_dataset *dataset,
                 sizes->values += entries;
             sizes->starts += rows.count + 1;
         } else {
-            sizes->values += fplt__matrix_padded(&a, rows.count) * a.stride;
+            sizes->values += padded * o->like.stride;
         }
     }
     return FPLT_OK;
@@ -305,10 +297,11 @@ fplt_status fplt__objective_pack(fplt_objective *o, const fplt_dataset *dataset,
     const char *what = "an objective's copy of the data";
     fplt_rows all = fplt_dataset_all(dataset);
     if ((status = measure(o, dataset, &sizes, error)) ||
-        (all.weight &&
-         ((status =
-               fplt__alloc_into(&o->row_weight, sizes.rows, sizeof *o->row_weight, what, error)) ||
-          (status = fplt__alloc_into(&o->total, o->agents, sizeof *o->total, what, error)))) ||
+        (all.weight && (status = fplt__alloc_into(&o->row_weight, sizes.rows, sizeof *o->row_weight,
+                                                  what, error))) ||
+        /* of rows in other processes it may be known though none here has a weight */
+        ((all.weight || dataset->census) &&
+         (status = fplt__alloc_into(&o->total, o->agents, sizeof *o->total, what, error))) ||
         (all.offset &&
          (status = fplt__alloc_into(&o->offset, sizes.rows, sizeof *o->offset, what, error))) ||
         (status = fplt__alloc_into(&o->place, o->agents, sizeof *o->place, what, error)) ||
