@@ -29,6 +29,8 @@ BUILD = build
 VERSION = $(shell sed -n "s/^  version: '\(.*\)',$$/\1/p" meson.build)
 # On a terminal ninja shows its progress, elsewhere only what goes wrong.
 NINJA = tools/ninja
+# Meson finds ccache for the default compiler by itself, but not for one that is named.
+CLANG = $(strip $(notdir $(shell command -v ccache 2>/dev/null)) clang)
 # Little optimised: at -O2 the checks in the kernels alone take minutes to compile.
 SANITIZED = -Db_lundef=false -Doptimization=1 -Ddebug=true -Dwerror=$(WERROR) -Dbench=false \
             -Dexamples=false
@@ -56,10 +58,10 @@ $(BUILD)/with-tests: meson_options.txt | setup-tests $(BUILD)/build.ninja
 	@touch $@
 
 build-asan/build.ninja:
-	@CC=clang meson setup build-asan -Db_sanitize=address,undefined $(SANITIZED) >/dev/null
+	@CC='$(CLANG)' meson setup build-asan -Db_sanitize=address,undefined $(SANITIZED) >/dev/null
 
 build-tsan/build.ninja:
-	@CC=clang meson setup build-tsan -Db_sanitize=thread $(SANITIZED) >/dev/null
+	@CC='$(CLANG)' meson setup build-tsan -Db_sanitize=thread $(SANITIZED) >/dev/null
 
 demo: setup all
 	@tools/demo $(BUILD)/fedplt
