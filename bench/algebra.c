@@ -121,9 +121,7 @@ static void softmax(size_t rows, size_t features, size_t outputs)
 
 static void triangles(size_t n, size_t depth)
 {
-    fplt_error error;
-    const fplt__kernel *kernel;
-    must(fplt__kernel_choose(NULL, &kernel, &error), &error);
+    const fplt__kernel *kernel = fplt__kernel_for(&(fplt__kernel_shape){.columns = 0}, 0);
     double *x = numbers(depth * n), *weights = numbers(depth), *ours = numbers(n * n),
            *theirs = numbers(n * n), *gram = numbers(n * n), times[4][TURNS];
     fplt__vectors columns = {x, 1, n, FPLT_PANEL, FPLT_PANEL * n};

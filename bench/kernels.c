@@ -262,7 +262,7 @@ static void out_of_cache(size_t rows, size_t columns, const char *const *names, 
         fplt_error error;
         const fplt__kernel *kernel;
         double times[3][TURNS], typical[3], blas[3];
-        must(fplt__kernel_choose(names[k], &kernel, &error), &error);
+        must(fplt__kernel_choose(names[k], NULL, &kernel, &error), &error);
         prepare(&b, rows, columns, THREADS, names + k, NULL, 1);
         for (size_t t = 0; t < TURNS; t++)
             for (size_t c = 0; c < 3; c++)

@@ -149,8 +149,7 @@ int main(int argc, char **argv)
     };
     enum { POINTS = sizeof points / sizeof *points };
     fplt_error error;
-    const fplt__kernel *kernel;
-    check(fplt__kernel_choose(NULL, &kernel, &error), &error);
+    const fplt__kernel *kernel = fplt__kernel_for(&(fplt__kernel_shape){.columns = 0}, 0);
     double most = peak(), wide = bandwidth(kernel), knee = most / wide;
     printf("one thread: %.1f GB/s read from memory, %.1f GFLOP/s of multiply-adds\n", wide * 1e-9,
            most * 1e-9);

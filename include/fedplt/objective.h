@@ -25,7 +25,8 @@ typedef struct fplt_objective_settings {
     double clip;    /* 0, or the largest norm of a record's loss gradient: longer ones are scaled
                        down to it in every gradient; values, second derivatives and curvature stay
                        those of the loss itself */
-    const char *kernel; /* NULL: the fastest this machine has; reference, avx2, avx512 */
+    const char *kernel; /* NULL: the fastest of this machine for the shape of the data; reference,
+                           avx2, avx512 */
     /* poisson: exp goes on as a parabola above this linear predictor, so that the cost is smooth;
      * 0: one more than the logarithm of the largest label there is, at least 1 */
     double predictor_bound;
@@ -38,6 +39,9 @@ typedef struct fplt_objective_settings {
      * and all arithmetic are of doubles either way. */
     const char *precision;
     int inward;
+    /* rows of a minibatch that the local solver draws, 0: it uses all rows of an agent; only the choice of
+     * the kernel depends on it */
+    uint32_t batch;
 } fplt_objective_settings;
 
 /* logistic, ridge of weight 0.5, nothing else. */

@@ -548,6 +548,10 @@ fplt_objective_settings fplt__job_cost(const fplt_settings *settings, const fplt
     if (source->clip > 0)
         cost.clip = source->clip;
     cost.inward = source->public_only || fplt__job_transform(settings, source).radius > 0;
+    const fplt_solver *solver =
+        source->solver ? source->solver : fplt_solver_find(fplt_settings_text(settings, "solver"));
+    if (solver && solver->traits & FPLT_STOCHASTIC)
+        cost.batch = (uint32_t)fplt_settings_integer(settings, "batch");
     return cost;
 }
 
@@ -709,15 +713,15 @@ static fplt_status check_source(const fplt_settings *settings, const fplt_job_so
     return status;
 }
 
-/* What depends on the rows or the machine of every process: the largest label, and the fastest kernel that
- * all have. */
+/* Facts that depend on the rows or the machine of every process: the largest label, and the number of the first kernel
+ * that all of them have. */
 struct common {
     double largest_label;
     size_t kernel;
 };
 
-static fplt_status take_common(fplt_ranks *ranks, fplt_dataset *training, const char **kernel,
-                               fplt_error *error)
+static fplt_status take_common(fplt_ranks *ranks, fplt_dataset *training,
+                               fplt_objective_settings *cost, fplt_error *error)
 {
     struct common *each;
     fplt_status status = fplt__alloc_into(&each, ranks->count, sizeof *each, "a job", error);
@@ -738,8 +742,9 @@ static fplt_status take_common(fplt_ranks *ranks, fplt_dataset *training, const 
         all.kernel = each[i].kernel > all.kernel ? each[i].kernel : all.kernel;
     }
     training->largest_label = all.largest_label;
-    if (!*kernel)
-        *kernel = fplt__kernel_get(all.kernel)->name;
+    fplt__kernel_shape shape = fplt__objective_shape(cost, training);
+    if (!cost->kernel)
+        cost->kernel = fplt__kernel_for(&shape, all.kernel)->name;
     fplt__free(each);
     return FPLT_OK;
 }
@@ -787,8 +792,7 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     view->cost = fplt__job_cost(settings, source, fplt_dataset_task(job->training));
     if (!source->dataset && (status = fplt__job_labelled(settings, view->cost.loss, error)))
         return status;
-    if (source->ranks &&
-        (status = take_common(source->ranks, job->training, &view->cost.kernel, error)))
+    if (source->ranks && (status = take_common(source->ranks, job->training, &view->cost, error)))
         return status;
     if (!source->public_only && (status = check_labels(job->training, error)))
         return status;

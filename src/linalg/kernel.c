@@ -1,4 +1,4 @@
-/* Choice of the kernel: once, when an objective is made. */
+/* Choice of the kernel: once, when an objective is created. */
 #include "linalg/kernel.h"
 
 #include <string.h>
@@ -18,13 +18,52 @@ const fplt__kernel *fplt__kernel_get(size_t index)
     return index < KERNELS ? kernels[index] : NULL;
 }
 
-fplt_status fplt__kernel_choose(const char *name, const fplt__kernel **kernel, fplt_error *error)
+#if defined(__x86_64__)
+/* Dense data on which the AVX-512 kernel is slower than AVX2, measured by bench/shapes:
+ * - Minibatches of rows that AVX-512 keeps in panels of eight: collecting eight rows for one vector costs more than
+ *   the wider arithmetic gains (1.0 to 1.4 times AVX2 up to 16 columns, 1.3 to 3.4 from 17 to 24).
+ * - Many agents of few rows: a panel of eight is mostly padding (1.1 to 1.4 times at 10 rows), and AVX2 trains four
+ *   such agents at once (`abreast`). With few agents the choice hardly matters for time, and one agent in a process
+ *   of its own must choose as it does among others.
+ * - Floats on processors of AMD, whose first generation with AVX-512 splits the wide conversions: there float32 was
+ *   slower than double at 250 x 100, and AVX2 is not. */
+static int avx512_is_slower(const fplt__kernel_shape *shape)
 {
+    enum { PANEL_COLUMNS = 24, SMALL_ROWS = 32, MANY_AGENTS = 1000, NARROW_COLUMNS = 128 };
+    if (shape->sparse || !shape->columns)
+        return 0;
+    int in_panels = shape->columns <= PANEL_COLUMNS;
+    return (in_panels && shape->batch) ||
+           (in_panels && shape->rows < SMALL_ROWS && shape->agents >= MANY_AGENTS) ||
+           (shape->narrow && shape->columns <= NARROW_COLUMNS && __builtin_cpu_is("amd"));
+}
+#endif
+
+const fplt__kernel *fplt__kernel_for(const fplt__kernel_shape *shape, size_t first)
+{
+    for (size_t i = first; i + 1 < KERNELS; i++) {
+        if (!kernels[i]->available())
+            continue;
+#if defined(__x86_64__)
+        if (kernels[i] == &fplt__kernel_avx512 && fplt__kernel_avx2.available() &&
+            avx512_is_slower(shape))
+            continue;
+#endif
+        return kernels[i];
+    }
+    return kernels[KERNELS - 1];
+}
+
+fplt_status fplt__kernel_choose(const char *name, const fplt__kernel_shape *shape,
+                                const fplt__kernel **kernel, fplt_error *error)
+{
+    if (!name) {
+        *kernel = fplt__kernel_for(shape, 0);
+        return FPLT_OK;
+    }
     for (size_t i = 0; i < KERNELS; i++) {
         int available = kernels[i]->available();
-        if (!name && !available)
-            continue;
-        if (name && strcmp(name, kernels[i]->name) != 0)
+        if (strcmp(name, kernels[i]->name) != 0)
             continue;
         if (!available)
             return fplt_error_set(error, FPLT_UNSUPPORTED,

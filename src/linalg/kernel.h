@@ -62,8 +62,24 @@ typedef struct fplt__kernel {
     const fplt__abreast *abreast;
 } fplt__kernel;
 
-/* By name, or the fastest that the machine has when `name` is NULL. */
-fplt_status fplt__kernel_choose(const char *name, const fplt__kernel **kernel, fplt_error *error);
+/* Shape of the data that a kernel is chosen for; all zero where nothing is known of it. */
+typedef struct fplt__kernel_shape {
+    size_t columns; /* of a row */
+    double rows;    /* mean number of an agent's rows */
+    uint32_t agents;
+    uint32_t batch; /* rows of a minibatch, 0: local solvers use all rows of an agent */
+    int sparse;
+    int narrow; /* rows are kept as floats */
+} fplt__kernel_shape;
+
+/* By name, or where `name` is NULL the fastest kernel of this machine for data of that shape: see
+ * fplt__kernel_for(). FPLT_BAD_VALUE for an unknown name, FPLT_UNSUPPORTED where the machine lacks the kernel. */
+fplt_status fplt__kernel_choose(const char *name, const fplt__kernel_shape *shape,
+                                const fplt__kernel **kernel, fplt_error *error);
+
+/* The fastest available kernel for data of that shape, of those from number `first` on (fplt__kernel_get). A function
+ * of the shape and of the processor alone: the rules come from bench/shapes, nothing is timed at run time. */
+const fplt__kernel *fplt__kernel_for(const fplt__kernel_shape *shape, size_t first);
 
 /* Kernels compiled in, the fastest first; NULL past the last. */
 const fplt__kernel *fplt__kernel_get(size_t index);

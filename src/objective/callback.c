@@ -192,8 +192,8 @@ fplt_status fplt_objective_create_callback(const fplt_objective_callbacks *callb
     o->agents = callbacks->agents;
     o->scratch = 3 * callbacks->dimension;
     o->callbacks = *callbacks;
-    if ((status = fplt__kernel_choose(NULL, &o->kernel, error)) ||
-        (status = fplt__objective_count_records(o, error))) {
+    o->kernel = fplt__kernel_for(&(fplt__kernel_shape){.columns = 0}, 0);
+    if ((status = fplt__objective_count_records(o, error))) {
         fplt_objective_destroy(o);
         return status;
     }

@@ -266,6 +266,10 @@ size_t fplt__objective_most_records(const fplt_objective *objective);
 fplt_status fplt__objective_create_of(const fplt_objective_settings *settings, fplt_dataset *giver,
                                       fplt_objective **objective, fplt_error *error);
 
+/* Shape by which the kernel of an objective over these rows is chosen. */
+fplt__kernel_shape fplt__objective_shape(const fplt_objective_settings *settings,
+                                         const fplt_dataset *dataset);
+
 /* Brings the data set into the kernel's layout: fills shard and what it points into. The rows of `giver`,
  * which is the data set or NULL, may be taken over. */
 fplt_status fplt__objective_pack(fplt_objective *objective, const fplt_dataset *dataset,

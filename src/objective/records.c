@@ -823,11 +823,16 @@ static fplt_status check_numbers(const fplt_objective_settings *settings, fplt_e
     return FPLT_OK;
 }
 
+static int is_float32(const fplt_objective_settings *settings)
+{
+    return settings->precision && strcmp(settings->precision, "float32") == 0;
+}
+
 static fplt_status choose_precision(fplt_objective *o, const fplt_objective_settings *settings,
                                     fplt_error *error)
 {
     const char *name = settings->precision ? settings->precision : "double";
-    o->narrow = strcmp(name, "float32") == 0;
+    o->narrow = is_float32(settings);
     o->inward = settings->inward;
     if (!o->narrow && strcmp(name, "double") != 0)
         return fplt_error_set(error, FPLT_BAD_VALUE,
@@ -906,15 +911,30 @@ static size_t most_rows(const fplt_dataset *dataset)
     return most;
 }
 
+fplt__kernel_shape fplt__objective_shape(const fplt_objective_settings *settings,
+                                         const fplt_dataset *dataset)
+{
+    fplt__kernel_shape shape = {
+        .columns = fplt_dataset_features(dataset) + (settings->intercept != 0),
+        .agents = fplt_dataset_agents(dataset),
+        .batch = settings->batch,
+        .sparse = !fplt_dataset_all(dataset).dense,
+        .narrow = is_float32(settings),
+    };
+    shape.rows = (double)fplt__dataset_all_rows(dataset) / (shape.agents ? shape.agents : 1);
+    return shape;
+}
+
 static fplt_status configure(fplt_objective *o, const fplt_objective_settings *settings,
                              const fplt_dataset *dataset, fplt_error *error)
 {
     enum { LEAST = 1 << 13, VECTORS = 32 }; /* numbers of a part; vectors of them */
     fplt_status status;
+    fplt__kernel_shape shape = fplt__objective_shape(settings, dataset);
     if ((status = fplt__loss_find(settings->loss, &o->loss, error)) ||
         (status = fplt__regulariser_find(settings->regulariser, &o->regulariser, error)) ||
         (status = check_numbers(settings, error)) ||
-        (status = fplt__kernel_choose(settings->kernel, &o->kernel, error)) ||
+        (status = fplt__kernel_choose(settings->kernel, &shape, &o->kernel, error)) ||
         (status = choose_precision(o, settings, error)))
         return status;
     o->task = fplt_dataset_task(dataset);

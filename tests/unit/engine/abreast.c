@@ -58,7 +58,7 @@ static int next_settings(unsigned number, fplt_objective_settings *settings)
 static int is_there(const fplt_objective_settings *settings)
 {
     const fplt__kernel *kernel;
-    return fplt__kernel_choose(settings->kernel, &kernel, NULL) == FPLT_OK;
+    return fplt__kernel_choose(settings->kernel, NULL, &kernel, NULL) == FPLT_OK;
 }
 
 /* Runs all agents by `several`, and each alone. */

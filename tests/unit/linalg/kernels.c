@@ -309,18 +309,52 @@ static void choice(void **state)
     (void)state;
     fplt_error error;
     const fplt__kernel *kernel;
-    assert_ok(fplt__kernel_choose(NULL, &kernel, &error), error);
-    assert_ok(fplt__kernel_choose("reference", &kernel, &error), error);
+    fplt__kernel_shape unknown = {.columns = 0};
+    assert_ok(fplt__kernel_choose(NULL, &unknown, &kernel, &error), error);
+    assert_ptr_equal(kernel, fplt__kernel_for(&unknown, 0));
+    assert_ok(fplt__kernel_choose("reference", NULL, &kernel, &error), error);
     assert_string_equal(kernel->name, "reference");
-    assert_int_equal(fplt__kernel_choose("avx1024", &kernel, &error), FPLT_BAD_VALUE);
+    assert_int_equal(fplt__kernel_choose("avx1024", NULL, &kernel, &error), FPLT_BAD_VALUE);
     assert_contains(error.text, "avx1024");
     assert_contains(error.text, "reference");
     for (size_t i = 0; fplt__kernel_get(i); i++) {
         const fplt__kernel *listed = fplt__kernel_get(i);
-        fplt_status status = fplt__kernel_choose(listed->name, &kernel, &error);
+        fplt_status status = fplt__kernel_choose(listed->name, NULL, &kernel, &error);
         assert_int_equal(status, listed->available() ? FPLT_OK : FPLT_UNSUPPORTED);
         if (!status)
             assert_ptr_equal(kernel, listed);
+    }
+}
+
+/* The automatic kernel by shape, where the machine has both AVX2 and AVX-512; the figures behind it are those of
+ * bench/shapes. */
+static void choice_by_shape(void **state)
+{
+    (void)state;
+    static const struct {
+        fplt__kernel_shape shape;
+        const char *name;
+    } cases[] = {
+        {{.columns = 5, .rows = 250, .agents = 100}, "avx512"},
+        {{.columns = 5, .rows = 10, .agents = 100000}, "avx2"},
+        {{.columns = 24, .rows = 31, .agents = 1000}, "avx2"},
+        {{.columns = 25, .rows = 10, .agents = 100000}, "avx512"},
+        {{.columns = 5, .rows = 10, .agents = 4}, "avx512"}, /* as the same agents on hosts */
+        {{.columns = 5, .rows = 32, .agents = 100000}, "avx512"},
+        {{.columns = 20, .rows = 2000, .agents = 1, .batch = 32}, "avx2"},
+        {{.columns = 32, .rows = 2000, .agents = 1, .batch = 32}, "avx512"},
+        {{.columns = 20, .rows = 10, .agents = 5000, .batch = 32, .sparse = 1}, "avx512"},
+    };
+    fplt_error error;
+    const fplt__kernel *wide, *kernel;
+    if (fplt__kernel_choose("avx512", NULL, &wide, &error) ||
+        fplt__kernel_choose("avx2", NULL, &kernel, &error))
+        skip();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_ok(fplt__kernel_choose(NULL, &cases[i].shape, &kernel, &error), error);
+        assert_string_equal(kernel->name, cases[i].name);
+        /* where another process has AVX2 only, so have all */
+        assert_string_equal(fplt__kernel_for(&cases[i].shape, 1)->name, "avx2");
     }
 }
 
@@ -332,6 +366,7 @@ int main(void)
         cmocka_unit_test(outputs_and_picks),
         cmocka_unit_test(alignment_does_not_matter),
         cmocka_unit_test(choice),
+        cmocka_unit_test(choice_by_shape),
     };
     return cmocka_run_group_tests_name("kernels", tests, fill, NULL);
 }
