@@ -1,12 +1,12 @@
 /* Fisher's linear discriminant: direction S^-1 (m_1 - m_0), S the pooled covariance. */
-#include <cblas.h>
-#include <lapacke.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "lab/audit/audit.h"
+#include "linalg/cholesky.h"
+#include "linalg/product.h"
 
-enum { BLOCK = 128 };
+enum { BLOCK = FPLT_DEPTH };
 
 static int is_fitted(size_t number)
 {
@@ -27,10 +27,11 @@ static void find_means(const float *points, size_t count, size_t n, double *mean
         mean[j] /= (double)members[j / n];
 }
 
-/* Upper triangle of the sum of squares about the means, a block of points at a time. */
-static void find_scatter(const float *points, size_t count, size_t n, const double *mean,
-                         double *block, double *scatter)
+/* Lower triangle of the sum of squares about the means, a block of points at a time. */
+static void find_scatter(const fplt__kernel *kernel, const float *points, size_t count, size_t n,
+                         const double *mean, double *block, double *scatter)
 {
+    fplt__vectors columns = {block, 1, n, BLOCK, BLOCK * n, NULL};
     size_t held = 0;
     for (size_t i = 0; i < count; i++) {
         if (is_fitted(i)) {
@@ -40,8 +41,7 @@ static void find_scatter(const float *points, size_t count, size_t n, const doub
             held++;
         }
         if (held == BLOCK || (held && i + 1 == count)) {
-            cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)n, (int)held, 1, block, (int)n,
-                        1, scatter, (int)n);
+            fplt__product_add(kernel, columns, columns, n, n, held, NULL, 1, scatter, n);
             held = 0;
         }
     }
@@ -60,7 +60,8 @@ fplt_status fplt__discriminant(const float *points, size_t count, size_t n, doub
     block = mean + 2 * n;
     scatter = block + BLOCK * n;
     find_means(points, count, n, mean, members);
-    find_scatter(points, count, n, mean, block, scatter);
+    const fplt__kernel *kernel = fplt__kernel_for(&(fplt__kernel_shape){.columns = n}, 0);
+    find_scatter(kernel, points, count, n, mean, block, scatter);
     /* far below any noise that is there, and above the rounding of single precision */
     double trace = 0;
     for (size_t j = 0; j < n; j++)
@@ -69,8 +70,9 @@ fplt_status fplt__discriminant(const float *points, size_t count, size_t n, doub
         scatter[j * n + j] += 1e-11 * trace / (double)n + 1e-300;
     for (size_t j = 0; j < n; j++)
         direction[j] = mean[n + j] - mean[j];
-    if (LAPACKE_dposv(LAPACK_ROW_MAJOR, 'U', (lapack_int)n, 1, scatter, (lapack_int)n, direction,
-                      1))
+    if (fplt__cholesky_factor(kernel, scatter, n))
+        fplt__cholesky_solve(scatter, n, direction);
+    else
         status = fplt_error_set(error, FPLT_FAILED, "the covariance of the messages is singular");
     fplt__free(mean);
     return status;

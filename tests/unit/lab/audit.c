@@ -1,5 +1,7 @@
 /* The audit: a right claim stands, every planted mistake is found by the check that is made for it, and
  * no verdict says more than could have been seen. */
+#include <lapacke.h>
+
 #include "testing.h"
 
 #include "failing.h"
@@ -289,6 +291,42 @@ static void discriminant_is_fishers(void **state)
     assert_near(direction[1] / direction[0], -0.6, 0.03);
 }
 
+/* Several blocks of points, and more columns than a tile has: the direction solves scatter times direction = difference
+ * of the means, with the scatter summed by plain loops and the system solved by LAPACK. */
+static void discriminant_solves_its_system(void **state)
+{
+    (void)state;
+    enum { COUNT = 1150, N = 61 };
+    static float points[COUNT * N];
+    static double scatter[N * N], mean[2][N], solution[N], direction[N];
+    size_t members[2] = {0, 0};
+    fplt_stream stream = fplt_stream_make(7, 0, FPLT_FOR_TEST, 0, 0, 0);
+    for (size_t i = 0; i < COUNT * N; i++)
+        points[i] = (float)(fplt_stream_normal(&stream) + (i % N ? 0.7 * points[i - 1] : 0) +
+                            (double)(i / N & 1) / (double)(1 + i % N));
+    for (size_t i = 0; i < COUNT; i++)
+        if ((i >> 1) % 2 == 0) {
+            members[i & 1]++;
+            for (size_t j = 0; j < N; j++)
+                mean[i & 1][j] += points[i * N + j];
+        }
+    for (size_t j = 0; j < N; j++) {
+        mean[0][j] /= (double)members[0];
+        mean[1][j] /= (double)members[1];
+        solution[j] = mean[1][j] - mean[0][j];
+    }
+    for (size_t i = 0; i < COUNT; i++)
+        for (size_t j = 0; (i >> 1) % 2 == 0 && j < N; j++)
+            for (size_t k = 0; k < N; k++)
+                scatter[j * N + k] +=
+                    (points[i * N + j] - mean[i & 1][j]) * (points[i * N + k] - mean[i & 1][k]);
+    assert_int_equal(LAPACKE_dposv(LAPACK_ROW_MAJOR, 'U', N, 1, scatter, N, solution, 1), 0);
+    fplt_error error;
+    assert_ok(fplt__discriminant(points, COUNT, N, direction, &error), error);
+    for (size_t j = 0; j < N; j++)
+        assert_close(direction[j], solution[j], 1e-8); /* the ridge of 1e-11 is within it */
+}
+
 /* With noise from the seed nothing is left to chance: threads take runs as they come, which changes no bit. */
 static void threads_change_no_bit(void **state)
 {
@@ -387,6 +425,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(discriminant_is_fishers),
+        cmocka_unit_test(discriminant_solves_its_system),
         cmocka_unit_test(right_claim_stands),
         cmocka_unit_test(partial_participation_is_read),
         cmocka_unit_test(planted_mistakes_are_found),
