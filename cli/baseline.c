@@ -197,7 +197,7 @@ static fplt_status print_wide(const fplt_baseline *made, const fplt_dataset *dat
     return status;
 }
 
-/* One curve a method over the sites. A missing gnuplot is no reason to fail. */
+/* One curve a method over the sites. A missing renderer is no reason to fail. */
 static fplt_status draw(const char *folder, const fplt_baseline *made, fplt_error *error)
 {
     size_t across = made->sites + 1;

@@ -1,11 +1,10 @@
 /* Processes that MPI started. MPI itself is in a module that is loaded when it is asked for, so that
  * every other call starts as quickly as without it. */
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
+#include "fedplt/module.h"
 #include "modules.h"
 
 static const fplt_ranks_module *module;
@@ -34,38 +33,16 @@ int cli_leads(const cli_call *cli)
     return !cli->ranks || cli->ranks->number == 0;
 }
 
-/* The module beside a program that is not installed, or where it was installed. */
-static void *load(fplt_error *error)
-{
-    char path[4096];
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 32);
-    void *loaded = NULL;
-    path[length < 0 ? 0 : length] = 0;
-    char *slash = strrchr(path, '/');
-    if (slash) {
-        strcpy(slash, "/src/mpi/mpi.so");
-        if (access(path, R_OK) == 0)
-            loaded = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-    }
-    if (!loaded)
-        loaded = dlopen(CLI_MODULES "/mpi.so", RTLD_NOW | RTLD_GLOBAL);
-    if (!loaded)
-        fplt_error_set(error, FPLT_UNSUPPORTED,
-                       "engine is mpi, but its module cannot be loaded: %.400s", dlerror());
-    return loaded;
-}
-
 static fplt_status start(cli_call *cli, fplt_error *error)
 {
     if (!*CLI_MPI)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "engine is mpi, but this fedplt was built without MPI: install "
                               "libopenmpi-dev and build it again");
-    void *loaded = load(error);
-    if (!loaded)
+    module = fplt_module_load("mpi", FPLT_RANKS_MODULE, error);
+    if (!module)
         return FPLT_UNSUPPORTED;
-    module = dlsym(loaded, FPLT_RANKS_MODULE);
-    if (!module || module->size != sizeof *module)
+    if (module->size != sizeof *module)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "engine is mpi, but its module is of another fedplt");
     cli->ranks = module->begin();

@@ -22,6 +22,7 @@
 #include "fedplt/log.h"
 #include "fedplt/memory.h"
 #include "fedplt/model.h"
+#include "fedplt/module.h"
 #include "fedplt/noise.h"
 #include "fedplt/objective.h"
 #include "fedplt/page.h"

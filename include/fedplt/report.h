@@ -77,8 +77,9 @@ typedef struct fplt_plot {
     const char *diagonal; /* the name of a line y = x, or NULL: none */
 } fplt_plot;
 
-/* Draws with gnuplot into .svg, .png or .pdf, by the extension of the path. FPLT_UNSUPPORTED when gnuplot
- * is not installed. The file appears whole or not at all. */
+/* Draws into .svg, .png or .pdf, by the extension of the path. PNG and PDF are rendered from the SVG by the module
+ * `render` (fedplt/module.h): FPLT_UNSUPPORTED where it is missing. FPLT_BAD_VALUE for another extension, or where no
+ * point can be drawn. The file appears whole or not at all. */
 FPLT_API fplt_status fplt_plot_check(const char *path, fplt_error *error); /* its extension alone */
 FPLT_API fplt_status fplt_plot_write(const fplt_plot *plot, const char *path, fplt_error *error);
 /* The criterion over the rounds of a run; `label` says what it is (NULL: the squared norm of the sum

@@ -4,83 +4,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buffer.h"
+#include "report/axis.h"
 #include "report/html.h"
 
 enum { WIDTH = 480, HEIGHT = 300, SQUARE = 340, LEFT = 66, RIGHT = 14, TOP = 26, BOTTOM = 44 };
-enum { MOST_TICKS = 6, CURVE_COLOURS = 4 };
+enum { CURVE_COLOURS = 4 };
 
-/* Below this a logarithmic axis ends: a criterion of 0 is as good as it gets. */
-static const double least_logarithm = 1e-300;
-
-struct axis {
-    double low, high; /* logarithms to base 10 where it is logarithmic */
-    double from, to;  /* where they are drawn */
-    int logarithmic;
-};
-
-static double place(const struct axis *axis, double value)
-{
-    double at = axis->logarithmic ? log10(fmax(value, least_logarithm)) : value;
-    return axis->from + (at - axis->low) / (axis->high - axis->low) * (axis->to - axis->from);
-}
-
-/* Room around what is there, and never an empty range. */
-static void settle(struct axis *axis, double low, double high)
-{
-    if (!(low <= high))
-        low = high = axis->logarithmic ? 1 : 0;
-    if (axis->logarithmic) {
-        low = floor(log10(fmax(low, least_logarithm)) + 1e-9);
-        high = ceil(log10(fmax(high, least_logarithm)) - 1e-9);
-    }
-    double size = fmax(fabs(low), fabs(high));
-    if (!(high - low > 1e-9 * size)) { /* so narrow that ticks would not differ */
-        double more = axis->logarithmic ? 1 : size > 0 ? 0.1 * size : 0.5;
-        low -= more;
-        high += more;
-    }
-    axis->low = low;
-    axis->high = high;
-}
-
-/* 1, 2 or 5 times a power of ten, so that there are few ticks; whole decades on a logarithmic axis. */
-static double tick_step(const struct axis *axis)
-{
-    double rough = (axis->high - axis->low) / MOST_TICKS;
-    double power = pow(10, floor(log10(rough)));
-    double step = rough <= power ? power : rough <= 2 * power ? 2 * power : 5 * power;
-    step = rough <= step ? step : 10 * power;
-    return axis->logarithmic ? fmax(1, ceil(step - 1e-9)) : step;
-}
-
-static void tick_text(const struct axis *axis, double at, char *text, size_t size)
+static void tick_text(const fplt__axis *axis, double at, char *text, size_t size)
 {
     if (!axis->logarithmic)
-        snprintf(text, size, "%.6g", fabs(at) < 1e-12 * (axis->high - axis->low) ? 0 : at);
+        fplt__axis_number(axis, at, text, size);
     else if (fabs(at) <= 3)
         snprintf(text, size, "%.6g", pow(10, at));
     else
         snprintf(text, size, "1e%.0f", at);
 }
 
-typedef void draw_tick(fplt__buffer *out, double at, const char *text, const struct axis *across);
-
-static void each_tick(fplt__buffer *out, const struct axis *axis, const struct axis *across,
-                      draw_tick *draw)
-{
-    double step = tick_step(axis);
-    for (double at = ceil(axis->low / step - 1e-9) * step; at <= axis->high + 1e-9 * step;
-         at += step) {
-        char text[32];
-        tick_text(axis, at, text, sizeof text);
-        draw(out,
-             axis->from + (at - axis->low) / (axis->high - axis->low) * (axis->to - axis->from),
-             text, across);
-    }
-}
-
-static void draw_x(fplt__buffer *out, double at, const char *text, const struct axis *y)
+static void draw_x_tick(fplt__buffer *out, double at, const char *text, const fplt__axis *y)
 {
     fplt__buffer_format(out,
                         "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>"
@@ -88,12 +28,23 @@ static void draw_x(fplt__buffer *out, double at, const char *text, const struct 
                         at, at, y->from, y->to, at, y->from + 17, text);
 }
 
-static void draw_y(fplt__buffer *out, double at, const char *text, const struct axis *x)
+static void draw_x(fplt__buffer *out, double coordinate, double at, const fplt__axis *axis,
+                   const fplt__axis *y)
 {
+    char text[32];
+    tick_text(axis, at, text, sizeof text);
+    draw_x_tick(out, coordinate, text, y);
+}
+
+static void draw_y(fplt__buffer *out, double coordinate, double at, const fplt__axis *axis,
+                   const fplt__axis *x)
+{
+    char text[32];
+    tick_text(axis, at, text, sizeof text);
     fplt__buffer_format(out,
                         "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>"
                         "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-                        x->from, x->to, at, at, x->from - 6, at + 4, text);
+                        x->from, x->to, coordinate, coordinate, x->from - 6, coordinate + 4, text);
 }
 
 static void begin(fplt__buffer *out, const char *title, double width, double height)
@@ -114,56 +65,26 @@ static void add_text(fplt__buffer *out, double x, double y, const char *more, co
 
 /* Curves */
 
-static int drawable(const fplt_plot *plot, double x, double y)
-{
-    return isfinite(x) && isfinite(y) && (!plot->log_x || x > 0) && (!plot->log_y || y > 0);
-}
-
-static void find_limits(const fplt_plot *plot, int of_y, struct axis *axis)
-{
-    double low = HUGE_VAL, high = -HUGE_VAL;
-    for (size_t s = 0; s < plot->count; s++)
-        for (size_t i = 0; i < plot->series[s].count; i++) {
-            double x = plot->series[s].x[i], y = plot->series[s].y[i];
-            if (!drawable(plot, x, y))
-                continue;
-            low = fmin(low, of_y ? y : x);
-            high = fmax(high, of_y ? y : x);
-        }
-    if (of_y && plot->target > 0) {
-        low = fmin(low, plot->target);
-        high = fmax(high, plot->target);
-    }
-    settle(axis, low, high);
-}
-
-static void draw_curve(fplt__buffer *out, const fplt_plot *plot, size_t number,
-                       const struct axis *x, const struct axis *y, int dots)
+static void draw_curve(fplt__buffer *out, const fplt_plot *plot, size_t number, const fplt__axis *x,
+                       const fplt__axis *y, int dots)
 {
     const fplt_series *series = &plot->series[number];
-    double last_x = NAN, last_y = NAN;
     fplt__buffer_format(out, "<polyline class=\"curve curve%zu\" points=\"",
                         number % CURVE_COLOURS);
-    for (size_t i = 0; i < series->count; i++) {
-        if (!drawable(plot, series->x[i], series->y[i]))
-            continue;
-        double px = place(x, series->x[i]), py = place(y, series->y[i]);
-        if (i + 1 < series->count && fabs(px - last_x) < 0.4 && fabs(py - last_y) < 0.4)
-            continue;
-        fplt__buffer_format(out, "%.1f,%.1f ", last_x = px, last_y = py);
-    }
+    fplt__plot_points(out, plot, series, series->y, x, y);
     fplt__buffer_add(out, "\"/>\n");
     for (size_t i = 0; dots && i < series->count; i++)
-        if (drawable(plot, series->x[i], series->y[i]))
+        if (fplt__plot_drawable(plot, series->x[i], series->y[i]))
             fplt__buffer_format(
                 out, "<circle class=\"dot curve%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"/>\n",
-                number % CURVE_COLOURS, place(x, series->x[i]), place(y, series->y[i]));
+                number % CURVE_COLOURS, fplt__axis_place(x, series->x[i]),
+                fplt__axis_place(y, series->y[i]));
 }
 
-static void draw_target(fplt__buffer *out, const fplt_plot *plot, const struct axis *x,
-                        const struct axis *y)
+static void draw_target(fplt__buffer *out, const fplt_plot *plot, const fplt__axis *x,
+                        const fplt__axis *y)
 {
-    double at = place(y, plot->target);
+    double at = fplt__axis_place(y, plot->target);
     fplt__buffer_format(
         out, "<line class=\"target\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n", x->from,
         x->to, at, at);
@@ -186,18 +107,18 @@ static void draw_key(fplt__buffer *out, const fplt_plot *plot)
 void fplt__chart_curves(fplt__buffer *out, const fplt_plot *plot, const fplt__frame *frame)
 {
     double width = frame->unit ? SQUARE : WIDTH, height = frame->unit ? SQUARE : HEIGHT;
-    struct axis x = {.from = LEFT, .to = width - RIGHT, .logarithmic = plot->log_x};
-    struct axis y = {.from = height - BOTTOM, .to = TOP, .logarithmic = plot->log_y};
+    fplt__axis x = {.from = LEFT, .to = width - RIGHT, .logarithmic = plot->log_x};
+    fplt__axis y = {.from = height - BOTTOM, .to = TOP, .logarithmic = plot->log_y};
     if (frame->unit) {
-        settle(&x, 0, 1);
-        settle(&y, 0, 1);
+        fplt__axis_settle(&x, 0, 1);
+        fplt__axis_settle(&y, 0, 1);
     } else {
-        find_limits(plot, 0, &x);
-        find_limits(plot, 1, &y);
+        fplt__plot_limits(plot, 0, &x);
+        fplt__plot_limits(plot, 1, &y);
     }
     begin(out, plot->title, width, height);
-    each_tick(out, &x, &y, draw_x);
-    each_tick(out, &y, &x, draw_y);
+    fplt__axis_ticks(out, &x, &y, draw_x);
+    fplt__axis_ticks(out, &y, &x, draw_y);
     if (frame->unit)
         fplt__buffer_format(
             out, "<line class=\"target\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
@@ -247,7 +168,7 @@ static void add_name(fplt__buffer *out, double y, const char *name)
 }
 
 /* On a logarithmic axis few decades need ticks of their own between them. */
-static void ratio_ticks(fplt__buffer *out, const struct axis *x, const struct axis *y)
+static void ratio_ticks(fplt__buffer *out, const fplt__axis *x, const fplt__axis *y)
 {
     static const double within[] = {1, 2, 5};
     for (int decade = (int)floor(x->low); decade <= ceil(x->high); decade++)
@@ -257,12 +178,12 @@ static void ratio_ticks(fplt__buffer *out, const struct axis *x, const struct ax
             if (at < x->low - 1e-9 || at > x->high + 1e-9)
                 continue;
             snprintf(text, sizeof text, "%.3g", within[i] * pow(10, decade));
-            draw_x(out, place(x, pow(10, at)), text, y);
+            draw_x_tick(out, fplt__axis_place(x, pow(10, at)), text, y);
         }
 }
 
 static void limit_intervals(const fplt__interval *interval, size_t count, double neutral,
-                            int logarithmic, struct axis *x)
+                            int logarithmic, fplt__axis *x)
 {
     double low = neutral, high = neutral;
     for (size_t i = 0; i < count; i++)
@@ -271,14 +192,14 @@ static void limit_intervals(const fplt__interval *interval, size_t count, double
             high = fmax(high, interval[i].high);
         }
     x->logarithmic = 0;
-    settle(x, logarithmic ? log10(low) : low, logarithmic ? log10(high) : high);
+    fplt__axis_settle(x, logarithmic ? log10(low) : low, logarithmic ? log10(high) : high);
     double margin = 0.04 * (x->high - x->low);
     x->low -= margin;
     x->high += margin;
     x->logarithmic = logarithmic;
 }
 
-static void draw_interval(fplt__buffer *out, const fplt__interval *interval, const struct axis *x,
+static void draw_interval(fplt__buffer *out, const fplt__interval *interval, const fplt__axis *x,
                           double y)
 {
     fplt__buffer_add(out, "<g><title>");
@@ -288,8 +209,8 @@ static void draw_interval(fplt__buffer *out, const fplt__interval *interval, con
                         "</title><line class=\"curve curve0\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" "
                         "y2=\"%.1f\"/><rect class=\"dot curve0\" x=\"%.1f\" y=\"%.1f\" width=\"7\" "
                         "height=\"7\"/>",
-                        place(x, interval->low), place(x, interval->high), y, y,
-                        place(x, interval->value) - 3.5, y - 3.5);
+                        fplt__axis_place(x, interval->low), fplt__axis_place(x, interval->high), y,
+                        y, fplt__axis_place(x, interval->value) - 3.5, y - 3.5);
     add_name(out, y + 4, interval->name);
     fplt__buffer_add(out, "</g>\n");
 }
@@ -302,16 +223,16 @@ void fplt__chart_intervals(fplt__buffer *out, const char *title, const char *axi
     for (size_t i = 0; i < count; i++)
         shown += shows(&interval[i], logarithmic) != 0;
     double height = LINE * (double)shown + 10 + BOTTOM;
-    struct axis x = {.from = NAMES, .to = WIDTH - RIGHT}, y = {.from = height - BOTTOM, .to = 4};
+    fplt__axis x = {.from = NAMES, .to = WIDTH - RIGHT}, y = {.from = height - BOTTOM, .to = 4};
     limit_intervals(interval, count, neutral, logarithmic, &x);
     begin(out, title, WIDTH, height);
     if (logarithmic)
         ratio_ticks(out, &x, &y);
     else
-        each_tick(out, &x, &y, draw_x);
+        fplt__axis_ticks(out, &x, &y, draw_x);
     fplt__buffer_format(
         out, "<line class=\"target\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
-        place(&x, neutral), place(&x, neutral), y.from, y.to);
+        fplt__axis_place(&x, neutral), fplt__axis_place(&x, neutral), y.from, y.to);
     double at = 4 + LINE / 2.0;
     for (size_t i = 0; i < count; i++)
         if (shows(&interval[i], logarithmic)) {

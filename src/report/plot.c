@@ -1,189 +1,316 @@
-/* Pictures by the gnuplot program: the script and the data go in through one pipe, the picture comes
- * out through another and is written whole. */
-#include <errno.h>
-#include <fcntl.h>
+/* Pictures of curves as SVG files of their own; PNG and PDF are rendered from the same SVG by a module that is loaded
+ * on use (src/render). */
 #include <math.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/file.h"
-#include "base/memory.h"
-#include "fedplt/report.h"
-#include "base/buffer.h"
+#include "fedplt/module.h"
+#include "report/axis.h"
+#include "report/html.h"
+#include "report/render.h"
 
-extern char **environ;
+enum { WIDTH = 900, HEIGHT = 560, LEFT = 92, RIGHT = 28, TOP = 52, BELOW_AXIS = 62 };
+enum { KEY_LINE = 22, SWATCH = 42, KEY_GAP = 24, CHARACTER = 8 };
 
-enum { MOST_POINTS = 2000 };
+/* More curves than this are named at the right of the picture instead of below it. */
+enum { MAX_BELOW = 6 };
 
-/* Okabe and Ito's colours, told apart by colour-blind readers too. */
+/* Curves with at most so many points show each of them. */
+enum { MAX_DOTS = 60 };
+
+/* The colours of Okabe and Ito, which colour-blind readers can tell apart. */
 static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                       "#E69F00", "#56B4E9", "#000000", "#8C6D31"};
 enum { COLOURS = sizeof colours / sizeof *colours };
 
-/* More curves than this get their names beside the picture instead of below it. */
-enum { MOST_BELOW = 6 };
+#define DASHES " stroke-dasharray=\"10 6\""
+#define DOTTED " stroke-dasharray=\"2 5\""
+#define GREY   "#505050"
 
-/* Dashes that look like dashes in every terminal: long enough for the line, short enough for the swatch. */
-#define DASHED "(10,6)"
-#define DOTTED "(3,5)"
+/* One line of the key. */
+struct entry {
+    const char *name, *colour, *dashes;
+};
 
-/* gnuplot text in single quotes: a quote is doubled, a line break is none. */
-static void quote(fplt__buffer *script, const char *text)
+static const char *dashes_of(size_t series)
 {
-    fplt__buffer_add(script, "'");
-    for (; *text; text++)
-        fplt__buffer_add(script, *text == '\'' ? "''" : (char[]){*text == '\n' ? ' ' : *text, 0});
-    fplt__buffer_add(script, "'");
-}
-
-/* gnuplot rounds the lower end of a logarithmic axis down to a power of ten, which must exist. */
-static const double least_logarithmic = 1e-300;
-
-static int drawable(const fplt_plot *plot, double x, double y)
-{
-    return isfinite(x) && isfinite(y) && !(plot->log_x && x < least_logarithmic) &&
-           !(plot->log_y && y < least_logarithmic);
-}
-
-/* At most MOST_POINTS of a curve, the last one always. */
-static void write_data(fplt__buffer *script, const fplt_plot *plot)
-{
-    for (size_t s = 0; s < plot->count; s++) {
-        const fplt_series *series = &plot->series[s];
-        size_t stride = series->count / MOST_POINTS + 1;
-        fplt__buffer_format(script, "$curve%zu << EOD\n", s);
-        for (size_t i = 0; i < series->count; i++)
-            if ((i % stride == 0 || i + 1 == series->count) &&
-                drawable(plot, series->x[i], series->y[i]))
-                fplt__buffer_format(script, "%.10g %.10g %.10g %.10g\n", series->x[i], series->y[i],
-                                    series->low ? series->low[i] : series->y[i],
-                                    series->high ? series->high[i] : series->y[i]);
-        fplt__buffer_add(script, "EOD\n");
-    }
+    return series / COLOURS % 2 ? DASHES : ""; /* the colours come round again with dashes */
 }
 
 static size_t drawable_points(const fplt_plot *plot, const fplt_series *series)
 {
     size_t count = 0;
     for (size_t i = 0; i < series->count; i++)
-        count += drawable(plot, series->x[i], series->y[i]);
+        count += fplt__plot_drawable(plot, series->x[i], series->y[i]) != 0;
     return count;
 }
 
-/* On a logarithmic axis a little room above and below, so that a line at the tolerance is not
- * taken for the axis. */
-static void write_range(fplt__buffer *script, const fplt_plot *plot)
+static void add_text(fplt__buffer *out, double x, double y, const char *attributes,
+                     const char *text)
 {
-    double least = plot->target > 0 ? plot->target : HUGE_VAL, most = plot->target;
-    for (size_t s = 0; s < plot->count; s++)
-        for (size_t i = 0; i < plot->series[s].count; i++) {
-            double y = plot->series[s].y[i];
-            if (!drawable(plot, plot->series[s].x[i], y))
-                continue;
-            least = fmin(least, y);
-            most = fmax(most, y);
-        }
-    fplt__buffer_format(script, "set logscale y\nset format y '10^{%%L}'\nset yrange [%.3g:%.3g]\n",
-                        fmax(least / 2.5, least_logarithmic / 10), most * 2.5);
+    fplt__buffer_format(out, "<text x=\"%.1f\" y=\"%.1f\"%s>", x, y, attributes);
+    fplt__html_text(out, text);
+    fplt__buffer_add(out, "</text>\n");
 }
 
-static int has_bars(const fplt_plot *plot)
+static void add_line(fplt__buffer *out, double x1, double y1, double x2, double y2,
+                     const char *colour, double width, const char *dashes)
+{
+    fplt__buffer_format(out,
+                        "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" "
+                        "stroke-width=\"%.1f\"%s/>\n",
+                        x1, y1, x2, y2, colour, width, dashes);
+}
+
+/* The number of a tick, a power of ten on a logarithmic axis. */
+static void add_number(fplt__buffer *out, double x, double y, const char *anchor,
+                       const fplt__axis *axis, double at)
+{
+    char text[32];
+    if (axis->logarithmic) {
+        fplt__buffer_format(out,
+                            "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">10<tspan dy=\"-6\" "
+                            "font-size=\"10\">%.0f</tspan></text>\n",
+                            x, y, anchor, at);
+        return;
+    }
+    fplt__axis_number(axis, at, text, sizeof text);
+    fplt__buffer_format(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x, y,
+                        anchor, text);
+}
+
+static void draw_x_tick(fplt__buffer *out, double coordinate, double at, const fplt__axis *axis,
+                        const fplt__axis *y)
+{
+    add_line(out, coordinate, y->from, coordinate, y->to, "#E4E4E4", 1, "");
+    add_line(out, coordinate, y->from, coordinate, y->from + 5, "#606060", 1, "");
+    add_number(out, coordinate, y->from + 21, "middle", axis, at);
+}
+
+static void draw_y_tick(fplt__buffer *out, double coordinate, double at, const fplt__axis *axis,
+                        const fplt__axis *x)
+{
+    add_line(out, x->from, coordinate, x->to, coordinate, "#E4E4E4", 1, "");
+    add_line(out, x->from - 5, coordinate, x->from, coordinate, "#606060", 1, "");
+    add_number(out, x->from - 9, coordinate + 4.5, "end", axis, at);
+}
+
+/* Key */
+
+/* Number `index` of the names that the key has: curves that show something, the target, the diagonal. Zero past the
+ * last. */
+static int key_entry(const fplt_plot *plot, size_t index, struct entry *entry)
 {
     for (size_t s = 0; s < plot->count; s++)
-        if (plot->series[s].low && plot->series[s].high && !plot->series[s].band)
+        if (drawable_points(plot, &plot->series[s]) && index-- == 0) {
+            *entry = (struct entry){plot->series[s].name, colours[s % COLOURS], dashes_of(s)};
             return 1;
+        }
+    if (plot->target > 0 && plot->target_label && index-- == 0) {
+        *entry = (struct entry){plot->target_label, GREY, DASHES};
+        return 1;
+    }
+    if (plot->diagonal && index-- == 0) {
+        *entry = (struct entry){plot->diagonal, GREY, DOTTED};
+        return 1;
+    }
     return 0;
 }
 
-static void write_axes(fplt__buffer *script, const fplt_plot *plot)
+static double entry_width(const struct entry *entry)
 {
-    fplt__buffer_add(script, "set border 3 lc rgb '#606060' lw 1\n"
-                             "set tics nomirror out scale 0.6 tc rgb '#303030'\n"
-                             "set grid xtics ytics lc rgb '#E4E4E4' lt 1 lw 1\n"
-                             "set lmargin 11\nset tmargin 3.2\n");
-    /* outside, where no name covers a line; a swatch is longer than two dashes */
-    fplt__buffer_add(script, plot->count > MOST_BELOW
-                                 ? "set key outside right top Left reverse samplen 5 spacing 1.4\n"
-                                 : "set key outside bottom center horizontal Left reverse samplen "
-                                   "5 spacing 1.3 width 2 height 0.8\nset rmargin 3\n");
-    if (has_bars(plot) && !plot->log_y)
-        fplt__buffer_add(script, "set offsets 0, 0, graph 0.04, graph 0.04\n");
-    if (plot->log_x)
-        fplt__buffer_add(script, "set logscale x\nset format x '10^{%L}'\n");
-    if (plot->log_y)
-        write_range(script, plot);
-    fplt__buffer_add(script, "set title ");
-    quote(script, plot->title);
-    fplt__buffer_add(script, " noenhanced font ',15'\nset xlabel ");
-    quote(script, plot->x_label);
-    fplt__buffer_add(script, " noenhanced\nset ylabel ");
-    quote(script, plot->y_label);
-    fplt__buffer_add(script, " noenhanced\n");
+    return SWATCH + 8 + CHARACTER * (double)fplt__text_width(entry->name);
 }
 
-static void write_around(fplt__buffer *script, const fplt_plot *plot, int *drawn)
+static void draw_entry(fplt__buffer *out, const struct entry *entry, double x, double y)
 {
-    for (size_t s = 0; s < plot->count; s++) {
-        const fplt_series *series = &plot->series[s];
-        if (!series->low || !series->high || !drawable_points(plot, series))
-            continue;
-        fplt__buffer_format(script,
-                            series->band
-                                ? "%s$curve%zu using 1:3:4 with filledcurves fc rgb '%s' fs "
-                                  "transparent solid 0.12 noborder notitle"
-                                : "%s$curve%zu using 1:2:3:4 with yerrorbars lc rgb '%s' "
-                                  "pt 7 ps 0.1 lw 1.5 notitle",
-                            (*drawn)++ ? ", " : "", s, colours[s % COLOURS]);
+    add_line(out, x, y - 4.5, x + SWATCH, y - 4.5, entry->colour, 2.5, entry->dashes);
+    add_text(out, x + SWATCH + 8, y, "", entry->name);
+}
+
+/* Width that the key takes at the right, 0 where it stands below. */
+static double key_width(const fplt_plot *plot)
+{
+    struct entry entry;
+    double widest = 0;
+    for (size_t i = 0; plot->count > MAX_BELOW && key_entry(plot, i, &entry); i++)
+        widest = fmax(widest, entry_width(&entry));
+    return widest > 0 ? widest + KEY_GAP : 0;
+}
+
+/* Entries from number `first` on that fit one line below the picture, and their width. */
+static size_t entries_in_line(const fplt_plot *plot, size_t first, double *width)
+{
+    struct entry entry;
+    size_t count = 0;
+    *width = 0;
+    while (key_entry(plot, first + count, &entry)) {
+        double more = entry_width(&entry) + (count ? KEY_GAP : 0);
+        if (count && *width + more > WIDTH - 2 * KEY_GAP)
+            break;
+        *width += more;
+        count++;
+    }
+    return count;
+}
+
+/* Height that the key takes below the picture, 0 where it stands at the right. */
+static double key_height(const fplt_plot *plot)
+{
+    double width;
+    size_t lines = 0;
+    for (size_t first = 0, count; plot->count <= MAX_BELOW; first += count, lines++)
+        if (!(count = entries_in_line(plot, first, &width)))
+            break;
+    return KEY_LINE * (double)lines;
+}
+
+static void draw_key(fplt__buffer *out, const fplt_plot *plot, const fplt__axis *x)
+{
+    struct entry entry;
+    if (plot->count > MAX_BELOW) {
+        for (size_t i = 0; key_entry(plot, i, &entry); i++)
+            draw_entry(out, &entry, x->to + KEY_GAP, TOP + KEY_LINE * (0.6 + (double)i));
+        return;
+    }
+    double width, y = HEIGHT - key_height(plot) + 8;
+    for (size_t first = 0, count; (count = entries_in_line(plot, first, &width)); first += count) {
+        double at = (WIDTH - width) / 2;
+        for (size_t i = first; i < first + count && key_entry(plot, i, &entry); i++) {
+            draw_entry(out, &entry, at, y);
+            at += entry_width(&entry) + KEY_GAP;
+        }
+        y += KEY_LINE;
     }
 }
 
-static void write_curves(fplt__buffer *script, const fplt_plot *plot)
+/* Curves */
+
+static void draw_band(fplt__buffer *out, const fplt_plot *plot, const fplt_series *series,
+                      const char *colour, const fplt__axis *x, const fplt__axis *y)
 {
-    int drawn = 0;
-    fplt__buffer_add(script, "plot ");
-    write_around(script, plot, &drawn);
-    for (size_t s = 0; s < plot->count; s++) {
-        size_t points = drawable_points(plot, &plot->series[s]);
-        if (!points)
+    fplt__buffer_add(out, "<polygon points=\"");
+    fplt__plot_points(out, plot, series, series->low, x, y);
+    for (size_t i = series->count; i-- > 0;)
+        if (fplt__plot_drawable(plot, series->x[i], series->high[i]))
+            fplt__buffer_format(out, "%.1f,%.1f ", fplt__axis_place(x, series->x[i]),
+                                fplt__axis_place(y, series->high[i]));
+    fplt__buffer_format(out, "\" fill=\"%s\" fill-opacity=\"0.12\"/>\n", colour);
+}
+
+static void draw_bars(fplt__buffer *out, const fplt_plot *plot, const fplt_series *series,
+                      const char *colour, const fplt__axis *x, const fplt__axis *y)
+{
+    for (size_t i = 0; i < series->count; i++) {
+        if (!fplt__plot_drawable(plot, series->x[i], series->low[i]) ||
+            !fplt__plot_drawable(plot, series->x[i], series->high[i]))
             continue;
-        /* the colours come round again with dashes */
-        fplt__buffer_format(script, "%s$curve%zu using 1:2 with %s lc rgb '%s' dt %s lw 2.5 title ",
-                            drawn++ ? ", " : "", s,
-                            points <= 60 ? "linespoints pt 7 ps 0.5" : "lines",
-                            colours[s % COLOURS], s < COLOURS ? "1" : DASHED);
-        quote(script, plot->series[s].name);
-        fplt__buffer_add(script, " noenhanced");
+        double at = fplt__axis_place(x, series->x[i]);
+        double low = fplt__axis_place(y, series->low[i]);
+        double high = fplt__axis_place(y, series->high[i]);
+        add_line(out, at, low, at, high, colour, 1.5, "");
+        add_line(out, at - 4, low, at + 4, low, colour, 1.5, "");
+        add_line(out, at - 4, high, at + 4, high, colour, 1.5, "");
     }
+}
+
+static void draw_curve(fplt__buffer *out, const fplt_plot *plot, size_t number, const fplt__axis *x,
+                       const fplt__axis *y)
+{
+    const fplt_series *series = &plot->series[number];
+    const char *colour = colours[number % COLOURS];
+    size_t points = drawable_points(plot, series);
+    if (!points)
+        return;
+    fplt__buffer_add(out, "<g><title>");
+    fplt__html_text(out, series->name);
+    fplt__buffer_add(out, "</title>\n");
+    if (series->low && series->high && !series->band)
+        draw_bars(out, plot, series, colour, x, y);
+    fplt__buffer_add(out, "<polyline points=\"");
+    fplt__plot_points(out, plot, series, series->y, x, y);
+    fplt__buffer_format(
+        out, "\" fill=\"none\" stroke=\"%s\" stroke-width=\"2.5\" stroke-linejoin=\"round\"%s/>\n",
+        colour, dashes_of(number));
+    for (size_t i = 0; points <= MAX_DOTS && i < series->count; i++)
+        if (fplt__plot_drawable(plot, series->x[i], series->y[i]))
+            fplt__buffer_format(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n",
+                                fplt__axis_place(x, series->x[i]),
+                                fplt__axis_place(y, series->y[i]), colour);
+    fplt__buffer_add(out, "</g>\n");
+}
+
+/* y = x as far as it lies in the picture; on two logarithmic or two linear axes it is straight. */
+static void draw_diagonal(fplt__buffer *out, const fplt__axis *x, const fplt__axis *y)
+{
+    double low = fmax(x->low, y->low), high = fmin(x->high, y->high);
+    if (x->logarithmic != y->logarithmic || !(low < high))
+        return;
+    double from = x->logarithmic ? pow(10, low) : low, to = x->logarithmic ? pow(10, high) : high;
+    add_line(out, fplt__axis_place(x, from), fplt__axis_place(y, from), fplt__axis_place(x, to),
+             fplt__axis_place(y, to), GREY, 1.5, DOTTED);
+}
+
+static void draw_frame(fplt__buffer *out, const fplt_plot *plot, const fplt__axis *x,
+                       const fplt__axis *y)
+{
+    char turned[80];
+    fplt__axis_ticks(out, x, y, draw_x_tick);
+    fplt__axis_ticks(out, y, x, draw_y_tick);
+    add_line(out, x->from, y->from, x->to, y->from, "#606060", 1, "");
+    add_line(out, x->from, y->from, x->from, y->to, "#606060", 1, "");
+    double middle_x = (x->from + x->to) / 2, middle_y = (y->from + y->to) / 2;
+    add_text(out, middle_x, 30, " text-anchor=\"middle\" font-size=\"16\"", plot->title);
+    add_text(out, middle_x, y->from + 48, " text-anchor=\"middle\"", plot->x_label);
+    snprintf(turned, sizeof turned, " text-anchor=\"middle\" transform=\"rotate(-90 24 %.1f)\"",
+             middle_y);
+    add_text(out, 24, middle_y, turned, plot->y_label);
+}
+
+static void draw_svg(fplt__buffer *out, const fplt_plot *plot)
+{
+    fplt__axis x = {
+        .from = LEFT, .to = WIDTH - RIGHT - key_width(plot), .logarithmic = plot->log_x};
+    fplt__axis y = {
+        .from = HEIGHT - BELOW_AXIS - key_height(plot), .to = TOP, .logarithmic = plot->log_y};
+    fplt__plot_limits(plot, 0, &x);
+    fplt__plot_limits(plot, 1, &y);
+    double margin = y.logarithmic ? 0 : 0.04 * (y.high - y.low);
+    y.low -= margin;
+    y.high += margin;
+    fplt__buffer_format(
+        out,
+        "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<svg "
+        "xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+        "viewBox=\"0 0 %d %d\" role=\"img\" font-family=\"DejaVu Sans, sans-serif\" "
+        "font-size=\"13\" fill=\"#303030\">\n<title>",
+        WIDTH, HEIGHT, WIDTH, HEIGHT);
+    fplt__html_text(out, plot->title);
+    fplt__buffer_format(out, "</title>\n<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n", WIDTH,
+                        HEIGHT);
+    draw_frame(out, plot, &x, &y);
+    for (size_t s = 0; s < plot->count; s++)
+        if (plot->series[s].low && plot->series[s].high && plot->series[s].band)
+            draw_band(out, plot, &plot->series[s], colours[s % COLOURS], &x, &y);
+    if (plot->diagonal)
+        draw_diagonal(out, &x, &y);
     if (plot->target > 0) {
-        fplt__buffer_format(script,
-                            "%s%.10g with lines dt " DASHED " lc rgb '#505050' lw 1.5 title ",
-                            drawn++ ? ", " : "", plot->target);
-        quote(script, plot->target_label ? plot->target_label : "");
-        fplt__buffer_add(script, " noenhanced");
+        double at = fplt__axis_place(&y, plot->target);
+        add_line(out, x.from, at, x.to, at, GREY, 1.5, DASHES);
     }
-    if (plot->diagonal) {
-        fplt__buffer_format(script, "%sx with lines dt " DOTTED " lc rgb '#505050' lw 1.5 title ",
-                            drawn ? ", " : "");
-        quote(script, plot->diagonal);
-        fplt__buffer_add(script, " noenhanced");
-    }
-    fplt__buffer_add(script, "\n");
+    for (size_t s = 0; s < plot->count; s++)
+        draw_curve(out, plot, s, &x, &y);
+    draw_key(out, plot, &x);
+    fplt__buffer_add(out, "</svg>\n");
 }
 
-/* How each kind of picture is asked for. */
+/* Files */
+
 static const struct kind {
-    const char *ending, *terminal;
-} kinds[] = {
-    {".svg", "svg size 900,560 enhanced rounded background rgb 'white' font 'DejaVu Sans,13'"},
-    {".png", "pngcairo size 1350,840 enhanced rounded background rgb 'white' font 'DejaVu Sans,13' "
-             "fontscale 1.35 linewidth 1.5 pointscale 1.5"},
-    {".pdf", "pdfcairo size 18cm,11.2cm enhanced rounded background rgb 'white' font 'DejaVu "
-             "Sans,11' linewidth 1.2 pointscale 0.6"},
-};
+    const char *ending;
+    fplt__render_form form;
+} kinds[] = {{".svg", FPLT__RENDER_NONE}, {".png", FPLT__RENDER_PNG}, {".pdf", FPLT__RENDER_PDF}};
 
 static const struct kind *kind_of(const char *path)
 {
@@ -201,154 +328,53 @@ fplt_status fplt_plot_check(const char *path, fplt_error *error)
                                           "%s: a picture must be named .svg, .png or .pdf", path);
 }
 
-static fplt_status write_script(const fplt_plot *plot, const char *path, fplt__buffer *script,
-                                fplt_error *error)
+static int add_rendered(void *context, const unsigned char *bytes, size_t count)
 {
-    const struct kind *kind = kind_of(path);
-    size_t points = 0;
-    for (size_t s = 0; s < plot->count; s++)
-        points += drawable_points(plot, &plot->series[s]);
-    fplt_status status = fplt_plot_check(path, error);
-    if (status)
-        return status;
-    if (!points)
-        return fplt_error_set(error, FPLT_BAD_VALUE, "%s: there is nothing to draw", path);
-    fplt__buffer_format(script, "set encoding utf8\nset terminal %s\n", kind->terminal);
-    write_data(script, plot);
-    write_axes(script, plot);
-    write_curves(script, plot);
-    if (script->status)
-        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a picture");
-    return FPLT_OK;
+    fplt__buffer *picture = context;
+    fplt__buffer_add_bytes(picture, (const char *)bytes, count);
+    return picture->status != FPLT_OK;
 }
 
-struct child {
-    pid_t process;
-    int in, out; /* our ends of its standard input and output */
-};
-
-static void close_all(const int *handles, size_t count)
+/* PNG in one and a half times the size in pixels, PDF of a column's width (18 cm). */
+static fplt_status render(const fplt__buffer *svg, fplt__render_form form, const char *path,
+                          fplt__buffer *picture, fplt_error *error)
 {
-    for (size_t i = 0; i < count; i++)
-        if (handles[i] >= 0)
-            close(handles[i]);
-}
-
-static int spawn_gnuplot(struct child *child, int *problem)
-{
-    char program[] = "gnuplot", quiet[] = "--default-settings";
-    char *arguments[] = {program, quiet, NULL};
-    int pipes[4] = {-1, -1, -1, -1};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t pipe_signal;
-    if (pipe2(pipes, O_CLOEXEC) || pipe2(pipes + 2, O_CLOEXEC)) {
-        *problem = errno;
-        close_all(pipes, 4);
-        return -1;
-    }
-    sigemptyset(&pipe_signal);
-    sigaddset(&pipe_signal, SIGPIPE);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, pipes[0], STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, pipes[3], STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigdefault(&attributes, &pipe_signal);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    *problem = posix_spawnp(&child->process, program, &actions, &attributes, arguments, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
-    close(pipes[0]);
-    close(pipes[3]);
-    child->in = pipes[1];
-    child->out = pipes[2];
-    if (!*problem)
-        return 0;
-    close(child->in);
-    close(child->out);
-    return -1;
-}
-
-/* Feeds the script and drains the picture at the same time: neither side can then wait for the
- * other. A write to a program that has ended must not end us: SIGPIPE is blocked meanwhile. */
-static int converse(struct child *child, const fplt__buffer *script, fplt__buffer *picture)
-{
-    size_t sent = 0;
-    char bytes[16384];
-    int failed = 0, open = 1;
-    fcntl(child->in, F_SETFL, O_NONBLOCK);
-    while (open) {
-        struct pollfd wait[2] = {{child->out, POLLIN, 0}, {child->in, POLLOUT, 0}};
-        if (poll(wait, child->in >= 0 ? 2 : 1, -1) < 0) {
-            if (errno == EINTR)
-                continue;
-            failed = 1;
-            break;
-        }
-        if (child->in >= 0 && wait[1].revents) {
-            ssize_t done = write(child->in, script->text + sent, script->length - sent);
-            sent += done > 0 ? (size_t)done : 0;
-            if (sent == script->length || (done < 0 && errno != EAGAIN && errno != EINTR)) {
-                close(child->in);
-                child->in = -1;
-            }
-        }
-        if (wait[0].revents) {
-            ssize_t got = read(child->out, bytes, sizeof bytes);
-            if (got > 0)
-                fplt__buffer_add_bytes(picture, bytes, (size_t)got);
-            open = got > 0 || (got < 0 && errno == EINTR);
-        }
-    }
-    return failed || sent < script->length || picture->status;
-}
-
-static int wait_for(pid_t process)
-{
-    int status;
-    while (waitpid(process, &status, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return WIFEXITED(status) && WEXITSTATUS(status) != 127 ? 0 : -1;
-}
-
-static fplt_status run_gnuplot(const fplt__buffer *script, const char *path, fplt__buffer *picture,
-                               fplt_error *error)
-{
-    struct child child = {0, -1, -1};
-    int problem;
-    if (spawn_gnuplot(&child, &problem))
-        return problem == ENOENT
-                   ? fplt_error_set(error, FPLT_UNSUPPORTED,
-                                    "%s: not drawn, because gnuplot is not installed", path)
-                   : fplt_error_set(error, FPLT_FAILED, "%s: gnuplot cannot be started: %s", path,
-                                    strerror(problem));
-    sigset_t block, before;
-    sigemptyset(&block);
-    sigaddset(&block, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &block, &before);
-    int failed = converse(&child, script, picture);
-    struct timespec none = {0, 0};
-    if (!sigismember(&before, SIGPIPE))
-        while (sigtimedwait(&block, NULL, &none) >= 0)
-            ;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    close_all((int[]){child.in, child.out}, 2);
-    if (wait_for(child.process) || failed || !picture->length)
-        return fplt_error_set(error, FPLT_FAILED, "%s: gnuplot made no picture", path);
+    const fplt__render_module *module = fplt_module_load("render", FPLT__RENDER_MODULE, error);
+    if (!module)
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "%s: not drawn, because the module that renders PNG and PDF cannot be "
+            "loaded (it needs librsvg2); .svg needs nothing",
+            path);
+    double scale = form == FPLT__RENDER_PNG ? 1.5 : 18 / 2.54 * 72 / WIDTH;
+    if (module->size != sizeof *module ||
+        module->render(svg->text, svg->length, form, scale * WIDTH, scale * HEIGHT, add_rendered,
+                       picture))
+        return fplt_error_set(error, FPLT_FAILED, "%s: the picture could not be rendered", path);
     return FPLT_OK;
 }
 
 fplt_status fplt_plot_write(const fplt_plot *plot, const char *path, fplt_error *error)
 {
-    fplt__buffer script = {NULL, 0, 0, FPLT_OK}, picture = {NULL, 0, 0, FPLT_OK};
-    fplt_status status = write_script(plot, path, &script, error);
+    size_t points = 0;
+    fplt_status status = fplt_plot_check(path, error);
+    if (status)
+        return status;
+    for (size_t s = 0; s < plot->count; s++)
+        points += drawable_points(plot, &plot->series[s]);
+    if (!points)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "%s: there is nothing to draw", path);
+    fplt__buffer svg = {NULL, 0, 0, FPLT_OK}, picture = {NULL, 0, 0, FPLT_OK};
+    fplt__render_form form = kind_of(path)->form;
+    draw_svg(&svg, plot);
+    if (!svg.status && form != FPLT__RENDER_NONE)
+        status = render(&svg, form, path, &picture, error);
+    const fplt__buffer *made = form == FPLT__RENDER_NONE ? &svg : &picture;
+    if (!status && (svg.status || made->status))
+        status = fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a picture");
     if (!status)
-        status = run_gnuplot(&script, path, &picture, error);
-    if (!status)
-        status = fplt_file_save(path, 0666, picture.text, picture.length, error);
-    fplt__buffer_clear(&script);
+        status = fplt_file_save(path, 0666, made->text, made->length, error);
+    fplt__buffer_clear(&svg);
     fplt__buffer_clear(&picture);
     return status;
 }

@@ -10,7 +10,6 @@ import os
 import pty
 import resource
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -505,8 +504,6 @@ def an_interrupt_ends_every_command_within_a_second(place):
 @case
 def pictures_say_what_is_in_them(place):
     """Bars and a band around what is measured, chance beside it, dashes; every kind of file."""
-    if not shutil.which("gnuplot"):
-        raise Skip("gnuplot is not installed")
     tradeoff = ["privacy", "tradeoff", "--agents", 2, "--rows", 40, "--rounds", 5, "--epsilons", "1,4", "--repeats", 3]
     audit = ["privacy", "audit", "--agents", 2, "--rows", 30, "--rounds", 3, "--epochs", 2, "--privacy.epsilon", 4,
              "--runs", 100]
