@@ -202,11 +202,34 @@ static fplt_status gather_form(const fplt__agent *agent, struct facts *facts, fp
     return FPLT_OK;
 }
 
+/* Consent outlives the process that gave it, the rows do not: after a restart they are read again. */
+static fplt_status read_data_again(fplt__agent *agent, const fplt__site_action *action,
+                                   fplt_error *error)
+{
+    fplt__proposal proposal;
+    fplt__digest hash;
+    fplt_status status = proposal_of(action, &proposal, &hash, error);
+    if (status)
+        return status;
+    status = read_data(agent, &proposal, &hash, error);
+    fplt__proposal_clear(&proposal);
+    if (status || fplt__material_records(agent->material) == action->records)
+        return status;
+    snprintf(agent->abroad, sizeof agent->abroad, "its data were changed since it agreed");
+    return fplt_error_set(error, FPLT_BAD_DATA,
+                          "the data have %llu records now, but this agent agreed to the proposal "
+                          "with %llu; put the file back as it was, or start the agent again to "
+                          "agree with the new one",
+                          (unsigned long long)fplt__material_records(agent->material),
+                          (unsigned long long)action->records);
+}
+
 static fplt_status gather_facts(fplt__agent *agent, const fplt__site_action *action,
                                 struct facts *facts, fplt_error *error)
 {
-    if (!agent->material)
-        return fplt_error_set(error, FPLT_FAILED, "the data are not read yet");
+    fplt_status status = read_data_again(agent, action, error);
+    if (status)
+        return status;
     if (action->step > FPLT__FACTS_BEND || !(agent->facts >> action->step & 1))
         return fplt_error_set(error, FPLT_FAILED,
                               agent->facts ? "the coordinator asks for facts that its proposal "

@@ -799,6 +799,7 @@ static void run_loop(fplt__coordinator *c)
             fplt__coordinator_handle(c, &event);
         }
         tend_door(c);
+        fplt__coordinator_tend_revoked(c);
         tend_certificate(c);
         tend_receipts(c);
         if (c->write_at && fplt__now() >= c->write_at)

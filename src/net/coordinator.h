@@ -54,6 +54,8 @@ typedef struct fplt__coordinator {
     double door_checked;
     double table_asked, table_since; /* of certificates: when last looked at, and unchanged since */
     uint64_t table_version;
+    double revoked_checked; /* as table_asked, for the whole roster */
+    uint64_t revoked_version;
     double waiting_checked, waiting_since, waiting_said; /* for members; said 0: not yet */
     uint64_t waiting_at;                                 /* the state and round of that */
     uint32_t run, members;
@@ -115,8 +117,14 @@ void fplt__coordinator_set_closing(fplt__coordinator *coordinator,
 /* requests.c */
 /* Counts a refusal by its word. */
 void fplt__coordinator_refused(fplt__coordinator *coordinator, const char *reason);
+/* A member whose certificate was revoked takes no further part in the run; -1: nobody. */
+void fplt__coordinator_revoke(fplt__coordinator *coordinator, int64_t identity);
 fplt__service fplt__coordinator_service(fplt__coordinator *coordinator);
 void fplt__coordinator_reply(fplt__coordinator *coordinator, const fplt__reply *reply);
+
+/* revoked.c */
+/* Looks for revoked members in the table of certificates, once a second. */
+void fplt__coordinator_tend_revoked(fplt__coordinator *coordinator);
 
 /* starting.c */
 /* What the settings say about it; the proposal's settings get `start`. */

@@ -91,12 +91,13 @@ static void turn_away(fplt__coordinator *c, fplt__exchange *exchange, int64_t id
     fplt__exchange_refuse(exchange, code, word, 1, "%s", sentence);
 }
 
-/* A member that was shut out takes no further part in the run. */
-static void notice_revocation(fplt__coordinator *c, int64_t identity)
+void fplt__coordinator_revoke(fplt__coordinator *c, int64_t identity)
 {
     if (identity < 0 || c->revoked[identity])
         return;
     c->revoked[identity] = 1;
+    if (fplt__lead_member(c->lead, (uint32_t)identity).standing == FPLT__REVOKED)
+        return; /* by an earlier process */
     fplt__coordinator_say(c, identity, "revoked", "%s was revoked", c->roster[identity]);
     fplt__lead_event event = {.kind = FPLT__LEAD_REVOKE, .identity = (uint32_t)identity};
     fplt__coordinator_handle(c, &event);
@@ -138,7 +139,7 @@ static int is_let_in(fplt__coordinator *c, fplt__exchange *exchange, int64_t ide
     if (*why) {
         turn_away(c, exchange, identity, 403, "certificate", why);
         if (strstr(why, "revoked"))
-            notice_revocation(c, identity);
+            fplt__coordinator_revoke(c, identity);
         return 0;
     }
     *judged = now;

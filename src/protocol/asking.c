@@ -317,8 +317,8 @@ void fplt__ask_refused(fplt__lead *lead, uint32_t identity, const char *sentence
 static int lacks_somebody(const fplt__lead *lead)
 {
     for (uint32_t i = 0; i < lead->settings.members; i++)
-        if (!lead->guest[i].answered && (lead->row[i].standing == FPLT__REVOKED ||
-                                         fplt__is_silent(lead, i, lead->ask_down->size)))
+        if (!lead->guest[i].answered &&
+            (!fplt__is_standing(lead, i) || fplt__is_silent(lead, i, lead->ask_down->size)))
             return 1;
     return 0;
 }

@@ -721,9 +721,9 @@ static int has_news(const fplt__lead *lead, uint32_t i)
                                     guest->finding == FPLT__OPENED || must_refuse(lead, i)))
         return 1;
     if (state == FPLT__REPAIR)
-        return !guest->enrolled;
+        return !guest->enrolled && fplt__is_standing(lead, i);
     if (guest->finding == FPLT__LOST)
-        return guest->enrols;
+        return guest->enrols && fplt__is_standing(lead, i);
     if (lead->asking)
         return !guest->answered;
     return !lead->paused && fplt__round_waits_for(lead, i);
@@ -744,8 +744,9 @@ static void add_news(fplt__lead *lead, fplt__reply *reply, uint32_t i)
         add_verdict(lead, reply, i, guest->report.staged.round, 0, 0);
     if (state == FPLT__DONE || state == FPLT__ENDED) {
         add_end(lead, reply, i);
-    } else if ((state == FPLT__REPAIR && !guest->enrolled) ||
-               (state == FPLT__ROUND && guest->finding == FPLT__LOST && guest->enrols)) {
+    } else if (fplt__is_standing(lead, i) &&
+               ((state == FPLT__REPAIR && !guest->enrolled) ||
+                (state == FPLT__ROUND && guest->finding == FPLT__LOST && guest->enrols))) {
         fplt__repair_head(lead, i, head, &model);
         if (model)
             add_frame(lead, reply, head, model);
@@ -1006,9 +1007,9 @@ static void revoke(fplt__lead *lead, uint32_t i)
     lead->guest[i].ticket = 0;
     fplt__bit_set(lead->changed, i, 1);
     fplt__lead_say(lead, i, "revoked", "its certificate is revoked");
-    if (lead->agreement && lead->record.state >= FPLT__ROUND && fplt__lead_needs_all(lead))
-        fplt__lead_finish(lead, FPLT__ENDED, "too-few",
-                          "a member was revoked, and the algorithm needs all of them");
+    /* a repair is looked at after every event; a halted run waits for the operator */
+    if (lead->record.state == FPLT__ROUND && fplt__lead_needs_all(lead))
+        fplt__lead_end_without(lead, i, "the algorithm needs all members");
     else
         fplt__round_look(lead);
 }
@@ -1047,6 +1048,7 @@ static void advance(fplt__lead *lead)
         if (!lead->paused)
             fplt__round_look(lead);
     }
+    fplt__repair_look(lead);
     fplt__lead_tell(lead);
     lead->wake = wake_of(lead);
 }
@@ -1136,7 +1138,7 @@ static int is_waited_for(const fplt__lead *lead, uint32_t i)
     switch (lead->record.state) {
     case FPLT__FORMING:
     case FPLT__PLANNED: return !guest->consented || (lead->asking && !guest->answered);
-    case FPLT__REPAIR: return !guest->enrolled;
+    case FPLT__REPAIR: return !guest->enrolled && fplt__is_standing(lead, i);
     case FPLT__ROUND: return lead->asking ? !guest->answered : fplt__round_waits_for(lead, i);
     default: return 0;
     }

@@ -106,9 +106,7 @@ struct fplt__lead {
     uint64_t check_round;
     int resolving;
 
-    /* repair */
-    fplt_sum *enrol_sum;
-    uint32_t enrol_count;
+    fplt_sum *enrol_sum; /* of a repair */
 
     int paused, committing, failed, finished_said;
     uint64_t commits;
@@ -172,7 +170,18 @@ void fplt__ask_head(const fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME
 void fplt__ask_update(fplt__lead *lead, const fplt__request *request, const fplt__frame *frame,
                       const uint8_t *body);
 
+/* In good standing: neither left out of the run nor revoked. Only such members are waited for, and only
+ * their reports can lead to a repair or a halt. */
+static inline int fplt__is_standing(const fplt__lead *lead, uint32_t i)
+{
+    return lead->row[i].standing == FPLT__MEMBER;
+}
+
 /* --- repair.c --- */
+/* Ends the run, which cannot go on without member i; the last model is kept. */
+void fplt__lead_end_without(fplt__lead *lead, uint32_t i, const char *why);
+/* Whether all whose vectors are waited for have sent them, or somebody's will never come. */
+void fplt__repair_look(fplt__lead *lead);
 void fplt__report_act(fplt__lead *lead, uint32_t i);
 void fplt__repair_begin(fplt__lead *lead);
 void fplt__repair_head(fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD],

@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "protocol/leading.h"
 
+enum { MAX_REPAIRS = 3 }; /* caused by one member: then the operator decides */
+
 static int is_ahead(const fplt__lead *lead, uint32_t i, const fplt__proof *proof)
 {
     const fplt__member_row *row = &lead->row[i];
@@ -54,6 +56,18 @@ static int stands_alone(const fplt__lead *lead)
     return lead->shape.mirrored == 0 && !lead->shape.finish_down;
 }
 
+void fplt__lead_end_without(fplt__lead *lead, uint32_t i, const char *why)
+{
+    const fplt__proposal *proposal = &lead->agreement->proposal;
+    char sentence[FPLT__SENTENCE];
+    snprintf(sentence, sizeof sentence,
+             "%s was %s, and %s. The last model is kept: take the member off the roster, raise run "
+             "and set continue: yes to go on from it",
+             proposal->roster ? proposal->roster[i] : "a member",
+             lead->row[i].standing == FPLT__REVOKED ? "revoked" : "left out of the run", why);
+    fplt__lead_finish(lead, FPLT__ENDED, "too-few", sentence);
+}
+
 static void halt(fplt__lead *lead, uint32_t i, const char *sentence)
 {
     fplt__round_forget(lead);
@@ -70,7 +84,6 @@ void fplt__repair_begin(fplt__lead *lead)
     fplt__round_forget(lead);
     if (lead->enrol_sum)
         fplt_sum_clear(lead->enrol_sum);
-    lead->enrol_count = 0;
     for (uint32_t i = 0; i < lead->settings.members; i++)
         lead->guest[i].enrolled = 0;
     lead->record.state = FPLT__REPAIR;
@@ -85,9 +98,18 @@ static void lost(fplt__lead *lead, uint32_t i)
         return;
     row->repairs++;
     fplt__bit_set(lead->changed, i, 1);
-    fplt__lead_say(lead, i, "lost", "its state is lost or old, for the %u. time", row->repairs);
-    if (row->repairs > 2 && !lead->settings.repair) {
-        halt(lead, i, "a member needs repair for the third time: start with --repair");
+    fplt__lead_say(lead, i, "lost", "its state is lost or old (%u of %d)", row->repairs,
+                   MAX_REPAIRS);
+    if (row->repairs >= MAX_REPAIRS && stands_alone(lead) && !fplt__lead_needs_all(lead)) {
+        row->standing = FPLT__LEFT_OUT;
+        fplt__lead_say(lead, i, "conflict", "it is left out of the run");
+        fplt__round_look(lead);
+        return;
+    }
+    if (row->repairs >= MAX_REPAIRS && !lead->settings.repair) {
+        halt(lead, i,
+             "a member needs repair for the third time: start with --repair, or revoke the member "
+             "first");
         return;
     }
     if (stands_alone(lead)) {
@@ -136,6 +158,8 @@ void fplt__report_act(fplt__lead *lead, uint32_t i)
         guest->enrols = 0;
     if (guest->finding == FPLT__AHEAD)
         ahead(lead, i);
+    if (!fplt__is_standing(lead, i) && !FPLT__PLANTED(FPLT__HEARS_GONE))
+        return; /* what it lacks, and what troubles it, concerns nobody */
     if (guest->finding == FPLT__LOST)
         lost(lead, i);
     if (guest->finding == FPLT__KNOWN && report->has_trouble &&
@@ -197,6 +221,13 @@ static void begin_chain(fplt__lead *lead, uint32_t i, uint64_t version)
     fplt__bit_set(lead->changed, i, 1);
 }
 
+/* Vectors that are mirrored are part of the sums, and only their owner has them. Where none are, members
+ * that keep the next leg's rules are all that it takes. */
+static int can_do_without(const fplt__lead *lead)
+{
+    return !lead->shape.mirrored && !fplt__lead_needs_all(lead);
+}
+
 /* All are in: the sums become those of what was sent, and the next leg is open. */
 static void open_leg(fplt__lead *lead)
 {
@@ -223,6 +254,28 @@ static void open_leg(fplt__lead *lead)
     fplt__lead_commit(lead);
 }
 
+void fplt__repair_look(fplt__lead *lead)
+{
+    uint32_t missing = 0;
+    if (lead->record.state != FPLT__REPAIR || lead->committing)
+        return;
+    for (uint32_t i = 0; i < lead->settings.members; i++) {
+        if (lead->guest[i].enrolled)
+            continue;
+        if (fplt__is_standing(lead, i) || FPLT__PLANTED(FPLT__WAITS_FOR_GONE)) {
+            missing++;
+        } else if (!can_do_without(lead)) {
+            fplt__lead_end_without(lead, i,
+                                   lead->shape.mirrored
+                                       ? "without its vectors the sums cannot be repaired"
+                                       : "the algorithm needs all members");
+            return;
+        }
+    }
+    if (!missing)
+        open_leg(lead);
+}
+
 static fplt_status add_enrolment(fplt__lead *lead, const fplt__frame *frame, const uint8_t *body)
 {
     fplt_error error;
@@ -243,7 +296,8 @@ void fplt__repair_update(fplt__lead *lead, const fplt__request *request, const f
     uint8_t head[FPLT__FRAME_HEAD];
     fplt__shared *model = NULL;
     int all = lead->record.state == FPLT__REPAIR;
-    if (!all && !(guest->enrols && lead->record.state == FPLT__ROUND)) {
+    if (!fplt__is_standing(lead, i) ||
+        (!all && !(guest->enrols && lead->record.state == FPLT__ROUND))) {
         fplt__lead_fault(lead, request->ticket, i, 409, "closed", 0, "no leg is being opened");
         return;
     }
@@ -272,8 +326,7 @@ void fplt__repair_update(fplt__lead *lead, const fplt__request *request, const f
     guest->enrolled = 1;
     fplt__lead_taken(lead, request, 202);
     if (all) {
-        if (++lead->enrol_count == lead->settings.members)
-            open_leg(lead);
+        fplt__repair_look(lead);
         return;
     }
     guest->enrols = 0;

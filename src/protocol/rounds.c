@@ -7,6 +7,8 @@
 #include "base/memory.h"
 #include "protocol/leading.h"
 
+enum { MAX_CONFLICTS = 3 }; /* of one member: then it is left out of the run */
+
 /* The cohort of the open round: the rule over the roster, without those who are gone. */
 void fplt__round_choose(fplt__lead *lead)
 {
@@ -21,7 +23,7 @@ void fplt__round_choose(fplt__lead *lead)
     lead->cohort_size = 0;
     for (uint32_t k = 0; k < count; k++) {
         uint32_t i = lead->active[k];
-        if (lead->row[i].standing != FPLT__MEMBER)
+        if (!fplt__is_standing(lead, i))
             continue;
         fplt__bit_set(lead->cohort, i, 1);
         lead->cohort_size++;
@@ -57,11 +59,11 @@ static void forget_answers(fplt__lead *lead)
 void fplt__round_open(fplt__lead *lead)
 {
     fplt_error error;
-    if (fplt__lead_needs_all(lead) && lead->cohort_size < lead->settings.members) {
-        fplt__lead_finish(lead, FPLT__ENDED, "too-few",
-                          "a member is gone, and the algorithm needs all of them");
-        return;
-    }
+    for (uint32_t i = 0; fplt__lead_needs_all(lead) && i < lead->settings.members; i++)
+        if (!fplt__is_standing(lead, i)) {
+            fplt__lead_end_without(lead, i, "the algorithm needs all members");
+            return;
+        }
     lead->exchange = 0;
     lead->since = lead->now;
     lead->deadline = lead->now + fplt__lead_patience(lead);
@@ -111,8 +113,8 @@ int fplt__round_waits_for(const fplt__lead *lead, uint32_t i)
 {
     const fplt__guest *guest = &lead->guest[i];
     return lead->opened && lead->record.state == FPLT__ROUND && fplt__bit(lead->cohort, i) &&
-           !guest->left_out && !guest->absent && !guest->spent &&
-           lead->row[i].standing == FPLT__MEMBER && guest->answers <= lead->exchange;
+           !guest->left_out && !guest->absent && !guest->spent && fplt__is_standing(lead, i) &&
+           guest->answers <= lead->exchange;
 }
 
 void fplt__round_head(const fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD])
@@ -356,8 +358,8 @@ static void leave_out(fplt__lead *lead, uint32_t i, const char *why)
     fplt__member_row *row = &lead->row[i];
     row->conflicts++;
     fplt__bit_set(lead->changed, i, 1);
-    fplt__lead_say(lead, i, "conflict", "%s, for the %u. time", why, row->conflicts);
-    if (row->conflicts >= 3)
+    fplt__lead_say(lead, i, "conflict", "%s (%u of %d)", why, row->conflicts, MAX_CONFLICTS);
+    if (row->conflicts >= MAX_CONFLICTS)
         row->standing = FPLT__LEFT_OUT;
     fplt__round_forget(lead);
     lead->guest[i].left_out = 1;

@@ -278,19 +278,23 @@ static void consent(fplt__site *site, int agreed, const char *sentence)
 
 /* --- documents --- */
 
-static void ask_shell(fplt__site *site, fplt__site_action_kind kind, enum waiting waiting)
+/* The action, for more to be added to it; NULL where there is no memory. */
+static fplt__site_action *ask_shell(fplt__site *site, fplt__site_action_kind kind,
+                                    enum waiting waiting)
 {
     fplt__site_action *action = add(site, kind);
     site->waiting = waiting;
     site->wake = UINT64_MAX;
     if (!action)
-        return;
+        return NULL;
+    action->records = site->record.records;
     action->planned = site->record.planned;
     action->hash = site->record.hash;
     action->document = site->document;
     action->document_size = site->record.document_size;
     action->start = site->start;
     action->start_size = site->start_size;
+    return action;
 }
 
 /* With a session and a document: what is still missing before polls. */
@@ -570,7 +574,7 @@ static void stage(fplt__site *site)
     const fplt__answer answers[2] = {record->message[0].answer, record->message[1].answer};
     record->staged_digest = fplt__work_digest(answers, e + 1);
     record->changed |= FPLT__SITE_RUN | FPLT__SITE_MESSAGES | FPLT__SITE_HELD;
-    if (!site->shape.finish_down)
+    if (!site->shape.finish_down) /* otherwise finish makes them of `kept` and `held` */
         record->changed |= FPLT__SITE_STAGED;
     request_frame(site, &site->message[e]);
 }
@@ -800,8 +804,9 @@ static void answer_question(fplt__site *site)
 
 static void gather(fplt__site *site)
 {
-    ask_shell(site, FPLT__SITE_GATHER, FOR_FACTS);
-    fplt__site_action *action = &site->action[site->actions - 1];
+    fplt__site_action *action = ask_shell(site, FPLT__SITE_GATHER, FOR_FACTS);
+    if (!action)
+        return;
     action->step = site->task.frame.exchange;
     action->down = site->task.down;
     action->count = site->task.frame.count;
@@ -1029,6 +1034,8 @@ static void take_refusal(fplt__site *site, const char *sentence)
 {
     if (site->waiting == FOR_FACTS || site->waiting == FOR_AGREEMENT || site->waiting == FOR_NODE) {
         site->record.consented = 0;
+        if (site->waiting == FOR_FACTS) /* the consent is stored: after a restart ASK comes again */
+            site->record.changed |= FPLT__SITE_RUN;
         site->refused = 1;
         consent(site, 0, sentence);
     }

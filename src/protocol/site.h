@@ -25,10 +25,12 @@ enum fplt__site_change {
     FPLT__SITE_RUN = 1,  /* leg, version, chain, proof, charges, consent */
     FPLT__SITE_TURN = 2, /* the staged vectors became the kept ones: turn the slot, write nothing */
     FPLT__SITE_KEPT = 4, /* the kept vectors, written whole into the slot in use */
-    FPLT__SITE_STAGED = 8, /* staged vectors, into the other slot (after a TURN), head and digest */
+    FPLT__SITE_STAGED = 8, /* staged vectors, into the other slot (after a TURN) */
     FPLT__SITE_HELD = 16,  /* `held` */
-    FPLT__SITE_MESSAGES = 32, /* messages: all that there are; 0 of them: delete */
-    FPLT__SITE_ENROLLED = 64  /* enrolled, or its absence */
+    FPLT__SITE_MESSAGES =
+        32,                  /* the round that is staged: leg, round, digest, head and all messages;
+                                 none is staged: delete */
+    FPLT__SITE_ENROLLED = 64 /* enrolled, or its absence */
 };
 
 typedef struct fplt__site_message {
@@ -59,7 +61,7 @@ typedef struct fplt__site_record {
     size_t kept_count;
     const double *held;
     size_t held_count;
-    /* the round that is staged */
+    /* the round that is staged; it has messages, and only it has */
     int has_staged;
     uint32_t staged_leg;
     uint64_t staged_round;
@@ -149,7 +151,8 @@ typedef enum fplt__site_action_kind {
     FPLT__SITE_ADOPT, /* the coordinator returns a larger, validly signed total: raise the ledger to
                           `charged`; no answer */
     FPLT__SITE_ASK, /* does policy, --plan or a person agree to `document`? (planned: to the plan) */
-    FPLT__SITE_GATHER, /* facts of `step`; `down` came with the question */
+    FPLT__SITE_GATHER, /* facts of `step` under the proposal in `document`, to which this or an earlier
+                          process agreed with `records`; `down` came with the question */
     FPLT__SITE_BUILD, /* check the plan in `document` against data and policy, make the node; `start`
                           is what the coordinator says the plan begins at, if it was asked */
     FPLT__SITE_RESULT, /* the run ended: `outcome`, `sentence`; `model` has the last model */
@@ -169,6 +172,7 @@ typedef struct fplt__site_action {
     fplt__digest hash;
     const void *document;
     size_t document_size;
+    uint64_t records;  /* stated with the consent; ASK, GATHER, BUILD */
     const void *start; /* bytes as they came; NULL: not asked for */
     size_t start_size;
     unsigned step;

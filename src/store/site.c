@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/memory.h"
+#include "protocol/planted.h"
 
 static const char *const schema[] = {
     "CREATE TABLE run(id INTEGER PRIMARY KEY CHECK(id = 1), hash BLOB NOT NULL, plan BLOB NOT NULL,"
@@ -142,21 +143,18 @@ static fplt_status save_vector(fplt__site_store *store, const double *numbers, s
                            "ib", (int64_t)other, store->bytes, 8 * count);
 }
 
+/* The staged round without its messages. */
 static fplt_status save_staged(fplt__site_store *store, const fplt__site_record *record,
                                fplt_error *error)
 {
-    fplt_status status;
-    if (!record->has_staged)
+    if (!record->has_staged || FPLT__PLANTED(FPLT__NO_STAGED))
         return fplt__table_run(store->table, NULL, error, "DELETE FROM staged", "");
-    if ((status = fplt__table_run(
-             store->table, NULL, error,
-             "INSERT INTO staged(id, leg, round, digest, head) VALUES(1, ?1, ?2, ?3, ?4)"
-             " ON CONFLICT(id) DO UPDATE SET leg = ?1, round = ?2, digest = ?3, head = ?4",
-             "iibb", (int64_t)record->staged_leg, (int64_t)record->staged_round,
-             &record->staged_digest, sizeof record->staged_digest, record->head,
-             record->head_size)))
-        return status;
-    return save_vector(store, record->staged, record->kept_count, 1, error);
+    return fplt__table_run(
+        store->table, NULL, error,
+        "INSERT INTO staged(id, leg, round, digest, head) VALUES(1, ?1, ?2, ?3, ?4)"
+        " ON CONFLICT(id) DO UPDATE SET leg = ?1, round = ?2, digest = ?3, head = ?4",
+        "iibb", (int64_t)record->staged_leg, (int64_t)record->staged_round, &record->staged_digest,
+        sizeof record->staged_digest, record->head, record->head_size);
 }
 
 static fplt_status save_held(fplt__site_store *store, const fplt__site_record *record,
@@ -172,7 +170,9 @@ static fplt_status save_held(fplt__site_store *store, const fplt__site_record *r
 static fplt_status save_messages(fplt__site_store *store, const fplt__site_record *record,
                                  fplt_error *error)
 {
-    fplt_status status = fplt__table_run(store->table, NULL, error, "DELETE FROM message", "");
+    fplt_status status = save_staged(store, record, error);
+    if (!status)
+        status = fplt__table_run(store->table, NULL, error, "DELETE FROM message", "");
     for (unsigned e = 0; !status && e < record->messages; e++) {
         const fplt__site_message *message = &record->message[e];
         status =
@@ -213,7 +213,8 @@ static fplt_status save_all(fplt__site_store *store, const fplt__site_record *re
               fplt__table_run(store->table, NULL, error, "UPDATE run SET slot = 1 - slot", ""))) ||
         ((changed & FPLT__SITE_KEPT) &&
          (status = save_vector(store, record->kept, record->kept_count, 0, error))) ||
-        ((changed & FPLT__SITE_STAGED) && (status = save_staged(store, record, error))) ||
+        ((changed & FPLT__SITE_STAGED) &&
+         (status = save_vector(store, record->staged, record->kept_count, 1, error))) ||
         ((changed & FPLT__SITE_HELD) && (status = save_held(store, record, error))) ||
         ((changed & FPLT__SITE_MESSAGES) && (status = save_messages(store, record, error))) ||
         ((changed & FPLT__SITE_ENROLLED) && (status = save_enrolled(store, record, error))))
@@ -362,6 +363,8 @@ static fplt_status load_messages(fplt__site_store *store, fplt__site_loaded *loa
         status = copy_bytes(found, 2, &loaded->memory[FIRST + e], &record->message[e].body,
                             &record->message[e].size, error);
     }
+    if (!record->messages) /* a row that an earlier version of the program left behind */
+        record->has_staged = 0;
     return status;
 }
 

@@ -4,9 +4,10 @@
  * before and after each single write, and a disk that is full for it. Then faults are planted in the
  * machines, and each must be found.
  *
- *     simulator [SCHEDULES [FIRST-SEED]]
+ *     simulator [SCHEDULES [FIRST-SEED [store]]]
  *
- * A violation prints the seed; `simulator 1 SEED` runs it again. Many schedules are spread over the
+ * A fiftieth of the schedules runs on src/store, with SQLite on files that lose and tear writes in a crash; `store`
+ * runs all there. A violation prints the seed; `simulator 1 SEED [store]` runs it again. Many schedules are spread over the
  * processors. */
 #include <limits.h>
 #include <stddef.h>
@@ -23,15 +24,20 @@
 #include "protocol/planted.h"
 #include "protocol/site.h"
 #include "base/bytes.h"
+#include "disk.h"
+#include "sql.h"
 #include "tiny.h"
 
 int fplt__planted;
 
 enum {
-    N = 3,
-    DIMENSION = 2,
+    N = DISK_MEMBERS,
+    DIMENSION = DISK_DIMENSION,
     MIRRORED = 16,
     ROUNDS = 6,
+    RECORDS = 10,
+    STORED_LEAST = 60, /* schedules on the real store: so many, and one for so many others */
+    STORED_SHARE = 50,
     PACKETS = 64,
     TICKETS = 4096,
     BODIES = 4096,
@@ -127,35 +133,6 @@ static void list_variants(void)
     }
 }
 
-typedef struct blob {
-    void *at;
-    size_t size;
-} blob;
-
-/* What the coordinator's store holds. */
-typedef struct lead_disk {
-    int there;
-    fplt__lead_record record;
-    blob document, hub;
-    fplt__member_row row[N];
-    uint8_t cohort[1];
-    size_t closings;
-    uint64_t closing_round[2 * N];
-    double closing[2 * N][DIMENSION];
-    size_t traces;
-    struct {
-        uint64_t round;
-        uint32_t leg;
-        uint8_t accepted;
-    } trace[400];
-} lead_disk;
-
-typedef struct site_disk {
-    int there;
-    fplt__site_record record;
-    blob document, head, kept, staged, held, message[2], enrolment, begin;
-} site_disk;
-
 typedef struct packet {
     int used, to_lead; /* else to the site */
     unsigned site;
@@ -174,6 +151,7 @@ typedef struct world {
     uint64_t now;
     int faults; /* packets and processes may fail */
     int begins; /* not at zero */
+    int sql;    /* on the real store, which is compared with the disks here */
     int restores, liar, restored_lead, restored_site[N], restored_any, lied;
     fplt__lead *lead;
     lead_disk disk, old_disk;
@@ -195,9 +173,11 @@ typedef struct world {
         crash_at; /* so far, of all disks; the one that something happens to; 0: none */
     enum happens { BEFORE, AFTER, FULL, HAPPENS } crash;
     int repairing;   /* the operator said --repair */
+    unsigned brazen; /* the liar's numbers are out of range, too, and in the end it falls silent */
     unsigned people; /* 1: they revoke, 2: they end */
-    int revoked;     /* the last member is */
-    int stopped;     /* a person ended the run */
+    int revoked;     /* member `gone` is */
+    unsigned gone;
+    int stopped; /* a person ended the run */
     const char *violated;
     struct ticket {
         uint64_t id;
@@ -247,103 +227,52 @@ static void violate(const char *what)
         w.violated = what;
 }
 
-static blob copy(const void *at, size_t size)
-{
-    blob made = {malloc(size + 1), size};
-    if (size && at)
-        memcpy(made.at, at, size);
-    return made;
-}
-
-static void set(blob *to, const void *at, size_t size)
-{
-    free(to->at);
-    *to = copy(at, size);
-}
-
 /* --- disks --- */
+
+/* What a crash left is what was stored, before or after the write at hand (NULL: none). */
+static void check_lead_disk(const fplt__lead_record *pending)
+{
+    if (!w.sql)
+        return;
+    sql_crash(SQL_LEAD);
+    const fplt__lead_record *found = sql_lead_load();
+    fplt__lead_record stored = lead_disk_read(&w.disk);
+    if (!w.disk.there ? !found || found->state == FPLT__FORMING : sql_is(SQL_LEAD, &stored))
+        return;
+    if (pending) {
+        lead_disk_write(&w.disk, pending);
+        stored = lead_disk_read(&w.disk);
+    }
+    if (!pending || !sql_is(SQL_LEAD, &stored))
+        violate("the coordinator's store has another state than was written");
+}
+
+static void check_site_disk(unsigned i, const fplt__site_record *pending)
+{
+    site_disk *disk = &w.site[i].disk;
+    if (!w.sql)
+        return;
+    sql_crash(SQL_SITE + i);
+    const fplt__site_record *found = sql_site_load(SQL_SITE + i);
+    fplt__site_record stored = site_disk_read(disk);
+    if (!disk->there ? !found : sql_is(SQL_SITE + i, &stored))
+        return;
+    if (pending) {
+        site_disk_write(disk, pending);
+        stored = site_disk_read(disk);
+    }
+    if (!pending || !sql_is(SQL_SITE + i, &stored))
+        violate("an agent's store has another state than was written");
+}
 
 static void lead_write(const fplt__lead_record *r)
 {
-    lead_disk *d = &w.disk;
-    if (r->state == FPLT__REPAIR && d->record.state != FPLT__REPAIR)
+    if (r->state == FPLT__REPAIR && w.disk.record.state != FPLT__REPAIR)
         note(REPAIRED);
-    if (r->state == FPLT__HALTED && d->record.state != FPLT__HALTED)
+    if (r->state == FPLT__HALTED && w.disk.record.state != FPLT__HALTED)
         note(HALTED);
-    d->there = 1;
-    if (!d->document.at || r->document_changed)
-        set(&d->document, r->document, r->document_size);
-    if (r->hub && (r->hub_changed || !d->hub.at))
-        set(&d->hub, r->hub, r->hub_size);
-    d->record = *r;
-    for (unsigned i = 0; i < N; i++)
-        if (r->changed[i / 8] >> (i % 8) & 1)
-            d->row[i] = r->member[i];
-    d->cohort[0] = r->cohort[0];
-    d->closings = r->closings;
-    if (r->closings > 2 * N) {
+    if (!lead_disk_write(&w.disk, r))
         violate("more closing vectors than members");
-        d->closings = 2 * N;
-    }
-    for (size_t k = 0; k < d->closings; k++) {
-        d->closing_round[k] = r->closing[k].round;
-        memcpy(d->closing[k], r->closing[k].vector, sizeof d->closing[k]);
-    }
-    if (r->trace && d->traces < 400) {
-        d->trace[d->traces].round = r->trace->round;
-        d->trace[d->traces].leg = r->trace->leg;
-        d->trace[d->traces++].accepted = r->trace->accepted[0];
-    }
-}
-
-static void lead_copy(lead_disk *to, const lead_disk *from)
-{
-    free(to->document.at);
-    free(to->hub.at);
-    *to = *from;
-    to->document = copy(from->document.at, from->document.size);
-    to->hub = from->hub.at ? copy(from->hub.at, from->hub.size) : (blob){NULL, 0};
-}
-
-static void site_write(struct site *site, const fplt__site_record *r)
-{
-    site_disk *d = &site->disk;
-    unsigned changed = r->changed;
-    if (!d->there || !d->document.at || !fplt__same(&d->record.hash, &r->hash))
-        changed |= FPLT__SITE_RUN;
-    if (changed & FPLT__SITE_TURN)
-        set(&d->kept, d->staged.at, d->staged.size);
-    if (changed & FPLT__SITE_KEPT)
-        set(&d->kept, r->kept, 8 * r->kept_count);
-    if (changed & FPLT__SITE_STAGED)
-        set(&d->staged, r->staged, 8 * r->kept_count);
-    if (changed & FPLT__SITE_HELD)
-        set(&d->held, r->held, 8 * r->held_count);
-    if (changed & FPLT__SITE_MESSAGES) {
-        for (unsigned e = 0; e < r->messages; e++)
-            set(&d->message[e], r->message[e].body, r->message[e].size);
-        set(&d->head, r->head, r->head ? r->head_size : 0);
-    }
-    if (changed & FPLT__SITE_ENROLLED) {
-        set(&d->enrolment, r->enrolment.body, r->has_enrolled ? r->enrolment.size : 0);
-        set(&d->begin, r->begin, 8 * r->begin_count);
-    }
-    if (changed & FPLT__SITE_RUN)
-        set(&d->document, r->document, r->document_size);
-    d->record = *r;
-    d->there = 1;
-}
-
-static void site_copy(site_disk *to, const site_disk *from)
-{
-    blob *blobs[] = {&to->document,   &to->head,       &to->kept,      &to->staged, &to->held,
-                     &to->message[0], &to->message[1], &to->enrolment, &to->begin};
-    for (size_t k = 0; k < sizeof blobs / sizeof *blobs; k++)
-        free(blobs[k]->at);
-    *to = *from;
-    for (size_t k = 0; k < sizeof blobs / sizeof *blobs; k++)
-        if (blobs[k]->at)
-            *blobs[k] = copy(blobs[k]->at, blobs[k]->size);
 }
 
 /* Whether something happens to the write at hand: by chance, or because it is the one. */
@@ -446,7 +375,7 @@ static void to_site(unsigned i, uint64_t id, unsigned status, const fplt__reply 
     size_t size = 0;
     for (unsigned k = 0; reply && k < reply->parts; k++)
         size += reply->part[k].size;
-    p->body = copy(NULL, size);
+    p->body = blob_copy(NULL, size);
     size = 0;
     for (unsigned k = 0; reply && k < reply->parts; k++) {
         memcpy((char *)p->body.at + size, reply->part[k].bytes, reply->part[k].size);
@@ -536,15 +465,18 @@ static void watch_sums(void)
 static void lead_start(void);
 static void lead_perform(void);
 
-static void lead_crash(void)
+static void lead_crash(const fplt__lead_record *pending)
 {
+    check_lead_disk(pending);
     fplt__lead_destroy(w.lead);
     w.lead = NULL;
     note(LEAD_CRASH);
     for (unsigned i = 0; i < N; i++) /* connections break */
         to_site(i, w.site[i].id, 0, NULL);
     if (w.restores && chance(150) && w.old_disk.there) {
-        lead_copy(&w.disk, &w.old_disk);
+        lead_disk_copy(&w.disk, &w.old_disk);
+        if (w.sql)
+            sql_put_back(SQL_LEAD);
         w.restored_lead = w.restored_any = 1;
         note(OLD_DISK);
     }
@@ -579,7 +511,42 @@ static void resolve(int step)
                                   .plan = &plan});
 }
 
-/* Performs what the machine asks for; a commit may meet a crash on either side of the write. */
+/* What came of a write. */
+enum outcome { STORED, NOT_STORED, DIED };
+
+/* A commit may meet a crash on either side of the write, and in the real store within it. */
+static enum outcome lead_store(const fplt__lead_record *record)
+{
+    w.writes++;
+    if (happens(BEFORE, 15)) {
+        if (w.sql)
+            sql_save(SQL_LEAD, record, 0, SQL_DIES);
+        lead_crash(w.sql ? record : NULL);
+        return DIED;
+    }
+    if (happens(FULL, 20)) {
+        if (!w.sql || !sql_save(SQL_LEAD, record, 0, SQL_FULL))
+            return NOT_STORED;
+    } else {
+        if (w.restores && chance(200)) {
+            lead_disk_copy(&w.old_disk, &w.disk);
+            if (w.sql)
+                sql_keep(SQL_LEAD);
+        }
+        if (w.sql)
+            sql_save(SQL_LEAD, record, 0, SQL_WHOLE);
+    }
+    lead_write(record);
+    fplt__lead_record stored = lead_disk_read(&w.disk);
+    if (w.sql && !sql_is(SQL_LEAD, &stored))
+        violate("the coordinator's store does not give back what was written");
+    if (!happens(AFTER, 15))
+        return STORED;
+    lead_crash(NULL);
+    return DIED;
+}
+
+/* Performs what the machine asks for. */
 static void lead_perform(void)
 {
     const fplt__lead_action *action;
@@ -592,23 +559,11 @@ static void lead_perform(void)
             if (action->reply.has_proof && fplt__lead_see(w.lead).state == FPLT__HALTED)
                 violate("a halted coordinator gives a proof");
         } else if (action->kind == FPLT__LEAD_COMMIT) {
-            w.writes++;
-            if (happens(BEFORE, 15)) {
-                lead_crash();
+            enum outcome outcome = lead_store(action->record);
+            if (outcome == DIED)
                 return;
-            }
             next = 1;
-            then = FPLT__LEAD_FAILED;
-            if (!happens(FULL, 20)) {
-                if (w.restores && chance(200))
-                    lead_copy(&w.old_disk, &w.disk);
-                lead_write(action->record);
-                then = FPLT__LEAD_COMMITTED;
-                if (happens(AFTER, 15)) {
-                    lead_crash();
-                    return;
-                }
-            }
+            then = outcome == STORED ? FPLT__LEAD_COMMITTED : FPLT__LEAD_FAILED;
         } else if (action->kind == FPLT__LEAD_RESOLVE) {
             next = 2;
             step = action->step;
@@ -631,27 +586,24 @@ static void lead_start(void)
                                     .check = 1};
     (void)bits(); /* of which the number of a process once was: so seeds keep their schedules */
     fplt__lead_record fresh = {.state = FPLT__FORMING,
+                               .members = N,
+                               .document_changed = 1,
                                .document = tiny_proposal,
                                .document_size = sizeof tiny_proposal,
                                .hash = fplt__document_hash(tiny_proposal, sizeof tiny_proposal)};
-    fplt__lead_record record = w.disk.record;
-    fplt__closing closing[2 * N];
+    fplt__member_row rows[N] = {0};
+    fplt__lead_record record = w.disk.there ? lead_disk_read(&w.disk) : fresh;
     fplt__lead_plan plan = {0};
     if (fplt__lead_create(&settings, &w.lead, &error))
         exit(2);
-    if (!w.disk.there) {
-        record = fresh;
-    } else {
-        record.document = w.disk.document.at;
-        record.document_size = w.disk.document.size;
-        record.hub = w.disk.hub.at;
-        record.hub_size = w.disk.hub.size;
-        record.member = w.disk.row;
-        record.cohort = w.disk.cohort;
-        record.closing = closing;
-        for (size_t k = 0; k < w.disk.closings; k++)
-            closing[k] = (fplt__closing){w.disk.closing_round[k], w.disk.closing[k]};
-        record.closings = w.disk.closings;
+    if (w.sql && !w.disk.there) { /* the shell commits a new run first */
+        fresh.member = rows;
+        sql_save(SQL_LEAD, &fresh, 0, SQL_WHOLE);
+    } else if (w.sql) {
+        const fplt__lead_record *found = sql_is(SQL_LEAD, &record) ? sql_lead_load() : NULL;
+        if (!found)
+            violate("the coordinator's store does not give back what was written");
+        record = found ? *found : record;
     }
     if (record.state != FPLT__FORMING)
         plan = lead_plan();
@@ -679,20 +631,26 @@ static void site_event(unsigned i, fplt__site_event event)
     site_perform(i);
 }
 
-static void site_crash(unsigned i)
+static void site_crash(unsigned i, const fplt__site_record *pending)
 {
     struct site *site = &w.site[i];
+    check_site_disk(i, pending);
     fplt__site_destroy(site->machine);
     site->machine = NULL;
     site->id = 0;
     note(SITE_CRASH);
     if (w.restores && chance(150)) {
-        if (chance(200))
-            site->disk.there = 0; /* a lost disk */
-        else if (site->old_disk.there)
-            site_copy(&site->disk, &site->old_disk);
-        else
+        if (chance(200)) {
+            site_disk_clear(&site->disk); /* a lost disk */
+            if (w.sql)
+                sql_renew(SQL_SITE + i);
+        } else if (site->old_disk.there) {
+            site_disk_copy(&site->disk, &site->old_disk);
+            if (w.sql)
+                sql_put_back(SQL_SITE + i);
+        } else {
             return;
+        }
         w.restored_site[i] = w.restored_any = 1;
         note(OLD_DISK);
     }
@@ -719,7 +677,7 @@ static void replace(packet *p, size_t from, size_t to, const void *bytes, size_t
     memcpy(made, p->body.at, from);
     memcpy(made + from, bytes, size);
     memcpy(made + from + size, (uint8_t *)p->body.at + to, behind);
-    set(&p->body, made, from + size + behind);
+    blob_set(&p->body, made, from + size + behind);
     free(made);
 }
 
@@ -735,7 +693,10 @@ static void lie_in_frame(packet *p)
         fplt__frame_words(&frame, (uint8_t *)p->body.at + FPLT__FRAME_HEAD, words, &error))
         return;
     size_t end = report_at(p);
-    words[0] += UINT64_C(1) << 40;
+    if (w.brazen)
+        words[1] = UINT64_C(1) << 62; /* out of range */
+    else
+        words[0] += UINT64_C(1) << 40;
     if (!fplt__frame_make(&frame, NULL, NULL, words, &bytes, &size, &error)) {
         replace(p, 0, end, bytes, size);
         fplt__free(bytes);
@@ -779,13 +740,19 @@ static void lie(packet *p)
 {
     w.lied = 1;
     note(LIE);
-    if (p->request.kind == FPLT__UPDATE && chance(500))
+    int member = w.lead && fplt__lead_member(w.lead, 0).standing == FPLT__MEMBER;
+    int patient =
+        w.brazen == 2 && member; /* first it is left out for its numbers, then it reports */
+    if (p->request.kind == FPLT__UPDATE && (patient || chance(500)))
         lie_in_frame(p);
-    else if (report_at(p) < p->body.size)
+    else if (!patient && report_at(p) < p->body.size)
         lie_in_report(p);
     p->request.body = p->body.at;
     p->request.size = p->body.size;
 }
+
+/* Of a thousand messages of a liar, by how brazen it is. */
+static const unsigned lies[] = {60, 300, 800};
 
 static void site_send(unsigned i, const fplt__request *request)
 {
@@ -795,13 +762,54 @@ static void site_send(unsigned i, const fplt__request *request)
     p->site = i;
     p->id = w.site[i].id = ++ids;
     p->request = *request;
-    p->body = copy(request->body, request->size);
+    p->body = blob_copy(request->body, request->size);
     p->request.body = p->body.at;
     p->request.identity = i;
     if (request->kind == FPLT__UPDATE)
         watch_update(i, request);
-    if (w.liar && i == 0 && w.faults && chance(60))
+    if (w.liar && i == 0 && w.faults && chance(lies[w.brazen]))
         lie(p);
+}
+
+static enum outcome site_store(unsigned i, const fplt__site_record *record)
+{
+    struct site *site = &w.site[i];
+    w.writes++;
+    if (happens(BEFORE, 15)) {
+        if (w.sql)
+            sql_save(SQL_SITE + i, record, site->charges, SQL_DIES);
+        site_crash(i, w.sql ? record : NULL);
+        return DIED;
+    }
+    if (happens(FULL, 20)) {
+        if (!w.sql || !sql_save(SQL_SITE + i, record, site->charges, SQL_FULL))
+            return NOT_STORED;
+    } else {
+        if (w.restores && chance(200) && site->disk.there) {
+            site_disk_copy(&site->old_disk, &site->disk);
+            if (w.sql)
+                sql_keep(SQL_SITE + i);
+        }
+        if (w.sql)
+            sql_save(SQL_SITE + i, record, site->charges, SQL_WHOLE);
+    }
+    site_disk_write(&site->disk, record);
+    fplt__site_record stored = site_disk_read(&site->disk);
+    if (w.sql && !sql_is(SQL_SITE + i, &stored))
+        violate("an agent's store does not give back what was written");
+    if (!happens(AFTER, 15))
+        return STORED;
+    site_crash(i, NULL);
+    return DIED;
+}
+
+/* What a question for facts brings along: a process that agreed to nothing itself must know what to read. */
+static void check_gather(const fplt__site_action *action)
+{
+    if (action->planned || action->document_size != sizeof tiny_proposal ||
+        memcmp(action->document, tiny_proposal, sizeof tiny_proposal) != 0 ||
+        action->records != RECORDS)
+        violate("facts are asked for without the proposal that was agreed to");
 }
 
 static void site_perform(unsigned i)
@@ -813,32 +821,21 @@ static void site_perform(unsigned i)
     fplt__site_plan plan = {0};
     double scalars[1] = {1};
     uint64_t words[2] = {5, 0};
+    enum outcome outcome;
     while ((action = fplt__site_action_take(site->machine))) {
         switch (action->kind) {
         case FPLT__SITE_SEND: site_send(i, &action->request); break;
         case FPLT__SITE_COMMIT:
-            w.writes++;
-            if (happens(BEFORE, 15)) {
-                site_crash(i);
+            outcome = site_store(i, action->record);
+            if (outcome == DIED)
                 return;
-            }
             next = 1;
-            then.kind = FPLT__SITE_FULL;
-            if (!happens(FULL, 20)) {
-                if (w.restores && chance(200) && site->disk.there)
-                    site_copy(&site->old_disk, &site->disk);
-                site_write(site, action->record);
-                then.kind = FPLT__SITE_COMMITTED;
-                if (happens(AFTER, 15)) {
-                    site_crash(i);
-                    return;
-                }
-            }
+            then.kind = outcome == STORED ? FPLT__SITE_COMMITTED : FPLT__SITE_FULL;
             break;
         case FPLT__SITE_CHARGE:
             w.writes++;
             if (happens(BEFORE, 10)) {
-                site_crash(i);
+                site_crash(i, NULL);
                 return;
             }
             next = 1;
@@ -848,7 +845,7 @@ static void site_perform(unsigned i)
                 then.kind = FPLT__SITE_CHARGED;
                 then.charged = site->charges;
                 if (happens(AFTER, 10)) {
-                    site_crash(i);
+                    site_crash(i, NULL);
                     return;
                 }
             }
@@ -856,9 +853,10 @@ static void site_perform(unsigned i)
         case FPLT__SITE_ASK:
             next = 1;
             then.kind = FPLT__SITE_AGREE;
-            then.records = 10;
+            then.records = RECORDS;
             break;
         case FPLT__SITE_GATHER:
+            check_gather(action);
             next = 1;
             then.kind = FPLT__SITE_FACTS;
             then.scalars = scalars;
@@ -898,26 +896,16 @@ static void site_start(unsigned i)
     struct site *site = &w.site[i];
     fplt_error error;
     fplt__site_settings settings = {.random = bits(), .ledger_key = {1}, .allows = ~0u};
-    fplt__site_record record = site->disk.record;
     site_disk *d = &site->disk;
+    fplt__site_record record = site_disk_read(d);
     if (fplt__site_create(&settings, &site->machine, &error))
         exit(2);
-    if (d->there) {
-        record.document = d->document.at;
-        record.head = d->head.at;
-        record.head_size = record.has_staged ? d->head.size : 0;
-        record.kept = d->kept.at;
-        record.staged = d->staged.size ? d->staged.at : NULL;
-        record.held = d->held.size ? d->held.at : NULL;
-        record.kept_count = d->kept.size / 8;
-        record.held_count = d->held.size / 8;
-        for (unsigned e = 0; e < record.messages; e++) {
-            record.message[e].body = d->message[e].at;
-            record.message[e].size = d->message[e].size;
-        }
-        record.enrolment.body = d->enrolment.at;
-        record.enrolment.size = d->enrolment.size;
-        record.begin = d->begin.at;
+    if (w.sql && d->there) {
+        const fplt__site_record *found =
+            sql_is(SQL_SITE + i, &record) ? sql_site_load(SQL_SITE + i) : NULL;
+        if (!found)
+            violate("an agent's store does not give back what was written");
+        record = found ? *found : record;
     }
     if (fplt__site_open(site->machine, w.now, d->there ? &record : NULL, site->charges, &error)) {
         violate("an agent cannot open its own state");
@@ -942,6 +930,8 @@ static void deliver_to_lead(packet *p)
     p->request.body = p->body.at;
     p->request.size = p->body.size;
     size_t at = report_at(p);
+    fplt__standing standing = fplt__lead_member(w.lead, p->site).standing;
+    fplt__lead_state state = fplt__lead_see(w.lead).state;
     int must_halt =
         w.restored_lead && at < p->body.size && !w.liar && !w.repairing &&
         !fplt__lead_see(w.lead).committing &&
@@ -949,6 +939,10 @@ static void deliver_to_lead(packet *p)
         !fplt__report_read((uint8_t *)p->body.at + at, p->body.size - at, &report, &error) &&
         fplt__same(&report.plan, &w.disk.record.hash) && is_ahead(&report, p->site);
     lead_event((fplt__lead_event){.kind = FPLT__LEAD_REQUEST, .request = p->request});
+    if (w.lead && standing != FPLT__MEMBER && state == FPLT__ROUND && !w.restored_any &&
+        (fplt__lead_see(w.lead).state == FPLT__REPAIR ||
+         fplt__lead_see(w.lead).state == FPLT__HALTED))
+        violate("a member that is left out brings about a repair");
     if (must_halt && w.lead) {
         /* a report of an old session is not looked at: then it was answered, not judged */
         fplt__lead_view view = fplt__lead_see(w.lead);
@@ -992,7 +986,7 @@ static void deliver(packet *p)
 {
     packet own = *p;
     if (w.faults && own.to_lead && chance(80)) { /* doubled: the copy comes later */
-        p->body = copy(own.body.at, own.body.size);
+        p->body = blob_copy(own.body.at, own.body.size);
         note(DOUBLED);
     } else {
         p->used = 0;
@@ -1035,26 +1029,34 @@ static void operate(void)
         violate("a lie made the coordinator think its disk old");
     if (state == FPLT__HALTED && w.disk.record.state == FPLT__HALTED && chance(100)) {
         w.repairing = 1;
-        lead_crash();
+        lead_crash(NULL);
     }
     if (w.repairing && w.disk.record.state == FPLT__ROUND)
         w.repairing = 0;
 }
 
+/* A brazen liar that has brought about a repair is heard of no more. */
+static int is_silent(unsigned i)
+{
+    return w.brazen && i == w.gone && w.lied && w.disk.there && w.disk.record.state == FPLT__REPAIR;
+}
+
 /* Now and then a person revokes a member or ends the run; the store tells a new process. */
 static void people(void)
 {
-    if (w.people && w.lead && w.disk.there && w.disk.record.state == FPLT__ROUND && w.people == 1 &&
-        chance(5))
+    fplt__lead_state state = w.lead && w.disk.there ? w.disk.record.state : FPLT__FORMING;
+    if (w.people == 1 && state == FPLT__ROUND && chance(5))
+        w.revoked = 1;
+    if (w.brazen && w.lied && (state == FPLT__REPAIR || !w.faults) && chance(5))
         w.revoked = 1;
     if (w.revoked) {
-        fplt__site_destroy(w.site[N - 1].machine);
-        w.site[N - 1].machine = NULL;
-        w.site[N - 1].id = 0;
-        w.site[N - 1].ended = 1;
+        fplt__site_destroy(w.site[w.gone].machine);
+        w.site[w.gone].machine = NULL;
+        w.site[w.gone].id = 0;
+        w.site[w.gone].ended = 1;
     }
-    if (w.revoked && w.lead && fplt__lead_member(w.lead, N - 1).standing != FPLT__REVOKED)
-        lead_event((fplt__lead_event){.kind = FPLT__LEAD_REVOKE, .identity = N - 1});
+    if (w.revoked && w.lead && fplt__lead_member(w.lead, w.gone).standing != FPLT__REVOKED)
+        lead_event((fplt__lead_event){.kind = FPLT__LEAD_REVOKE, .identity = w.gone});
     if (w.people == 2 && w.lead && fplt__lead_hub(w.lead) && !w.stopped && chance(5)) {
         lead_event((fplt__lead_event){.kind = FPLT__LEAD_END});
         w.stopped = w.disk.record.state == FPLT__ENDED;
@@ -1068,15 +1070,15 @@ static void step(void)
     if (!w.lead && chance(500))
         lead_start();
     for (unsigned i = 0; i < N; i++)
-        if (!w.site[i].machine && chance(300) && !(w.revoked && i == N - 1))
+        if (!w.site[i].machine && chance(300) && !(w.revoked && i == w.gone) && !is_silent(i))
             site_start(i);
     people();
     if (w.faults && w.lead && chance(2))
-        lead_crash();
+        lead_crash(NULL);
     if (w.faults && chance(5)) {
         unsigned i = below(N);
         if (w.site[i].machine)
-            site_crash(i);
+            site_crash(i, NULL);
     }
     if (w.faults && w.lead && chance(3))
         lead_event((fplt__lead_event){.kind = FPLT__LEAD_PAUSE});
@@ -1174,17 +1176,15 @@ static void clear_world(void)
     for (int k = 0; k < PACKETS; k++)
         if (w.packet[k].used)
             free(w.packet[k].body.at);
-    lead_disk *leads[] = {&w.disk, &w.old_disk};
-    for (int k = 0; k < 2; k++) {
-        free(leads[k]->document.at);
-        free(leads[k]->hub.at);
-    }
+    lead_disk_clear(&w.disk);
+    lead_disk_clear(&w.old_disk);
     for (unsigned i = 0; i < N; i++) {
-        static const site_disk empty;
         fplt__site_destroy(w.site[i].machine);
-        site_copy(&w.site[i].disk, &empty);
-        site_copy(&w.site[i].old_disk, &empty);
+        site_disk_clear(&w.site[i].disk);
+        site_disk_clear(&w.site[i].old_disk);
     }
+    if (w.sql)
+        sql_end();
     memset(&w, 0, offsetof(world, body)); /* of which the first `bodies` count */
 }
 
@@ -1196,6 +1196,8 @@ static const char *play(void)
     w.now = 1000;
     w.plan = tiny_plan(w.variant->algorithm);
     w.shape = fplt_algorithm_shape(w.plan.algorithm, w.plan.parameter, DIMENSION);
+    if (w.sql)
+        sql_begin(seed_state, fplt_plan_down(&w.plan, w.shape.exchanges));
     while (!w.violated && !is_over() && w.steps < STEPS) {
         if (w.steps++ == QUIET)
             w.faults = w.restores = 0;
@@ -1225,18 +1227,26 @@ static const char *play(void)
     return violated;
 }
 
-/* A schedule by its seed. Where `restores`, disks are lost or old. */
-static const char *schedule(uint64_t seed, int restores)
+/* Which schedules are wanted: a fault may show in some kinds only. */
+enum wanted { ANY, OLD_DISKS, BRAZEN, REAL_STORE };
+
+/* A schedule by its seed. */
+static const char *schedule(uint64_t seed, enum wanted wanted)
 {
     seed_state = seed;
     w.variant = &variants[below(variant_count)];
     unsigned kind = below(8);
-    kind = restores ? 5 : kind;
+    kind = wanted == OLD_DISKS ? 5 : wanted == BRAZEN ? 7 : kind;
     w.restores = kind >= 4 && kind < 7;
     w.liar = kind == 7;
+    w.brazen = w.liar && (wanted == BRAZEN || seed % 4 == 0) ? 1 + seed / 4 % 2 : 0;
+    w.gone = w.brazen ? 0 : N - 1;
     w.faults = kind != 0;
     w.people = kind == 1 ? 1 + below(2) : 0;
     w.begins = seed % 3 == 0;
+    w.sql = wanted == REAL_STORE;
+    if (w.sql) /* each in turn: few schedules have them all */
+        w.variant = &variants[seed % variant_count];
     const char *violated = play();
     clear_world();
     return violated;
@@ -1280,10 +1290,16 @@ static const char *const fault_names[FPLT__FAULTS] = {
     [FPLT__NO_CLOSING] = "closing dropped",
     [FPLT__RECOMPUTE] = "recompute instead of resend",
     [FPLT__EARLY_VERDICT] = "verdict before commit",
-    [FPLT__NO_CHARGE] = "message without charge"};
+    [FPLT__NO_CHARGE] = "message without charge",
+    [FPLT__WAITS_FOR_GONE] = "repair waits for a member that was revoked",
+    [FPLT__HEARS_GONE] = "repair for a member that was left out",
+    [FPLT__NO_STAGED] = "a column that is never written",
+    [FPLT__NO_SYNC] = "message before the write is synced"};
 
-/* Which faults show only where a disk is put back: looked for among such schedules. */
-static const int needs_old_disks[FPLT__FAULTS] = {[FPLT__NO_PROOF] = 1, [FPLT__BY_ROUND] = 1};
+/* Among which schedules a fault is looked for. */
+static const enum wanted fault_wanted[FPLT__FAULTS] = {
+    [FPLT__NO_PROOF] = OLD_DISKS, [FPLT__BY_ROUND] = OLD_DISKS,   [FPLT__WAITS_FOR_GONE] = BRAZEN,
+    [FPLT__HEARS_GONE] = BRAZEN,  [FPLT__NO_STAGED] = REAL_STORE, [FPLT__NO_SYNC] = REAL_STORE};
 
 /* Schedules that found something once, with the algorithms that there were: what tests/unit/protocol/halted.c
  * has, and a start that was asked for where there was no plan any more. */
@@ -1294,7 +1310,7 @@ static int play_once(int number)
     const char *violated = NULL;
     size_t count = sizeof once / sizeof *once, k = 0;
     while (k < count && !violated)
-        violated = schedule(once[k++], 0);
+        violated = schedule(once[k++], ANY);
     printf("%s %d - the invariants hold in %zu schedules of old\n", violated ? "not ok" : "ok",
            number, count);
     if (violated)
@@ -1311,11 +1327,14 @@ struct findings {
 };
 
 /* Every `stride`th schedule. */
-static struct findings play_some(unsigned long schedules, uint64_t first, unsigned stride)
+static struct findings play_some(unsigned long schedules, uint64_t first, unsigned stride,
+                                 enum wanted wanted)
 {
     struct findings found = {0};
+    total_steps = finished = repaired = restored = lied = 0;
+    memset(happened, 0, sizeof happened);
     for (unsigned long k = 0; k < schedules && !found.violated[0]; k += stride) {
-        const char *violated = schedule(first + k, 0);
+        const char *violated = schedule(first + k, wanted);
         found.schedules++;
         if (violated) {
             found.seed = first + k;
@@ -1389,23 +1408,25 @@ static void add_findings(struct findings *all, const struct findings *found)
 }
 
 /* Few in this process, many in as many as there are processors; whether an invariant was violated. */
-static int play_all(unsigned long schedules, uint64_t first)
+static int play_all(int number, unsigned long schedules, uint64_t first, enum wanted wanted)
 {
-    enum { MOST = 64, FEW = 20000 };
-    long processors = schedules > FEW ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
+    enum { MOST = 64, FEW = 20000, FEW_STORED = 1000 };
+    int many = schedules > (wanted == REAL_STORE ? FEW_STORED : FEW);
+    long processors = many ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
     unsigned stride = (unsigned)(processors < 1 ? 1 : processors > MOST ? MOST : processors);
     struct findings all = {0};
     int ends[MOST][2], failed = 0;
     fflush(NULL);
     for (unsigned p = 0; p < stride; p++) {
         if (stride == 1) {
-            all = play_some(schedules, first, 1);
+            all = play_some(schedules, first, 1, wanted);
             break;
         }
         if (pipe(ends[p]))
             exit(2);
         if (fork() == 0) {
-            struct findings found = play_some(schedules > p ? schedules - p : 0, first + p, stride);
+            struct findings found =
+                play_some(schedules > p ? schedules - p : 0, first + p, stride, wanted);
             _exit(write(ends[p][1], &found, sizeof found) != sizeof found);
         }
         close(ends[p][1]);
@@ -1430,8 +1451,8 @@ static int play_all(unsigned long schedules, uint64_t first)
         printf("# to some algorithm something never happened: these schedules are hollow\n");
         failed = 1;
     }
-    printf("%s 1 - the invariants hold in %llu schedules\n", failed ? "not ok" : "ok",
-           all.schedules);
+    printf("%s %d - the invariants hold in %llu schedules%s\n", failed ? "not ok" : "ok", number,
+           all.schedules, wanted == REAL_STORE ? " on the real store" : "");
     return failed;
 }
 
@@ -1452,13 +1473,14 @@ int main(int count, char **arguments)
         return 2;
     }
     list_variants();
-    printf("1..%d\n", count > 2 ? 1 : FPLT__FAULTS + 2);
-    int failed = play_all(schedules, first);
+    sql_prepare();
+    printf("1..%d\n", count > 2 ? 1 : FPLT__FAULTS + 3);
+    int failed = play_all(1, schedules, first, count > 3 ? REAL_STORE : ANY);
     for (fplt__planted = 1; count <= 2 && fplt__planted < FPLT__FAULTS; fplt__planted++) {
         const char *violated = NULL;
         unsigned long k = 0;
         while (k < 3000 && !violated)
-            violated = schedule(++k, needs_old_disks[fplt__planted]);
+            violated = schedule(++k, fault_wanted[fplt__planted]);
         printf("%s %d - planted: %s\n# %s, seed %lu\n", violated ? "ok" : "not ok",
                fplt__planted + 1, fault_names[fplt__planted], violated ? violated : "not found", k);
         failed |= !violated;
@@ -1471,6 +1493,8 @@ int main(int count, char **arguments)
                violated ? "not ok" : "ok", FPLT__FAULTS + 1, runs, violated ? violated : "");
         failed |= violated != NULL;
         failed |= play_once(FPLT__FAULTS + 2);
+        failed |=
+            play_all(FPLT__FAULTS + 3, STORED_LEAST + schedules / STORED_SHARE, 1, REAL_STORE);
     }
     fplt_objective_destroy(objective);
     return failed;

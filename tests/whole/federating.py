@@ -1,11 +1,13 @@
 """What tests of whole federations share: processes on loopback, with mutual TLS."""
 import csv
+import http.client
 import json
 import os
 import pathlib
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -124,6 +126,32 @@ def run_all(folder, commands, coordinator=True, before=None):
         return [process.wait(timeout=SECONDS) for process in running[0 if coordinator else 1:]]
     finally:
         stop(running)
+
+
+def context_of(folder, name):
+    """TLS with the certificate of an agent, for requests that are not its own."""
+    made = ssl.create_default_context(cafile=str(folder / "heart/authority.pem"))
+    made.load_cert_chain(folder / name / "agent.pem", folder / name / "agent.key")
+    return made
+
+
+def ask(folder, port, name, method, path, body=b"", session=None, headers={}):
+    """Status and body of the answer to a request in the name of an agent."""
+    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context_of(folder, name), timeout=10)
+    more = {"Fedplt-Session": session} if session else {}
+    try:
+        connection.request(method, "/v1" + path, body, {**more, **headers})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+def report(plan, **fields):
+    """What an agent says that has just begun."""
+    return json.dumps({"chain": "00" * 32, "charged": None, "enrolled": None, "leg": 0, "plan": plan, "proof": None,
+                       "staged": None, "trouble": None, "version": "0", **fields}, separators=(",", ":"),
+                      sort_keys=True).encode()
 
 
 def log(folder, number):

@@ -312,6 +312,25 @@ static void test_false_verdicts(void **state)
     leave(&place);
 }
 
+/* A refusal of another round than the staged one leaves that as it is: the same task costs nothing again. */
+static void test_other_refusal(void **state)
+{
+    (void)state;
+    struct place place;
+    settle(&place, 1);
+    ask(&place, (fplt__frame){.kind = FPLT__TRAIN, .round = 2});
+    answer(&place, 202, NULL, 0);
+    assert_int_equal(place.charges, 1);
+    ask(&place, (fplt__frame){.kind = FPLT__VERDICT, .round = 1});
+    assert_non_null(strstr(place.report, "\"staged\":{"));
+    ask(&place, (fplt__frame){.kind = FPLT__TRAIN, .round = 2});
+    assert_int_equal(place.charges, 1);
+    answer(&place, 202, NULL, 0);
+    ask(&place, (fplt__frame){.kind = FPLT__VERDICT, .round = 2});
+    assert_non_null(strstr(place.report, "\"staged\":null"));
+    leave(&place);
+}
+
 /* A head that claims 2^60 numbers takes no memory. */
 static void test_claims(void **state)
 {
@@ -337,7 +356,7 @@ int main(void)
         cmocka_unit_test(test_private_measures), cmocka_unit_test(test_late_facts),
         cmocka_unit_test(test_small_cohort),     cmocka_unit_test(test_not_for_this_agent),
         cmocka_unit_test(test_asked_again),      cmocka_unit_test(test_false_verdicts),
-        cmocka_unit_test(test_claims),
+        cmocka_unit_test(test_claims),           cmocka_unit_test(test_other_refusal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
