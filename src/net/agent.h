@@ -26,6 +26,7 @@ typedef struct fplt__agent {
     double charged;
     fplt__material *material;
     fplt__digest material_of;   /* the proposal that it was read for */
+    fplt__digest agreed_to;     /* the proposal that this process agreed to last */
     unsigned facts;             /* bit k where that proposal needs step k of the facts */
     fplt__hessian_rule hessian; /* whether Hessians leave in a run of that proposal */
     char *plan;                 /* owned: the plan at hand */

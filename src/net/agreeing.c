@@ -108,6 +108,23 @@ static fplt_status judge_method(const fplt__agent *agent, const fplt__proposal *
                : fplt__disclosure_judge_algorithm(&agent->hessian, algorithm, error);
 }
 
+/* Whether policy, disclosure rules and, unless that was done before, a person agree to the proposal. A plan may come
+ * first, to an agent that lost its state or from a coordinator that skips the proposal: its proposal is judged in the
+ * same way. */
+static fplt_status judge_proposal(fplt__agent *agent, const fplt__proposal *proposal,
+                                  const fplt__digest *hash, int agreed, fplt_error *error)
+{
+    fplt__consent_source source = {agent->settings, agent->watch, &agent->self, agent->authority};
+    fplt_status status;
+    if ((status = fplt__policy_judge(&source, proposal, hash, error)) ||
+        (status = fplt__disclosure_judge(agent->settings, proposal, error)) ||
+        (!agreed && (status = fplt__policy_agree(&source, proposal, hash, error))) ||
+        (status = read_data(agent, proposal, hash, error)))
+        return status;
+    agent->agreed_to = *hash;
+    return judge_method(agent, proposal, error);
+}
+
 static fplt_status consider(fplt__agent *agent, const fplt__site_action *action, fplt_error *error)
 {
     fplt__proposal proposal;
@@ -115,12 +132,7 @@ static fplt_status consider(fplt__agent *agent, const fplt__site_action *action,
     fplt_status status = proposal_of(action, &proposal, &hash, error);
     if (status)
         return status;
-    fplt__consent_source source = {agent->settings, agent->watch, &agent->self, agent->authority};
-    if (!(status = fplt__policy_judge(&source, &proposal, &hash, error)) &&
-        !(status = fplt__disclosure_judge(agent->settings, &proposal, error)) &&
-        !(status = fplt__policy_agree(&source, &proposal, &hash, error)) &&
-        !(status = read_data(agent, &proposal, &hash, error)))
-        status = judge_method(agent, &proposal, error);
+    status = judge_proposal(agent, &proposal, &hash, 0, error);
     fplt__proposal_clear(&proposal);
     return status;
 }
@@ -388,7 +400,8 @@ static fplt_status build_node(fplt__agent *agent, const fplt__site_action *actio
     fplt_status status = proposal_of(action, &proposal, &hash, error);
     if (status)
         return status;
-    status = read_data(agent, &proposal, &hash, error);
+    int agreed = view.consented || fplt__same(&hash, &agent->agreed_to);
+    status = judge_proposal(agent, &proposal, &hash, agreed, error);
     fplt__proposal_clear(&proposal);
     if (status)
         return status;

@@ -33,7 +33,7 @@ const fplt_setting fplt__disclosure_table[] = {
     {"policy.approved", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
      "settings of a proposal that must otherwise be automatic, with the value that is agreed to: "
      "rho=1,h-weight=0.04",
-     0, 0, .needs = UNPROTECTED ";policy.disclosure=strict"},
+     0, 0, .needs = UNPROTECTED ";policy.disclosure=strict;policy.federations"},
     FPLT_SETTINGS_END,
 };
 
@@ -105,12 +105,20 @@ static int is_approved(const fplt_settings *site, const fplt__pair *pair)
     return 0;
 }
 
+/* As good as not given. */
+static int is_default(const fplt_settings *terms, const fplt__pair *pair)
+{
+    const fplt_setting *row = fplt_settings_find(terms, pair->name);
+    return strcmp(pair->value, "auto") == 0 ||
+           (row && row->standard && same_number(row->standard, pair->value));
+}
+
 static fplt_status judge_numbers(const fplt_settings *site, const fplt__proposal *proposal,
-                                 fplt_error *error)
+                                 const fplt_settings *terms, fplt_error *error)
 {
     for (size_t i = 0; i < proposal->settings; i++) {
         const fplt__pair *pair = &proposal->setting[i];
-        if (fplt__disclosure_needs_approval(pair->name) && strcmp(pair->value, "auto") != 0 &&
+        if (fplt__disclosure_needs_approval(pair->name) && !is_default(terms, pair) &&
             !is_approved(site, pair))
             return fplt_error_set(error, FPLT_FAILED,
                                   "disclosure: the proposal sets %s to %s, but it must be "
@@ -122,14 +130,9 @@ static fplt_status judge_numbers(const fplt_settings *site, const fplt__proposal
 
 /* The proposal */
 
-static fplt_status judge_solver(const fplt__proposal *proposal, fplt_error *error)
+static fplt_status judge_solver(const fplt_settings *terms, fplt_error *error)
 {
-    fplt_settings *terms;
-    fplt_status status = fplt__terms_settings(proposal, 0, &terms, error);
-    if (status)
-        return status;
     const fplt_solver *solver = fplt_solver_find(fplt_settings_text(terms, "solver"));
-    fplt_settings_destroy(terms);
     return !solver || !(solver->traits & FPLT_STOCHASTIC)
                ? FPLT_OK
                : fplt_error_set(error, FPLT_FAILED,
@@ -139,11 +142,21 @@ static fplt_status judge_solver(const fplt__proposal *proposal, fplt_error *erro
                                 solver->name);
 }
 
+static fplt_status judge_terms(const fplt_settings *site, const fplt__proposal *proposal,
+                               const fplt_settings *terms, fplt_error *error)
+{
+    const fplt__disclosure_preset *rules = fplt__disclosure_preset_of(site);
+    fplt_status status = FPLT_OK;
+    if (rules->automatic_numbers && fplt__policy_is_given(site))
+        status = judge_numbers(site, proposal, terms, error);
+    return status || !rules->whole_gradients ? status : judge_solver(terms, error);
+}
+
 fplt_status fplt__disclosure_judge(const fplt_settings *site, const fplt__proposal *proposal,
                                    fplt_error *error)
 {
-    const fplt__disclosure_preset *rules = fplt__disclosure_preset_of(site);
     int plain = !proposal->privacies || is_simulated(proposal);
+    fplt_settings *terms;
     fplt_status status;
     if (plain && strcmp(fplt_settings_text(site, "policy.coordinator"), "untrusted") == 0)
         return fplt__policy_against(
@@ -153,10 +166,11 @@ fplt_status fplt__disclosure_judge(const fplt_settings *site, const fplt__propos
             "");
     if (fplt__disclosure_is_private(site, proposal))
         return FPLT_OK;
-    if (rules->automatic_numbers && fplt__policy_is_given(site) &&
-        (status = judge_numbers(site, proposal, error)))
+    if ((status = fplt__terms_settings(proposal, 0, &terms, error)))
         return status;
-    return rules->whole_gradients ? judge_solver(proposal, error) : FPLT_OK;
+    status = judge_terms(site, proposal, terms, error);
+    fplt_settings_destroy(terms);
+    return status;
 }
 
 /* Hessians */
@@ -410,11 +424,11 @@ fplt_status fplt__disclosure_check(const fplt_settings *site, fplt_error *error)
 void fplt__disclosure_show(const fplt_settings *site, fplt__buffer *text)
 {
     const fplt__disclosure_preset *rules = fplt__disclosure_preset_of(site);
-    const char *const names[] = {"policy.start-models", "policy.approved"};
     fplt__buffer_format(text, "disclosure %s, coordinator %s", rules->name,
                         fplt_settings_text(site, "policy.coordinator"));
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (fplt_settings_given(site, names[i]))
-            fplt__buffer_format(text, ", %s %s", names[i] + strlen("policy."),
-                                fplt_settings_text(site, names[i]));
+    if (fplt_settings_given(site, "policy.start-models"))
+        fplt__buffer_format(text, ", start-models %s",
+                            fplt_settings_text(site, "policy.start-models"));
+    if (fplt_settings_given(site, "policy.approved") && fplt__policy_is_given(site))
+        fplt__buffer_format(text, ", approved %s", fplt_settings_text(site, "policy.approved"));
 }
