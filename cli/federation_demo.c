@@ -100,7 +100,8 @@ static fplt_status make_site(const struct demo *demo, const char *name, fplt_err
     snprintf(path, sizeof path, "%s/site.yaml", folder);
     snprintf(text, sizeof text,
              "coordinator: https://127.0.0.1:%u\nfolder: \"%s\"\ndata: \"%s/patients.csv\"\n"
-             "once: yes\nproxy: off\npolicy: {federations: [hospitals], epsilon: off}\n",
+             "once: yes\nproxy: off\npolicy:\n  federations: [hospitals]\n  epsilon: off\n"
+             "  allow: [facts, measure, score, information]\n",
              demo->port, folder, folder);
     return save(path, text, error);
 }

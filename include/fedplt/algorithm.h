@@ -103,7 +103,8 @@ enum fplt_allowance {
     FPLT_TRAINS_NOTHING = 128, /* agents only evaluate: no solver, no epochs, no gamma */
     FPLT_NEEDS_MIXING = 256,   /* cohorts must overlap from round to round */
     FPLT_SENDS_MEASURES =
-        512 /* all that agents send is gradient and value of their cost at the broadcast, as they are */
+        512, /* all that agents send is gradient and value of their cost at the broadcast, as they are */
+    FPLT_SENDS_HESSIANS = 1024 /* agents send second derivatives of their cost, whole or in parts */
 };
 
 typedef struct fplt_algorithm {

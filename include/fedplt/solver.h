@@ -84,7 +84,7 @@ typedef struct fplt_step {
 enum fplt_solver_traits {
     FPLT_PLAIN_STEPS = 1, /* steps w - step * gradient and nothing else */
     FPLT_MINIMISER = 2,   /* any means to lower d: acceleration, curvature */
-    FPLT_STOCHASTIC = 4,
+    FPLT_STOCHASTIC = 4, /* answers from minibatches: from a part of the rows that a seed chooses */
     FPLT_NOISY = 8,
     FPLT_ACCELERATED = 16
 };

@@ -57,7 +57,8 @@ const fplt_algorithm fplt__fed_newton = {
               .exchanges = 1,
               .exchange = {{.down = 1}},
               .local_model = -1},
-    .allows = FPLT_TRAINS_NOTHING | FPLT_NEEDS_CERTAINTY | FPLT_ALLOWS_ANY_START,
+    .allows =
+        FPLT_TRAINS_NOTHING | FPLT_NEEDS_CERTAINTY | FPLT_ALLOWS_ANY_START | FPLT_SENDS_HESSIANS,
     .no_minimiser = FPLT__NO_TRAINING,
     .no_random = FPLT__NO_TRAINING,
     .no_partial = "its step is Newton's for the sum of all costs; use fed-plt",

@@ -136,7 +136,7 @@ const fplt_algorithm fplt__fednl = {
               .exchanges = 1,
               .exchange = {{.down = 1, .up = 1, .up_scalars = 1}},
               .local_model = -1},
-    .allows = FPLT_TRAINS_NOTHING | FPLT_NEEDS_CERTAINTY,
+    .allows = FPLT_TRAINS_NOTHING | FPLT_NEEDS_CERTAINTY | FPLT_SENDS_HESSIANS,
     .no_minimiser = FPLT__NO_TRAINING,
     .no_random = FPLT__NO_TRAINING,
     .no_partial = "its step is Newton's for the sum of all costs; use fed-plt",

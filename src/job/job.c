@@ -877,6 +877,21 @@ static double numbers_at_hand(const fplt_job *job, const fplt_settings *settings
     return (double)fplt_dataset_rows(job->training) * (double)objective->columns;
 }
 
+/* What is best, and of what may be taken the best. */
+static const fplt_algorithm *choose_method(fplt_occasion *occasion, int withheld, char *reason,
+                                           size_t size)
+{
+    const fplt_algorithm *best = fplt_method_choose(occasion, reason, size);
+    if (!withheld || !(best->allows & FPLT_SENDS_HESSIANS))
+        return best;
+    occasion->hessians = 0;
+    const fplt_algorithm *next = fplt_method_choose(occasion, reason, size);
+    size_t used = strlen(reason);
+    snprintf(reason + used, size - used,
+             " %s would need fewer rounds, but some site does not let Hessians leave.", best->name);
+    return next;
+}
+
 void fplt__job_method(const fplt_settings *settings, const fplt__scene *scene,
                       fplt_run_settings *run, double *parameter, char *reason, size_t size)
 {
@@ -894,7 +909,7 @@ void fplt__job_method(const fplt_settings *settings, const fplt__scene *scene,
         .communication_time = fplt_settings_real(settings, "t-communication"),
         .numbers = scene->numbers,
     };
-    run->algorithm = fplt_method_choose(&occasion, reason, size);
+    run->algorithm = choose_method(&occasion, scene->withheld, reason, size);
     fplt_algorithm_defaults(run->algorithm, parameter);
     if (!fplt_settings_given(settings, "epochs") && solver->traits & FPLT_PLAIN_STEPS &&
         run->algorithm->allows & FPLT_NEEDS_CERTAINTY)

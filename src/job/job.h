@@ -31,6 +31,7 @@ typedef struct fplt__scene {
     const char *regulariser; /* NULL: none */
     int varied;              /* agents train each in its own way */
     double numbers;          /* as fplt_occasion has it */
+    int withheld;            /* not every site lets Hessians leave */
 } fplt__scene;
 
 /* `algorithm: auto`, once the form of the problem is known: into `run` with its training, the method's

@@ -62,7 +62,8 @@ static fplt_status read_method(const fplt_settings *settings, fplt__outline *out
         fplt__scene scene = {.dimension = outline->dimension,
                              .participation = outline->participation,
                              .prox = outline->prox,
-                             .regulariser = outline->cost.regulariser};
+                             .regulariser = outline->cost.regulariser,
+                             .withheld = outline->form.withheld};
         fplt__job_method(settings, &scene, run, outline->parameter, outline->reason,
                          sizeof outline->reason);
         return FPLT_OK;

@@ -11,6 +11,7 @@ typedef struct fplt__form {
     size_t features;
     uint32_t outputs; /* classes; 1 in regression */
     int dense;
+    int withheld; /* not every site lets Hessians leave: no automatic algorithm sends them */
 } fplt__form;
 
 /* The form of data that are read by it. */

@@ -38,7 +38,9 @@ fplt_status fplt_federation_site_declare(fplt_settings *settings, fplt_error *er
     fplt_status status = fplt_settings_add(settings, "agent", site_table, error);
     if (!status)
         status = fplt_job_declare(settings, FPLT_JOB_READ, NULL, error);
-    return status ? status : fplt_settings_add(settings, "policy", fplt__policy_table, error);
+    if (!status)
+        status = fplt_settings_add(settings, "policy", fplt__policy_table, error);
+    return status ? status : fplt_settings_add(settings, "policy", fplt__disclosure_table, error);
 }
 
 static uint64_t now_in_ms(void)
@@ -369,6 +371,15 @@ static void run_loop(fplt__agent *agent)
     }
 }
 
+static void warn_of_disclosure(const fplt__agent *agent)
+{
+    if (!fplt__policy_has_budget(agent->settings) &&
+        !fplt__disclosure_preset_of(agent->settings)->known_starts)
+        fplt__agent_tell(agent, "WARNING",
+                         "policy.disclosure is off: whoever leads a run without privacy can read "
+                         "single records of this site (docs/disclosure.md)");
+}
+
 /* All that can be wrong before anybody is dialled. */
 static fplt_status rehearse(fplt__agent *agent, fplt_error *error)
 {
@@ -383,6 +394,16 @@ static fplt_status rehearse(fplt__agent *agent, fplt_error *error)
         "%s of %s, certificate until %s; %zu rows of %zu features; ledger and state are "
         "in order; nothing was sent",
         agent->self.name, agent->self.federation, date, rows, features);
+    fplt__buffer policy = {NULL, 0, 0, FPLT_OK};
+    fplt__policy_show(agent->settings, &policy);
+    if (!fplt__policy_has_budget(agent->settings)) {
+        fplt__buffer_add(&policy, "; privacy off: ");
+        fplt__disclosure_show(agent->settings, &policy);
+    }
+    fplt__agent_tell(agent, "check", "policy, every word checked: %s",
+                     policy.text ? policy.text : "");
+    fplt__buffer_clear(&policy);
+    warn_of_disclosure(agent);
     return FPLT_OK;
 }
 
@@ -421,8 +442,10 @@ fplt_status fplt_federation_take_part(const fplt_settings *settings,
     if (!(status = fplt_settings_complete(settings, error)) &&
         !(status = fplt__site_effective(settings, error)) &&
         !(status = fplt__policy_check(settings, error)) &&
-        !(status = open_identity(agent, error)) && !(status = open_machine(agent, error)) &&
-        fplt_settings_switch(settings, "check")) {
+        !(status = fplt__disclosure_check(settings, error)) &&
+        !(status = open_identity(agent, error)) &&
+        !(status = fplt__policy_check_federation(settings, agent->self.federation, error)) &&
+        !(status = open_machine(agent, error)) && fplt_settings_switch(settings, "check")) {
         status = rehearse(agent, error);
     } else if (!status) {
         fplt__agent_tell(agent, "started", "%s takes part in %s at %s", agent->self.name,
@@ -432,6 +455,7 @@ fplt_status fplt_federation_take_part(const fplt_settings *settings,
                              "this agent's certificate ends on %s; ask the coordinator for a new "
                              "invitation",
                              date);
+        warn_of_disclosure(agent);
         run_loop(agent);
         if ((status = agent->failure) && error)
             *error = agent->error;

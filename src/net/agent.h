@@ -7,6 +7,7 @@
 #include "fedplt/ledger.h"
 #include "net/certificate.h"
 #include "net/client.h"
+#include "net/disclosure.h"
 #include "net/terms.h"
 #include "protocol/site.h"
 #include "store/site.h"
@@ -24,10 +25,12 @@ typedef struct fplt__agent {
     fplt_ledger *ledger;
     double charged;
     fplt__material *material;
-    fplt__digest material_of; /* the proposal that it was read for */
-    unsigned facts;           /* bit k where that proposal needs step k of the facts */
-    char *plan;               /* owned: the plan at hand */
-    int over, unwritten;      /* unwritten: the model of the last run */
+    fplt__digest material_of;   /* the proposal that it was read for */
+    fplt__digest agreed_to;     /* the proposal that this process agreed to last */
+    unsigned facts;             /* bit k where that proposal needs step k of the facts */
+    fplt__hessian_rule hessian; /* whether Hessians leave in a run of that proposal */
+    char *plan;                 /* owned: the plan at hand */
+    int over, unwritten;        /* unwritten: the model of the last run */
     fplt_status failure;
     fplt_error error;
     fplt_federation_outcome outcome;

@@ -10,6 +10,9 @@
 #include "net/pledge.h"
 #include "net/policy.h"
 
+/* Counts in facts are doubles: those that are exact. */
+static const double MAX_RECORDS = 9007199254740992.0;
+
 static void answer_refusal(fplt__agent *agent, const char *sentence)
 {
     fplt__site_event event = {.kind = FPLT__SITE_REFUSE,
@@ -59,8 +62,14 @@ static fplt_status read_data(fplt__agent *agent, const fplt__proposal *proposal,
     fplt_status status = facts_of(proposal, &agent->facts, error);
     if (status)
         return status;
-    return stays(agent, fplt__material_create(agent->settings, proposal, identity, &agent->material,
-                                              error));
+    status = stays(agent, fplt__material_create(agent->settings, proposal, identity,
+                                                &agent->material, error));
+    if (status)
+        return status;
+    fplt__form form = fplt__material_form(agent->material);
+    return fplt__disclosure_hessian(agent->settings, proposal, &form,
+                                    fplt__material_records(agent->material), &agent->hessian,
+                                    error);
 }
 
 /* The proposal inside a document, and its hash. */
@@ -85,6 +94,37 @@ static fplt_status proposal_of(const fplt__site_action *action, fplt__proposal *
     return status;
 }
 
+/* What is known once the data are read: which algorithm `auto` becomes, and whether Hessians leave. */
+static fplt_status judge_method(const fplt__agent *agent, const fplt__proposal *proposal,
+                                fplt_error *error)
+{
+    const char *named = fplt__pair_find(proposal->setting, proposal->settings, "algorithm");
+    const fplt_algorithm *algorithm = named ? fplt_algorithm_find(named) : NULL;
+    fplt__form form = fplt__material_form(agent->material);
+    form.withheld = agent->hessian.word == FPLT__HESSIAN_NO;
+    fplt_status status = fplt__policy_judge_form(agent->settings, proposal, &form, error);
+    return status || !algorithm
+               ? status
+               : fplt__disclosure_judge_algorithm(&agent->hessian, algorithm, error);
+}
+
+/* Whether policy, disclosure rules and, unless that was done before, a person agree to the proposal. A plan may come
+ * first, to an agent that lost its state or from a coordinator that skips the proposal: its proposal is judged in the
+ * same way. */
+static fplt_status judge_proposal(fplt__agent *agent, const fplt__proposal *proposal,
+                                  const fplt__digest *hash, int agreed, fplt_error *error)
+{
+    fplt__consent_source source = {agent->settings, agent->watch, &agent->self, agent->authority};
+    fplt_status status;
+    if ((status = fplt__policy_judge(&source, proposal, hash, error)) ||
+        (status = fplt__disclosure_judge(agent->settings, proposal, error)) ||
+        (!agreed && (status = fplt__policy_agree(&source, proposal, hash, error))) ||
+        (status = read_data(agent, proposal, hash, error)))
+        return status;
+    agent->agreed_to = *hash;
+    return judge_method(agent, proposal, error);
+}
+
 static fplt_status consider(fplt__agent *agent, const fplt__site_action *action, fplt_error *error)
 {
     fplt__proposal proposal;
@@ -92,15 +132,31 @@ static fplt_status consider(fplt__agent *agent, const fplt__site_action *action,
     fplt_status status = proposal_of(action, &proposal, &hash, error);
     if (status)
         return status;
-    fplt__consent_source source = {agent->settings, agent->watch, &agent->self, agent->authority};
-    if (!(status = fplt__policy_judge(&source, &proposal, &hash, error)))
-        status = read_data(agent, &proposal, &hash, error);
-    if (!status) {
-        fplt__form form = fplt__material_form(agent->material);
-        status = fplt__policy_judge_form(agent->settings, &proposal, &form, error);
-    }
+    status = judge_proposal(agent, &proposal, &hash, 0, error);
     fplt__proposal_clear(&proposal);
     return status;
+}
+
+/* With privacy off also what protects the records then. */
+static void tell_agreed(const fplt__agent *agent, const fplt__site_action *action)
+{
+    fplt__buffer rules = {NULL, 0, 0, FPLT_OK};
+    const fplt__hessian_rule *hessian = &agent->hessian;
+    char hash[FPLT__HEX];
+    fplt__hex(&action->hash, sizeof action->hash, hash);
+    if (hessian->word) {
+        fplt__buffer_add(&rules, "; privacy off: ");
+        fplt__disclosure_show(agent->settings, &rules);
+        fplt__buffer_format(&rules, ", hessian: %s%s%s%s",
+                            hessian->word == FPLT__HESSIAN_YES ? "yes" : "no",
+                            *hessian->reason ? " (" : "", hessian->reason,
+                            *hessian->reason ? ")" : "");
+    }
+    fplt__agent_tell(agent, "agreed", "to the %s %.16s..., with %llu records%s",
+                     action->planned ? "plan" : "proposal", hash,
+                     (unsigned long long)fplt__material_records(agent->material),
+                     rules.text ? rules.text : "");
+    fplt__buffer_clear(&rules);
 }
 
 void fplt__agent_ask(fplt__agent *agent, const fplt__site_action *action)
@@ -110,13 +166,10 @@ void fplt__agent_ask(fplt__agent *agent, const fplt__site_action *action)
         answer_refusal(agent, error.text);
         return;
     }
-    char hash[FPLT__HEX];
-    fplt__hex(&action->hash, sizeof action->hash, hash);
-    fplt__agent_tell(agent, "agreed", "to the %s %.16s..., with %llu records",
-                     action->planned ? "plan" : "proposal", hash,
-                     (unsigned long long)fplt__material_records(agent->material));
+    tell_agreed(agent, action);
     fplt__site_event event = {.kind = FPLT__SITE_AGREE,
-                              .records = fplt__material_records(agent->material)};
+                              .records = fplt__material_records(agent->material),
+                              .hessian = agent->hessian.word};
     fplt__agent_handle(agent, &event);
 }
 
@@ -168,7 +221,9 @@ static fplt_status gather_bend(fplt__agent *agent, const fplt__site_action *acti
                                struct facts *facts, fplt_error *error)
 {
     size_t features = fplt_dataset_features(fplt__material_rows(agent->material));
-    if (action->count != 2 && action->count != 2 * features + 2)
+    if ((action->count != 2 && action->count != 2 * features + 2) ||
+        !fplt__is_whole(action->down[0], 1, UINT32_MAX) ||
+        !fplt__is_whole(action->down[1], 1, MAX_RECORDS))
         return asked_wrongly(error);
     double *means = action->count > 2 ? (double *)action->down + 2 : NULL;
     fplt__agreement stated = {.shifts = means ? (uint32_t)features : 0,
@@ -346,6 +401,19 @@ static fplt_status read_start(const fplt__agreement *agreement, const fplt__site
     return status;
 }
 
+/* By the curvature of this site's own cost. */
+static fplt_status check_step(fplt__agent *agent, const fplt__agreement *agreement,
+                              fplt_error *error)
+{
+    fplt_bend bend;
+    if (agreement->private)
+        return FPLT_OK;
+    fplt_status status = stays(agent, fplt__material_bend(agent->material, &bend, error));
+    return status ? status
+                  : fplt__disclosure_judge_step(agent->settings, agreement, bend.everywhere.highest,
+                                                error);
+}
+
 static fplt_status build_node(fplt__agent *agent, const fplt__site_action *action,
                               fplt__agreement *agreement, fplt_node **node, fplt_error *error)
 {
@@ -355,7 +423,8 @@ static fplt_status build_node(fplt__agent *agent, const fplt__site_action *actio
     fplt_status status = proposal_of(action, &proposal, &hash, error);
     if (status)
         return status;
-    status = read_data(agent, &proposal, &hash, error);
+    int agreed = view.consented || fplt__same(&hash, &agent->agreed_to);
+    status = judge_proposal(agent, &proposal, &hash, agreed, error);
     fplt__proposal_clear(&proposal);
     if (status)
         return status;
@@ -367,6 +436,9 @@ static fplt_status build_node(fplt__agent *agent, const fplt__site_action *actio
                               (unsigned long long)agreement->records[view.identity]);
     if ((status = fplt__terms_follow(agreement, error)) ||
         (status = fplt__policy_judge_plan(agent->settings, agreement, error)) ||
+        (status =
+             fplt__disclosure_judge_algorithm(&agent->hessian, agreement->plan.algorithm, error)) ||
+        (status = fplt__disclosure_judge_start(agent->settings, agent->folder, agreement, error)) ||
         (status = check_data(agent, &action->hash, error)) ||
         (status = check_privacy(agent, agreement, &action->hash, error)) ||
         (status = stays(agent, fplt__material_shape(agent->material, agreement,
@@ -374,6 +446,8 @@ static fplt_status build_node(fplt__agent *agent, const fplt__site_action *actio
                                                     all_records(agreement), error))))
         return status;
     double *start;
+    if ((status = check_step(agent, agreement, error)))
+        return status;
     if (!(status = read_start(agreement, action, &start, error)))
         status = stays(agent, fplt__material_node(agent->material, agreement, view.identity, start,
                                                   node, error));
@@ -402,7 +476,7 @@ static int lacks_start(const fplt__agreement *agreement, const fplt__site_action
 void fplt__agent_build(fplt__agent *agent, const fplt__site_action *action)
 {
     fplt_error error = {FPLT_OK, ""};
-    fplt__site_plan plan = {NULL, NULL};
+    fplt__site_plan plan = {.agreement = NULL};
     int lacks = 0;
     fplt_status status =
         fplt__alloc_into(&plan.agreement, 1, sizeof *plan.agreement, "a plan", &error);
@@ -424,6 +498,8 @@ void fplt__agent_build(fplt__agent *agent, const fplt__site_action *action)
     tell_plan(agent, plan.agreement, &action->hash);
     fplt__free(agent->plan);
     agent->plan = fplt__strndup(action->document, action->document_size);
+    if (agent->hessian.word == FPLT__HESSIAN_NO)
+        plan.withholds = 1u << FPLT__INFORMATION;
     fplt__site_event event = {.kind = FPLT__SITE_BUILT, .plan = &plan};
     fplt__agent_handle(agent, &event);
 }

@@ -94,7 +94,8 @@ static fplt_status write_model(fplt__agent *agent, const double *x, fplt_error *
     fplt_status status = fplt__agreement_read(agent->plan, strlen(agent->plan), &agreement, error);
     if (status)
         return status;
-    if (agreement.private && !(status = settle(agent, &plan, error)) &&
+    status = fplt__disclosure_remember(agent->folder, &agreement, x, error);
+    if (!status && agreement.private && !(status = settle(agent, &plan, error)) &&
         !(status = fplt__terms_model(&agreement, x, NULL, NULL, &bare, error)))
         status = certify(agent, &agreement, &plan, bare, &certificate, error);
     if (!status)

@@ -259,6 +259,8 @@ static fplt_status agree_on_form(fplt__coordinator *c, fplt_error *error)
                                     c->roster[0], c->form.features, c->form.outputs, c->roster[i],
                                     form.features, form.outputs);
     }
+    for (uint32_t i = 0; !status && i < c->members; i++)
+        c->form.withheld |= fplt__lead_member(c->lead, i).hessian != FPLT__HESSIAN_YES;
     return status;
 }
 

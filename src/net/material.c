@@ -231,10 +231,10 @@ uint64_t fplt__material_records(const fplt__material *material)
 
 fplt__form fplt__material_form(const fplt__material *material)
 {
-    return (fplt__form){fplt_dataset_task(material->training),
-                        fplt_dataset_features(material->training),
-                        fplt_dataset_outputs(material->training),
-                        material->training->dense != NULL};
+    return (fplt__form){.task = fplt_dataset_task(material->training),
+                        .features = fplt_dataset_features(material->training),
+                        .outputs = fplt_dataset_outputs(material->training),
+                        .dense = material->training->dense != NULL};
 }
 
 size_t fplt__material_dimension(const fplt__material *material)

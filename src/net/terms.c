@@ -31,7 +31,7 @@ void fplt__form_scalars(const fplt__form *form, double scalars[FPLT__FORM_SCALAR
     scalars[3] = form->dense;
 }
 
-static int is_whole(double x, double low, double high)
+int fplt__is_whole(double x, double low, double high)
 {
     return x >= low && x <= high && x == floor(x);
 }
@@ -39,13 +39,16 @@ static int is_whole(double x, double low, double high)
 fplt_status fplt__form_read(const double scalars[FPLT__FORM_SCALARS], fplt__form *form,
                             fplt_error *error)
 {
-    if (!is_whole(scalars[0], 0, FPLT_TASK_SURVIVAL) || !is_whole(scalars[1], 1, 4294967295.0) ||
-        !is_whole(scalars[2], 1, 1e6) || !is_whole(scalars[3], 0, 1))
+    if (!fplt__is_whole(scalars[0], 0, FPLT_TASK_SURVIVAL) ||
+        !fplt__is_whole(scalars[1], 1, 4294967295.0) || !fplt__is_whole(scalars[2], 1, 1e6) ||
+        !fplt__is_whole(scalars[3], 0, 1))
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "facts say task %g, %g features and %g outputs, which cannot be",
                               scalars[0], scalars[1], scalars[2]);
-    *form = (fplt__form){(fplt_task)scalars[0], (size_t)scalars[1], (uint32_t)scalars[2],
-                         scalars[3] != 0};
+    *form = (fplt__form){.task = (fplt_task)scalars[0],
+                         .features = (size_t)scalars[1],
+                         .outputs = (uint32_t)scalars[2],
+                         .dense = scalars[3] != 0};
     return FPLT_OK;
 }
 
@@ -359,11 +362,13 @@ static fplt_status add_all_resolved(fplt__agreement *agreement, const fplt__form
     snprintf(number[2], sizeof number[2], "%zu", form->features);
     snprintf(number[3], sizeof number[3], "%.17g", training->step);
     fplt_status status =
-        fplt__alloc_into(&agreement->resolved, 5, sizeof *agreement->resolved, "a plan", error);
+        fplt__alloc_into(&agreement->resolved, 6, sizeof *agreement->resolved, "a plan", error);
     if (status || (status = add_resolved(agreement, "classes", number[0], error)) ||
         (status = add_resolved(agreement, "epochs", number[1], error)) ||
         (status = add_resolved(agreement, "features", number[2], error)) ||
-        (agreement->private && (status = add_resolved(agreement, "gamma", number[3], error))))
+        (agreement->private && (status = add_resolved(agreement, "gamma", number[3], error))) ||
+        (!agreement->private &&
+         (status = add_resolved(agreement, "hessian", form->withheld ? "no" : "yes", error))))
         return status;
     return add_resolved(agreement, "task", task_names[form->task], error);
 }
@@ -561,7 +566,10 @@ fplt_status fplt__agreement_form(const fplt__agreement *agreement, fplt__form *f
                               found[1], found[0]);
     scalars[1] = (double)features;
     scalars[2] = (double)outputs;
-    return fplt__form_read(scalars, form, error);
+    const char *hessian = fplt__pair_find(agreement->resolved, agreement->resolves, "hessian");
+    fplt_status status = fplt__form_read(scalars, form, error);
+    form->withheld = !status && hessian && strcmp(hessian, "no") == 0;
+    return status;
 }
 
 /* NULL: nothing differs. A promise plans its rounds, and is computed again elsewhere. */

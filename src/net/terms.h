@@ -25,6 +25,8 @@ enum fplt__facts_step {
 };
 enum { FPLT__FORM_SCALARS = 4, FPLT__BEND_SCALARS = 4 };
 
+/* Whether x is an integer from `low` to `high`; a NaN is none. */
+int fplt__is_whole(double x, double low, double high);
 void fplt__form_scalars(const fplt__form *form, double scalars[FPLT__FORM_SCALARS]);
 fplt_status fplt__form_read(const double scalars[FPLT__FORM_SCALARS], fplt__form *form,
                             fplt_error *error);

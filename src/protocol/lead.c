@@ -553,7 +553,7 @@ static void take_consent(fplt__lead *lead, const fplt__request *request)
     guest->consented = consent.agreed;
     guest->refused = !consent.agreed;
     if (lead->record.state == FPLT__FORMING)
-        lead->row[i].records = consent.records;
+        lead->row[i].records = consent.records, guest->hessian = consent.hessian;
     fplt__lead_say(lead, i, consent.agreed ? "consent" : "refused", "%s",
                    !consent.agreed                       ? consent.sentence
                    : lead->record.state == FPLT__FORMING ? "agrees to the proposal"
@@ -1176,6 +1176,7 @@ fplt__member_view fplt__lead_member(const fplt__lead *lead, uint32_t identity)
     return (fplt__member_view){.standing = lead->row[identity].standing,
                                .joined = guest->session != 0,
                                .consented = guest->consented,
+                               .hessian = guest->hessian,
                                .in_cohort = fplt__bit(lead->cohort, identity),
                                .received = guest->answers > lead->exchange,
                                .absent = guest->absent,

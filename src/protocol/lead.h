@@ -284,6 +284,7 @@ uint64_t fplt__lead_wake(const fplt__lead *lead);
 typedef struct fplt__member_view {
     fplt__standing standing;
     int joined, consented, in_cohort, received, absent; /* absent: trouble in this round */
+    fplt__hessian_word hessian;
     int waited_for;      /* by the round, the question, the repair or the agreement at hand */
     int heard;           /* ever, by this process */
     uint64_t last_heard; /* ms of the same clock */

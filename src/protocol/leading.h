@@ -40,6 +40,7 @@ typedef struct fplt__guest {
     int enrolled;     /* in the repair at hand */
     int told;         /* has its version on disk */
     int consented, refused;
+    fplt__hessian_word hessian; /* as it said with its consent to the proposal */
     uint64_t session, sequence; /* session 0: never joined */
     fplt__answer answer[2];
     fplt__answer enrolment;

@@ -46,8 +46,10 @@ struct fplt__site {
     size_t n;
     uint64_t session, sequence;
     int joined, ended, refused;
-    int planned_hint; /* of the document asked for */
-    double *loaded;   /* owned; vectors read from the store */
+    fplt__hessian_word hessian;
+    unsigned withholds; /* of the plan at hand: fplt__site_plan */
+    int planned_hint;   /* of the document asked for */
+    double *loaded;     /* owned; vectors read from the store */
     double charged;
     fplt__request request; /* to be sent, or under way */
     uint8_t *body;         /* owned; of the request where it is text */
@@ -264,8 +266,10 @@ static void request_frame(fplt__site *site, const struct kept_frame *frame)
 
 static void consent(fplt__site *site, int agreed, const char *sentence)
 {
-    fplt__consent message = {
-        .document = site->record.hash, .agreed = agreed, .records = site->record.records};
+    fplt__consent message = {.document = site->record.hash,
+                             .agreed = agreed,
+                             .records = site->record.records,
+                             .hessian = site->hessian};
     fplt_error error;
     char *text = NULL;
     snprintf(message.sentence, sizeof message.sentence, "%s", sentence ? sentence : "");
@@ -421,6 +425,7 @@ static void take_node(fplt__site *site, fplt__site_plan *plan)
     fplt_error error;
     site->agreement = plan->agreement;
     site->node = plan->node;
+    site->withholds = plan->withholds;
     site->n = plan->agreement->plan.dimension;
     site->shape = fplt_algorithm_shape(plan->agreement->plan.algorithm,
                                        plan->agreement->plan.parameter, site->n);
@@ -768,7 +773,8 @@ static void answer_question(fplt__site *site)
     fplt_error error = {FPLT_OK, "not a question"};
     int facts = kind == FPLT__MOMENTS;   /* of before the plan */
     int allowed = kind == FPLT__CHECK || /* sums of what was sent already */
-                  (!site->agreement->private && !facts && site->settings.allows >> kind & 1);
+                  (!site->agreement->private && !facts &&
+                   (site->settings.allows & ~site->withholds) >> kind & 1);
     if (!allowed || site->task.frame.count != n) {
         trouble(site, site->task.frame.round, FPLT__NO_ANSWER,
                 site->agreement->private ? "asked to measure, which a private run does not allow"
@@ -1077,12 +1083,13 @@ static void take_spent(fplt__site *site, const char *sentence)
     poll(site);
 }
 
-static void take_agreement(fplt__site *site, uint64_t records)
+static void take_agreement(fplt__site *site, uint64_t records, fplt__hessian_word hessian)
 {
     if (site->waiting != FOR_AGREEMENT)
         return;
     site->record.consented = 1;
     site->record.records = records;
+    site->hessian = hessian;
     site->record.changed |= FPLT__SITE_RUN;
     consent(site, 1, NULL);
 }
@@ -1106,7 +1113,7 @@ static void take_event(fplt__site *site, const fplt__site_event *event)
     case FPLT__SITE_FULL: take_full(site); break;
     case FPLT__SITE_CHARGED: take_charged(site, event->charged); break;
     case FPLT__SITE_SPENT: take_spent(site, event->sentence); break;
-    case FPLT__SITE_AGREE: take_agreement(site, event->records); break;
+    case FPLT__SITE_AGREE: take_agreement(site, event->records, event->hessian); break;
     case FPLT__SITE_REFUSE: take_refusal(site, event->sentence); break;
     case FPLT__SITE_FACTS:
         if (waiting == FOR_FACTS)

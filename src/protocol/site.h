@@ -95,6 +95,7 @@ typedef struct fplt__site_settings {
 typedef struct fplt__site_plan {
     fplt__agreement *agreement; /* taken over */
     fplt_node *node;            /* taken over; begun at the plan's start */
+    unsigned withholds;         /* bit k: questions of kind k are not answered in this run */
 } fplt__site_plan;
 
 fplt_status fplt__site_create(const fplt__site_settings *settings, fplt__site **site,
@@ -132,6 +133,7 @@ typedef struct fplt__site_event {
     fplt__proof proof;
     double charged;
     uint64_t records; /* AGREE to a proposal */
+    fplt__hessian_word hessian;
     const char *sentence;
     const double *scalars; /* FACTS */
     uint32_t scalar_count;

@@ -396,11 +396,12 @@ fplt_status fplt__joined_read(const void *text, size_t size, fplt__joined *joine
 
 fplt_status fplt__consent_text(const fplt__consent *consent, char **text, fplt_error *error)
 {
-    return fplt__json_text(json_pack("{s:o,s:b,s:I,s:s}", "document",
-                                     digest_json(&consent->document), "agreed", consent->agreed,
-                                     "records", (json_int_t)consent->records, "sentence",
-                                     consent->sentence),
-                           text, error);
+    json_t *object = json_pack("{s:o,s:b,s:I,s:s}", "document", digest_json(&consent->document),
+                               "agreed", consent->agreed, "records", (json_int_t)consent->records,
+                               "sentence", consent->sentence);
+    if (object && consent->hessian)
+        json_object_set_new(object, "hessian", json_boolean(consent->hessian == FPLT__HESSIAN_YES));
+    return fplt__json_text(object, text, error);
 }
 
 fplt_status fplt__consent_read(const void *text, size_t size, fplt__consent *consent,
@@ -416,6 +417,9 @@ fplt_status fplt__consent_read(const void *text, size_t size, fplt__consent *con
     read_digest(&reader, "document", &consent->document);
     consent->agreed = fplt__reader_flag(&reader, "agreed");
     consent->records = fplt__reader_count(&reader, "records", INT64_MAX);
+    if (json_object_get(object, "hessian"))
+        consent->hessian =
+            fplt__reader_flag(&reader, "hessian") ? FPLT__HESSIAN_YES : FPLT__HESSIAN_NO;
     fplt__reader_text(&reader, "sentence", consent->sentence, sizeof consent->sentence);
     status = fplt__reader_close(&reader);
     json_decref(object);

@@ -86,11 +86,20 @@ fplt_status fplt__joined_text(const fplt__joined *joined, char **text, fplt_erro
 fplt_status fplt__joined_read(const void *text, size_t size, fplt__joined *joined,
                               fplt_error *error);
 
-/* Agreement to a document, or a refusal with its reason. `records` counts with the proposal. */
+/* Whether a site lets Hessians leave; with privacy it says nothing. */
+typedef enum fplt__hessian_word {
+    FPLT__HESSIAN_UNSAID,
+    FPLT__HESSIAN_NO,
+    FPLT__HESSIAN_YES
+} fplt__hessian_word;
+
+/* Agreement to a document, or a refusal with its reason. `records` and `hessian` count with the
+ * proposal. */
 typedef struct fplt__consent {
     fplt__digest document;
     int agreed;
     uint64_t records;
+    fplt__hessian_word hessian;
     char sentence[FPLT__SENTENCE];
 } fplt__consent;
 

@@ -71,6 +71,7 @@ VALUES = {
     "coordinator": ["https://127.0.0.1:1"], "proxy": ["http://127.0.0.1:1"], "plan": ["0" * 64],
     "policy.federations": ["lung"], "policy.algorithms": ["fedavg"], "policy.rounds": ["1"], "policy.participants": ["3"],
     "policy.epsilon": ["0.01", "off"], "policy.delta": ["1e-12"], "policy.allow": ["facts", "measure"],
+    "policy.start-models": ["0" * 64], "policy.approved": ["rho=7"],
 }
 
 
@@ -139,6 +140,10 @@ HERE = [
      "privacy calibrate", {"tau": "0.1"}, "1"),
     ("compare: relative", "'quiet'", "no target is shown, and the rounds run out before it", "compare", {"data": "own.csv"}, "no"),
     ("agent: policy.allow", "simulated", "what may leave in runs without privacy, and this one is not", "agent", {}, "facts"),
+    ("agent: policy.coordinator", "private", "about runs without privacy, and this one is not", "agent", {}, "untrusted"),
+    ("agent: policy.start-models", "private", "where a run may start, and this one starts at zero", "agent", {}, "0" * 64),
+    ("agent: policy.start-models", "simulated", "where a run may start, and this one starts at zero", "agent", {}, "0" * 64),
+    ("agent: policy.approved", "simulated", "numbers of a proposal, and this one gives none", "agent", {}, "rho=7"),
     ("coordinator: lead.check", "'auto'", "auto may become a method that mirrors nothing", "coordinator",
      {"algorithm": "fed-plt"}, "yes"),
     ("coordinator: criterion-at", "fedlin", "agents without a model of their own have that of all", "coordinator",

@@ -163,7 +163,9 @@ class Federation:
         return self.start(own, running, name, [program, "agent", f"{name}/site.yaml", *words])
 
 
-POLICY = {"federations": ["heart"], "epsilon": "off", "participants": 1, "allow": ["facts", "measure", "score", "information"]}
+# sites that agree to whatever a coordinator proposes
+POLICY = {"federations": ["heart"], "epsilon": "off", "participants": 1, "disclosure": "off",
+          "allow": ["facts", "measure", "score", "information"]}
 
 
 class Led(Federation):

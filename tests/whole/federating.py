@@ -49,8 +49,11 @@ def divide(folder):
 
 
 def found(folder, train, policy={}, host="127.0.0.1", **settings):
-    """A coordinator's folder and one for each agent; returns what starts them."""
+    """A coordinator's folder and one for each agent, which approve of a rho that is given; returns what starts them."""
     port = free_port()
+    policy = {"federations": ["heart"], "epsilon": "off", "participants": 1, **policy}
+    if "rho" in train and policy["epsilon"] == "off":
+        policy = {"approved": {"rho": train["rho"]}, **policy}
     names = [f"agent-{i}" for i in range(AGENTS)]
     run("pki", "init", "heart", "--address", f"{host}:{port}", cwd=folder)
     document = {"federation": "heart", "listen": f"{host}:{port}", "folder": "heart", "once": "yes",
@@ -62,8 +65,7 @@ def found(folder, train, policy={}, host="127.0.0.1", **settings):
             cwd=folder)
         (folder / name / "site.yaml").write_text(json.dumps({
             "coordinator": f"https://{host}:{port}", "folder": name, "data": f"site{i}.csv",
-            "once": "yes", "proxy": "off", "policy": {"federations": ["heart"], "epsilon": "off",
-                                                      "participants": 1, **policy}}))
+            "once": "yes", "proxy": "off", "policy": policy}))
     return [["coordinator", "heart/federation.yaml"],
             *(["agent", f"{name}/site.yaml"] for name in names)]
 

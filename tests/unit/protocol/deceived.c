@@ -80,7 +80,7 @@ static void perform(struct place *place)
 {
     const fplt__site_action *action;
     fplt__site_event then = {.kind = FPLT__SITE_TIME};
-    fplt__site_plan plan = {NULL, NULL};
+    fplt__site_plan plan = {.agreement = NULL};
     int due = 0;
     while ((action = fplt__site_action_take(place->site))) {
         switch (action->kind) {

@@ -51,7 +51,7 @@ static void perform(uint32_t i)
 {
     const fplt__site_action *action;
     fplt__site_event then = {.kind = FPLT__SITE_TIME};
-    fplt__site_plan plan = {NULL, NULL};
+    fplt__site_plan plan = {.agreement = NULL};
     fplt_error error;
     int due = 0;
     while ((action = fplt__site_action_take(w.agent[i].site))) {

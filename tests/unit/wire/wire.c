@@ -385,8 +385,16 @@ static void messages_come_back(void **state)
     fplt__consent consent = {.agreed = 1, .records = 12, .sentence = "yes"}, answer;
     assert_ok(fplt__consent_text(&consent, &text, &error), error);
     assert_ok(fplt__consent_read(text, strlen(text), &answer, &error), error);
-    assert_true(answer.agreed && answer.records == 12);
+    assert_true(answer.agreed && answer.records == 12 && answer.hessian == FPLT__HESSIAN_UNSAID);
+    assert_null(strstr(text, "hessian"));
     fplt__free(text);
+    for (consent.hessian = FPLT__HESSIAN_NO; consent.hessian <= FPLT__HESSIAN_YES;
+         consent.hessian++) {
+        assert_ok(fplt__consent_text(&consent, &text, &error), error);
+        assert_ok(fplt__consent_read(text, strlen(text), &answer, &error), error);
+        assert_int_equal(answer.hessian, consent.hessian);
+        fplt__free(text);
+    }
     fplt__fault fault = {"old", 0, "again"}, seen;
     assert_ok(fplt__fault_text(&fault, &text, &error), error);
     assert_string_equal(text, "{\"error\":\"old\",\"final\":false,\"sentence\":\"again\"}");
