@@ -126,7 +126,8 @@ FPLT_API void fplt_engine_serve(fplt_engine *engine);
  * @retval FPLT_OK  the run ended; result->outcome says how
  * @retval other    a cost, solver or process failed, as fplt_engine_round() says; `result` holds what was reached
  *
- * Blocks until the run ends. One thread at a time may use an engine; different engines may run in different threads.
+ * Blocks until the run ends. One thread at a time may use an engine; different engines may run in different threads. The
+ * worker threads of the engine have the CPU affinity of the thread that created it, and no affinity is ever changed.
  */
 FPLT_API fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer, void *context,
                                      fplt_result *result, fplt_error *error);
