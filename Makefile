@@ -8,7 +8,7 @@
 #   make bench      what the program's speed is, as ratios
 #   make simulate   a million schedules of the federation's protocol (SCHEDULES=1000000)
 #   make effects    every setting in every context: what is taken has an effect; takes an hour
-#   make federation every algorithm over a network, with 4 and 100 processes and 4 hosts: the bits of one process
+#   make federation every algorithm and solver over a network, with 4 and 100 processes and 4 hosts: the bits of one process
 #   make chaos      200 kill -9 of a federation's processes, and other bad weather (KILLS=200)
 #   make fuzz       ten minutes for each parser (FUZZ_SECONDS=600)
 #   make mutate     plants 200 one-line bugs and lists those that no test notices (MUTATE_SEED=1)
@@ -91,7 +91,7 @@ effects: setup-tests $(BUILD)/with-tests all
 	@tests/cli/effects.py $(BUILD)/fedplt $(BUILD)/tests/cli/fedplt_careless --all
 
 federation: setup-tests $(BUILD)/with-tests all
-	@tests/whole/federation $(BUILD)/fedplt
+	@tests/whole/federation $(BUILD)/fedplt --cells
 	@tests/whole/federation $(BUILD)/fedplt --agents 100
 	@tests/whole/federation $(BUILD)/fedplt --hosts
 

@@ -18,7 +18,7 @@
 
 #include <fedplt.h>
 
-enum { AGENTS = 3, FEATURES = 2, RECORDS = 200, ROUNDS = 60 };
+enum { AGENTS = 3, FEATURES = 2, RECORDS = 200, ROUNDS = 60, ROUND_BYTES = 64 };
 
 static const double ridge = 0.1,
                     bound = 4; /* |a.x| stays below ln(bound - ridge) near the optimum */
@@ -114,15 +114,11 @@ static void check(fplt_status status, const fplt_error *error)
 static fplt_plan make_plan(void)
 {
     fplt_error error;
-    fplt_plan plan = {
-        .algorithm = fplt_algorithm_find("fed-plt"), .agents = AGENTS, .dimension = FEATURES};
-    fplt_facts facts = {.curvature = {ridge, bound},
-                        .agents = AGENTS,
-                        .cohort = AGENTS,
-                        .epochs = 5,
-                        .dimension = FEATURES};
-    fplt_algorithm_defaults(plan.algorithm, plan.parameter);
-    check(fplt_algorithm_resolve(plan.algorithm, &facts, plan.parameter, &error), &error);
+    fplt_plan plan = {.seed = 7};
+    fplt_training training = fplt_training_defaults();
+    fplt_facts facts = {.curvature = {ridge, bound}, .agents = AGENTS, .dimension = FEATURES};
+    check(fplt_plan_resolve(fplt_algorithm_find("fed-plt"), NULL, &training, &facts, &plan, &error),
+          &error);
     return plan;
 }
 
@@ -154,13 +150,15 @@ static void be_agent(uint32_t identity, int socket)
     check(fplt_node_enrol(node, words), NULL);
     transfer(socket, words, fplt_plan_enrol_words(&plan) * sizeof *words, 1);
     for (int k = 0; k < ROUNDS; k++) {
-        fplt_round round;
+        fplt_round round = {.number = 0};
+        unsigned char bytes[ROUND_BYTES], accepted;
         double down[FEATURES];
-        transfer(socket, &round, sizeof round, 0);
+        size_t size = fplt_round_encode(&plan, &round, NULL, 0); /* known to all sides */
+        transfer(socket, bytes, size, 0);
         transfer(socket, down, sizeof down, 0);
+        check(fplt_round_decode(&plan, bytes, size, &round, &error), &error);
         check(fplt_node_train(node, &round, 0, down, words, &error), &error);
         transfer(socket, words, fplt_plan_words(&plan, 0) * sizeof *words, 1);
-        char accepted;
         transfer(socket, &accepted, 1, 0);
         if (accepted)
             fplt_node_accept(node);
@@ -189,8 +187,9 @@ static void coordinate(const int *sockets, double *model)
         fplt_hub_plan(hub, k, AGENTS, &round);
         check(fplt_hub_broadcast(hub, &round, 0, down), NULL);
         for (int i = 0; i < AGENTS; i++) {
+            unsigned char bytes[ROUND_BYTES];
             round.position = (uint32_t)i;
-            transfer(sockets[i], &round, sizeof round, 1);
+            transfer(sockets[i], bytes, fplt_round_encode(&plan, &round, bytes, sizeof bytes), 1);
             transfer(sockets[i], down, sizeof down, 1);
         }
         for (int i = AGENTS; i-- > 0;) { /* any order gives the same bits */

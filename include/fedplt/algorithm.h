@@ -59,9 +59,10 @@ typedef struct fplt_round {
 
 /* What parameters and steps may be derived from. With privacy on these are public bounds. */
 typedef struct fplt_facts {
-    fplt_curvature curvature; /* of all f_i, or of the agent at hand */
-    uint32_t agents, cohort;  /* roster; expected number of active agents */
-    uint32_t epochs;
+    fplt_curvature curvature; /* of all f_i: least `lowest`, greatest `highest`
+                                 (fplt_curvature_join); or of the agent at hand */
+    uint32_t agents, cohort;  /* roster; expected number of active agents, fplt_expected_cohort */
+    uint32_t epochs; /* local, of a round: the most of all agents, or of the agent at hand */
     size_t dimension;
     int claim; /* a privacy claim is to be made */
 } fplt_facts;

@@ -114,7 +114,21 @@ FPLT_API void fplt_engine_destroy(fplt_engine *engine);
  * be asked of such an engine. */
 FPLT_API void fplt_engine_serve(fplt_engine *engine);
 
-/* To the end, from wherever the engine is. Divergence is an outcome, not an error. */
+/**
+ * Runs rounds until a stopping rule of the settings holds, from wherever the engine is.
+ *
+ * @param engine    its state changes; not NULL
+ * @param observer  called before the first round and after every round, in the caller's thread; nonzero stops the run;
+ *                  NULL: nobody
+ * @param context   passed to the observer
+ * @param result    out: outcome, measures, counters and a sentence. Divergence is an outcome, not an error. NULL: not wanted
+ * @param error     out: the reason in a sentence; may be NULL
+ * @retval FPLT_OK  the run ended; result->outcome says how
+ * @retval other    a cost, solver or process failed, as fplt_engine_round() says; `result` holds what was reached
+ *
+ * Blocks until the run ends. One thread at a time may use an engine; different engines may run in different threads. The
+ * worker threads of the engine have the CPU affinity of the thread that created it, and no affinity is ever changed.
+ */
 FPLT_API fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer, void *context,
                                      fplt_result *result, fplt_error *error);
 /* One round; FPLT_DIVERGED when a number left the range. A round that fails leaves some agents with

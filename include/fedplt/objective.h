@@ -138,6 +138,16 @@ typedef struct fplt_curvature {
     double lowest, highest;
 } fplt_curvature;
 
+/**
+ * The curvature of two costs, or of two groups of agents, together: the lower of the two `lowest` and the higher of the two
+ * `highest`. Joined over all agents it is the `curvature` of fplt_facts. A NaN is passed over.
+ *
+ * @return  bounds that hold for every cost of either group
+ *
+ * Associative and commutative, so that agents may be joined in any order. Thread-safe; no side effects.
+ */
+FPLT_API fplt_curvature fplt_curvature_join(fplt_curvature a, fplt_curvature b);
+
 /* How closely to look: an estimate of the largest eigenvalue by Lanczos's iteration with a safety margin of
  * 1 %; a closed form from row norms, never below the truth, data read once; or a rough estimate from some
  * hundred rows, for those who need an order of magnitude only. */

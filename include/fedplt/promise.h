@@ -21,6 +21,7 @@
 #include "fedplt/job.h"
 #include "fedplt/noise.h"
 #include "fedplt/privacy.h"
+#include "fedplt/steps.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -108,6 +109,20 @@ FPLT_API fplt_status fplt_promise_plan(const fplt_settings *settings, const fplt
                                        fplt_promise **plan, fplt_error *error);
 FPLT_API void fplt_promise_destroy(fplt_promise *plan);
 FPLT_API const fplt_promise_view *fplt_promise_see(const fplt_promise *plan);
+
+/**
+ * The plan that hub and nodes of a private run agree on: fplt_plan_resolve() of what the promise decided.
+ *
+ * @param promise  borrowed for the call, not NULL
+ * @param plan     in: `seed` and `run`, which are kept (begin with a zeroed struct); out: everything else. Owned by the caller.
+ * @param error    out: the reason in a sentence; may be NULL
+ * @retval FPLT_OK  the plan is complete
+ * @retval other    as fplt_plan_resolve(); the plan is unchanged
+ *
+ * Thread-safe; does not block, no side effects.
+ */
+FPLT_API fplt_status fplt_promise_resolve(const fplt_promise *promise, fplt_plan *plan,
+                                          fplt_error *error);
 
 /* The exact discrete Gaussian as the source of a solver or node that keeps a promise; `noise`, one a thread, is
  * borrowed. */

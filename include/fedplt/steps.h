@@ -13,6 +13,7 @@
 #define FEDPLT_STEPS_H
 
 #include "fedplt/algorithm.h"
+#include "fedplt/participation.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,6 +29,54 @@ typedef struct fplt_plan {
     uint32_t run;
     double step; /* the local step of all, where fplt_algorithm_shares_step; otherwise 0 */
 } fplt_plan;
+
+/**
+ * The number of active agents that a round is expected to have: the sum of the agents' participation rates, rounded to
+ * the nearest integer, at least 1. It is the `cohort` of fplt_facts and of fplt_node_settings.
+ *
+ * @param participation  the rule; borrowed for the call, not NULL. For a run in which all agents are active in every
+ *                       round and no rule exists, the cohort is the number of agents.
+ * @return               1 to fplt_participation_agents(participation)
+ *
+ * Takes time proportional to the number of agents. Thread-safe; does not block; no side effects.
+ */
+FPLT_API uint32_t fplt_expected_cohort(const fplt_participation *participation);
+
+/**
+ * Makes a plan from facts: fills the parameters that are automatic, and finds the step that all agents share. The engine,
+ * the network, private runs and the Python package call this function; two sides that call it with equal arguments get
+ * equal bits.
+ *
+ * @param algorithm  not NULL; borrowed: the plan refers to it
+ * @param parameter  fplt_algorithm_parameters(algorithm) numbers in the order of its settings, NaN where automatic;
+ *                   NULL: all at their defaults. Copied; may be plan->parameter.
+ * @param training   how agents train; borrowed for the call, not NULL. `solver` decides whether the agents share a step.
+ *                   `step` is gamma, positive and finite, or 0 for automatic. `epochs` are those of a round, 1 or more.
+ *                   If agents train differently, pass the training of an agent whose solver shares the step
+ *                   (fplt_algorithm_shares_step), and the most epochs of all agents as facts->epochs.
+ * @param facts      what all sides know; borrowed for the call, not NULL.
+ *                   `curvature` of all agents: `lowest` is the least lower bound and `highest` the greatest upper bound
+ *                   over all agents (fplt_curvature_join of their fplt_objective_curvature). Both finite, `highest`
+ *                   above 0; `lowest` is 0 or negative where a cost is not strongly convex. With privacy: public bounds.
+ *                   `agents` of the roster, 1 or more; `dimension` of the model, 1 or more.
+ *                   `cohort`: fplt_expected_cohort(), at most `agents`; 0: all agents.
+ *                   `epochs`: the most local epochs of an agent; 0: training->epochs.
+ *                   `claim`: nonzero where a privacy claim is to be made.
+ * @param plan       in: `seed` and `run`, which are kept (begin with a zeroed struct); out: everything else. `step` is the
+ *                   given or automatic step where agents share one, otherwise 0: each agent then takes its own. On failure
+ *                   the plan is unchanged. The caller owns the struct; it holds no memory.
+ * @param error      out: the reason in a sentence; may be NULL
+ * @retval FPLT_OK           the plan is complete
+ * @retval FPLT_BAD_VALUE    a fact, the step or a parameter outside its range, no solver, an automatic parameter that has no
+ *                           value for this curvature, or a table of another version of this library
+ * @retval FPLT_UNSUPPORTED  parameters that the algorithm cannot combine
+ *
+ * Does not ask whether the algorithm takes the solver: see fplt_algorithm_allow(). Thread-safe; does not block, allocates
+ * nothing, no side effects.
+ */
+FPLT_API fplt_status fplt_plan_resolve(const fplt_algorithm *algorithm, const double *parameter,
+                                       const fplt_training *training, const fplt_facts *facts,
+                                       fplt_plan *plan, fplt_error *error);
 
 /* Numbers that travel: down in an exchange (index shape.exchanges: the finish), and up; words are
  * two a number. */

@@ -52,42 +52,57 @@ def _words_of(message: bytes, count: int, what: str) -> Any:
     return found
 
 
+def _solver(name: str) -> Any:
+    found = lib.fplt_solver_find(name.encode())
+    if not found:
+        raise BadValue(f"there is no solver {name!r}")
+    return found
+
+
+def _given(method: Any, parameters: dict[str, float]) -> Any:
+    """The parameters of an algorithm: those given by name, the others at their defaults."""
+    made = ffi.new("double[]", lib.FPLT_MOST_PARAMETERS)
+    lib.fplt_algorithm_defaults(method, made)
+    for name, value in parameters.items():
+        index = lib.fplt_algorithm_parameter(method, name.replace("_", "-").encode())
+        if index < 0:
+            raise BadValue(f"{text(method.name)} has no parameter {name!r}")
+        made[index] = value
+    return made
+
+
 class Plan:
     """What all sides agree on before the first round; parameters by the algorithm's own names. Made by one
-    side, it travels as bytes."""
+    side, it travels as bytes.
+
+    lmin, lmax: the least and the greatest curvature over all agents; automatic parameters and the automatic
+    step follow from them. solver, epochs: those of the agents. step: gamma where all agents share one; 0:
+    automatic, which needs lmax. cohort: expected number of active agents a round; all by default."""
 
     def __init__(self, algorithm: str, agents: int, dimension: int, *, seed: int = 0, run: int = 0,
-                 step: float = 0.0, lmin: float = 0.0, lmax: float = 1.0, epochs: int = 5,
-                 cohort: int | None = None, **parameters: float) -> None:
-        plan = ffi.new("fplt_plan *")
-        plan.algorithm = lib.fplt_algorithm_find(algorithm.encode())
-        if not plan.algorithm:
+                 solver: str = "gradient", step: float = 0.0, lmin: float = 0.0, lmax: float | None = None,
+                 epochs: int = 5, cohort: int | None = None, **parameters: float) -> None:
+        method = lib.fplt_algorithm_find(algorithm.encode())
+        if not method:
             raise BadValue(f"there is no algorithm {algorithm!r}")
-        plan.agents, plan.dimension, plan.seed, plan.run, plan.step = agents, dimension, seed, run, step
-        lib.fplt_algorithm_defaults(plan.algorithm, plan.parameter)
-        for name, value in parameters.items():
-            index = lib.fplt_algorithm_parameter(plan.algorithm, name.replace("_", "-").encode())
-            if index < 0:
-                raise BadValue(f"{algorithm} has no parameter {name!r}")
-            plan.parameter[index] = value
+        training = ffi.new("fplt_training *")
+        training.solver, training.step, training.epochs = _solver(solver), step, epochs
+        if lmax is None and step == 0 and lib.fplt_algorithm_shares_step(method, training.solver):
+            raise BadValue(f"{algorithm} needs one step size for all agents: give step, or lmin and lmax of all costs")
         facts = ffi.new("fplt_facts *")
-        facts.curvature.lowest, facts.curvature.highest = lmin, lmax
-        facts.agents, facts.cohort = agents, cohort or agents
-        facts.epochs, facts.dimension = epochs, dimension
-        call(lib.fplt_algorithm_resolve, plan.algorithm, facts, plan.parameter)
-        self._plan = plan
+        facts.curvature.lowest, facts.curvature.highest = lmin, 1.0 if lmax is None else lmax
+        facts.agents, facts.cohort, facts.dimension = agents, cohort or agents, dimension
+        plan = self._plan = ffi.new("fplt_plan *")
+        plan.seed, plan.run = seed, run
+        call(lib.fplt_plan_resolve, method, _given(method, parameters), training, facts, plan)
 
     @classmethod
     def of(cls, promise: Promise, *, seed: int = 0, run: int = 0) -> Plan:
         """The plan of a private run (fedplt.privacy.plan)."""
-        made, view = cls.__new__(cls), promise.view
+        made = cls.__new__(cls)
         plan = made._plan = ffi.new("fplt_plan *")
-        plan.algorithm, plan.agents, plan.dimension = view.algorithm, view.agents, promise.dimension
         plan.seed, plan.run = seed, run
-        for index in range(lib.fplt_algorithm_parameters(view.algorithm)):
-            plan.parameter[index] = view.parameter[index]
-        if lib.fplt_algorithm_shares_step(view.algorithm, view.solver):
-            plan.step = promise.step
+        call(lib.fplt_promise_resolve, promise._plan, plan)
         return made
 
     @classmethod
@@ -242,9 +257,7 @@ class Node:
                            "agent(s); numbers begin at 0")
         settings.cost, settings.identity = which, identity
         settings.training = lib.fplt_training_defaults()
-        settings.training.solver = lib.fplt_solver_find(solver.encode())
-        if not settings.training.solver:
-            raise BadValue(f"there is no solver {solver!r}")
+        settings.training.solver = _solver(solver)
         settings.training.epochs, settings.training.batch = epochs, batch
         settings.training.step = step
         settings.cohort = cohort or plan.agents

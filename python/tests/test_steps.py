@@ -174,7 +174,23 @@ def test_wrong_messages_are_refused():
         Plan.decode(b"\x09rubbish")
     with pytest.raises(fedplt.BadValue, match="no parameter"):
         Plan("fed-plt", 2, 3, roh=1)
+    with pytest.raises(fedplt.BadValue, match="no solver 'sdg'"):
+        Plan("fed-plt", 2, 3, solver="sdg")
+    with pytest.raises(fedplt.BadValue, match="the largest curvature must be a positive number"):
+        Plan("fed-plt", 2, 3, lmax=0.0)
+    with pytest.raises(fedplt.BadValue, match="fedavg needs one step size for all agents: give step, or lmin and lmax"):
+        Plan("fedavg", 2, 3)
     assert Plan.decode(bytes(plan)).algorithm == "fed-plt"
+
+
+def test_the_common_step_is_automatic():
+    """The last number of an encoded plan; 2/(lmax Ne (Ne + 3)) for FedLin with momentum, 0 where each has its own."""
+    def step(*words, **settings):
+        return np.frombuffer(bytes(Plan(*words, AGENTS, N, lmin=0.1, lmax=4.0, epochs=3, **settings))[-8:])[0]
+    assert step("fedlin", solver="accelerated") == pytest.approx(2 / (4 * 3 * 6), rel=1e-14)
+    assert step("fedlin") != step("fedlin", solver="accelerated")
+    assert step("fedavg", step=0.25) == 0.25
+    assert step("fed-plt") == step("fed-plt", step=0.25) == step("fedprox", solver="newton") == 0
 
 
 @pytest.mark.parametrize("algorithm", ["fed-plt", "fedlin"])

@@ -46,25 +46,10 @@ static fplt_status find_curvatures(fplt_engine *engine, fplt_error *error)
                                   "the cost of agent %u curves between %g and %g, but both must be "
                                   "finite",
                                   i, own->lowest, own->highest);
-        all.lowest = fmin(all.lowest, own->lowest);
-        all.highest = fmax(all.highest, own->highest);
+        all = fplt_curvature_join(all, *own);
     }
-    if (!(all.highest > 0))
-        return fplt_error_set(
-            error, FPLT_BAD_VALUE,
-            "the costs curve between %g and %g, but the largest curvature must be "
-            "a positive number",
-            all.lowest, all.highest);
     engine->facts.curvature = all;
     return FPLT_OK;
-}
-
-static uint32_t expected_cohort(const fplt_engine *engine)
-{
-    double cohort = 0;
-    for (uint32_t i = 0; i < engine->plan.agents; i++)
-        cohort += fplt_participation_rate(engine->participation, i);
-    return cohort < 1 ? 1 : (uint32_t)lround(cohort);
 }
 
 /* The most local epochs that an agent does. */
@@ -111,7 +96,7 @@ static int keeps_groups_apart(const fplt_engine *engine)
 {
     return strcmp(fplt_participation_name(engine->participation), "round-robin") == 0 &&
            !fplt_participation_is_full(engine->participation) &&
-           engine->plan.agents % expected_cohort(engine) == 0;
+           engine->plan.agents % fplt_expected_cohort(engine->participation) == 0;
 }
 
 static fplt_status allow(const fplt_engine *engine, fplt_error *error)
@@ -125,8 +110,8 @@ static fplt_status allow(const fplt_engine *engine, fplt_error *error)
                               "%s does not converge with round-robin groups of %u of %u agents: "
                               "corrections would never pass from one group to another; use fixed, "
                               "or a number that does not divide the agents",
-                              settings->algorithm->name, expected_cohort(engine),
-                              engine->plan.agents);
+                              settings->algorithm->name,
+                              fplt_expected_cohort(engine->participation), engine->plan.agents);
     for (uint32_t i = 0; i < distinct; i++) {
         const fplt_training *training = settings->each ? &settings->each[i] : &settings->training;
         if (!training->solver)
@@ -139,8 +124,9 @@ static fplt_status allow(const fplt_engine *engine, fplt_error *error)
     return FPLT_OK;
 }
 
-/* The step of all agents whose algorithm and solver need them to have the same. */
-static fplt_status agree_on_step(fplt_engine *engine, fplt_error *error)
+/* The training that decides the common step: that of the first agent whose solver shares one, otherwise of any. */
+static fplt_status sharing_training(const fplt_engine *engine, const fplt_training **sharing,
+                                    fplt_error *error)
 {
     const fplt_run_settings *settings = &engine->settings;
     const fplt_training *first = NULL;
@@ -158,20 +144,16 @@ static fplt_status agree_on_step(fplt_engine *engine, fplt_error *error)
             first_agent = i;
         first = own;
     }
-    if (first)
-        engine->plan.step = first->step > 0
-                                ? first->step
-                                : fplt_algorithm_step(settings->algorithm, first->solver,
-                                                      &engine->facts, engine->plan.parameter)
-                                      .automatic;
+    *sharing = first ? first : settings->each ? settings->each : &settings->training;
     return FPLT_OK;
 }
 
 /* The first parameter of the algorithm that is not what it is by default; NULL: none. */
-static const fplt_setting *given_parameter(const fplt_run_settings *settings,
-                                           const double *defaults)
+static const fplt_setting *given_parameter(const fplt_run_settings *settings)
 {
     const fplt_setting *row = settings->algorithm->settings;
+    double defaults[FPLT_MOST_PARAMETERS];
+    fplt_algorithm_defaults(settings->algorithm, defaults);
     for (size_t i = 0; settings->parameter && row[i].name; i++)
         if (!isnan(settings->parameter[i]) && !(settings->parameter[i] == defaults[i]))
             return &row[i];
@@ -181,26 +163,25 @@ static const fplt_setting *given_parameter(const fplt_run_settings *settings,
 static fplt_status resolve(fplt_engine *engine, fplt_error *error)
 {
     const fplt_run_settings *settings = &engine->settings;
+    const fplt_training *training = NULL;
     fplt_status status = find_curvatures(engine, error);
     if (status)
         return status;
     engine->facts.agents = engine->plan.agents;
-    engine->facts.cohort = expected_cohort(engine);
+    engine->facts.cohort = fplt_expected_cohort(engine->participation);
     engine->facts.epochs = most_epochs(engine);
     engine->facts.dimension = engine->plan.dimension;
-    fplt_algorithm_defaults(settings->algorithm, engine->plan.parameter);
-    engine->given = given_parameter(settings, engine->plan.parameter);
-    if (settings->parameter)
-        memcpy(engine->plan.parameter, settings->parameter,
-               fplt_algorithm_parameters(settings->algorithm) * sizeof(double));
-    status =
-        fplt_algorithm_resolve(settings->algorithm, &engine->facts, engine->plan.parameter, error);
-    if (!status && settings->start == FPLT_START_PRIOR && !(engine->facts.curvature.lowest > 0))
+    engine->given = given_parameter(settings);
+    if ((status = sharing_training(engine, &training, error)) ||
+        (status = fplt_plan_resolve(settings->algorithm, settings->parameter, training,
+                                    &engine->facts, &engine->plan, error)))
+        return status;
+    if (settings->start == FPLT_START_PRIOR && !(engine->facts.curvature.lowest > 0))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "the prior start needs strongly convex costs, but their least "
                               "curvature is %g",
                               engine->facts.curvature.lowest);
-    return status ? status : agree_on_step(engine, error);
+    return FPLT_OK;
 }
 
 static fplt_status allocate(fplt_engine *engine, fplt_error *error)
@@ -269,24 +250,6 @@ static fplt_status build(fplt_engine *engine, fplt_error *error)
     return FPLT_OK;
 }
 
-/* What the fixed arrays of a plan and of a round have room for. */
-static fplt_status check_algorithm(const fplt_algorithm *algorithm, fplt_error *error)
-{
-    if (!algorithm)
-        return fplt_error_set(error, FPLT_BAD_VALUE, "no algorithm is given");
-    fplt_status status = FPLT__CHECK_TABLE(fplt_algorithm, algorithm, error);
-    if (status)
-        return status;
-    size_t parameters = fplt_algorithm_parameters(algorithm);
-    if (parameters > FPLT_MOST_PARAMETERS || algorithm->shape.scalars > FPLT_MOST_SCALARS)
-        return fplt_error_set(error, FPLT_BAD_VALUE,
-                              "%s has %zu parameters and %u scalars a round, but there is room for "
-                              "%d and %d",
-                              algorithm->name, parameters, algorithm->shape.scalars,
-                              FPLT_MOST_PARAMETERS, FPLT_MOST_SCALARS);
-    return FPLT_OK;
-}
-
 /* Epochs of 0 are those of all. */
 static void copy_each(fplt_engine *engine, const fplt_run_settings *settings)
 {
@@ -313,7 +276,7 @@ fplt_status fplt_engine_create(const fplt_objective *objective, const fplt_run_s
             "both at 0",
             settings->tolerance, settings->change);
     fplt_engine *engine;
-    fplt_status status = check_algorithm(settings->algorithm, error);
+    fplt_status status = fplt__plan_check_algorithm(settings->algorithm, error);
     if (!status && settings->noise)
         status = FPLT__CHECK_TABLE(fplt_noise_source, settings->noise, error);
     if (!status && settings->ranks)
@@ -630,8 +593,9 @@ static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *co
     return result->outcome == FPLT_RUN_DIVERGED ? FPLT_DIVERGED : FPLT_OK;
 }
 
-fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer, void *context,
-                            fplt_result *result, fplt_error *error)
+/* The whole run; `result` is not NULL. */
+static fplt_status run_to_end(fplt_engine *engine, fplt_observer observer, void *context,
+                              fplt_result *result, fplt_error *error)
 {
     if (engine->settings.blind)
         engine->start = (fplt_measure){.criterion = NAN, .objective = NAN};
@@ -661,6 +625,13 @@ fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer, void *c
     }
     describe(engine, &progress, result);
     return FPLT_OK;
+}
+
+fplt_status fplt_engine_run(fplt_engine *engine, fplt_observer observer, void *context,
+                            fplt_result *result, fplt_error *error)
+{
+    fplt_result unwanted;
+    return run_to_end(engine, observer, context, result ? result : &unwanted, error);
 }
 
 fplt_status fplt_engine_model(const fplt_engine *engine, double *x)

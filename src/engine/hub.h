@@ -24,6 +24,9 @@ fplt_status fplt__hub_create(const fplt_plan *plan, const fplt_prox *prox, const
 
 /* Numbers of the longest exchange. */
 size_t fplt__plan_largest_up(const fplt_plan *plan);
+/* FPLT_BAD_VALUE: NULL, a table of another size, or more parameters and scalars than the fixed arrays of a plan and of a
+ * round hold. */
+fplt_status fplt__plan_check_algorithm(const fplt_algorithm *algorithm, fplt_error *error);
 /* Numbers sent up in an exchange without the mirrored changes. */
 size_t fplt__plain_up(const fplt_shape *shape, size_t dimension, unsigned exchange);
 /* Mirrored changes travel with the last exchange. */

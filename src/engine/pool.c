@@ -6,13 +6,13 @@
  * Who is at a job may offer parts of what it does, and threads that have nothing to do take some. An offer
  * is a small job of its own, opened, joined and closed in the same way.
  *
- * One that joined and then loses its core to another program would delay the others for as long as that has it.
- * So who has nothing left to do looks whether the processor time of those who have stands still, and lends them the
- * core that it would only wait on.
+ * A helper that joined and is then descheduled delays the job until it runs again. The thread that waits for it
+ * spins for a moment and then sleeps, so that the kernel can run the helper on its core. The pool never changes CPU
+ * affinity, neither of its workers nor of its caller: the workers inherit that of the thread that made the pool.
  *
- * Where all share a core nothing is gained all the same. So the pool keeps an account: the processor time that the
- * work took, which alone would have lasted as long, less the time that passed. After a loss it works alone for many
- * times as long. */
+ * Beside other busy programs helpers can cost more than they bring. So the pool keeps an account: the processor time
+ * that the work took, which alone would have lasted as long, less the time that passed. After a loss it works alone
+ * for many times as long. */
 #include "engine/pool.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 
-enum { WATCH = 4000, LOOK = WATCH / 8 };
+enum { WATCH = 4000 };
 
 /* The state of a job: its number, whether it is closed, helpers at it. */
 enum { JOB = 32, CLOSED = 1 << 16, HELPERS = CLOSED - 1, BACK = 32 };
@@ -55,24 +55,19 @@ struct offer {
     _Alignas(64) struct account account; /* its owner writes it while others take parts */
 };
 
-/* The place of a thread: what it is at, the state of a job or of an offer; NULL: nothing. */
-struct seat {
+struct worker {
     struct fplt__pool *pool;
-    pthread_t started; /* unless it is the caller's */
-    unsigned number;
-    _Alignas(64) _Atomic(atomic_ullong *) at;
-    atomic_int id, clock; /* of the thread */
-    atomic_int lent;      /* who waits for it has lent it its core, and wants it back */
+    pthread_t started;
+    unsigned number; /* 1 to threads - 1: number 0 is the caller */
 };
 
 struct fplt__pool {
     unsigned threads, started;
     int watch;
-    struct seat *seats;   /* owned; one a thread; 0: the caller's */
-    struct offer *offers; /* owned; one a thread */
+    struct worker *workers; /* owned; one for each thread but the caller's */
+    struct offer *offers;   /* owned; one a thread */
     pthread_mutex_t mutex;
     pthread_cond_t begin, end;
-    int woken_from;                   /* the core of who called sleepers last */
     _Alignas(64) atomic_ullong state; /* what idle helpers watch is on a line of its own */
     atomic_uint open;                 /* offers that have parts left */
     _Alignas(64) atomic_uint sleepers;
@@ -107,31 +102,14 @@ static int join(atomic_ullong *state, unsigned long long *seen)
     return 0;
 }
 
-static void sit_down(struct seat *seat, atomic_ullong *state)
+static void leave(fplt__pool *pool, atomic_ullong *state)
 {
-    fplt__thread self = fplt__thread_self();
-    atomic_store_explicit(&seat->id, self.id, memory_order_relaxed);
-    atomic_store_explicit(&seat->clock, self.clock, memory_order_relaxed);
-    atomic_store_explicit(&seat->at, state, memory_order_release);
-}
-
-static void stand_up(struct seat *seat)
-{
-    atomic_store_explicit(&seat->at, NULL, memory_order_release);
-}
-
-static void leave(fplt__pool *pool, atomic_ullong *state, unsigned number)
-{
-    struct seat *seat = &pool->seats[number];
-    stand_up(seat);
     unsigned long long before = atomic_fetch_sub(state, 1);
     if ((before & HELPERS) == 1 && before & CLOSED) {
         pthread_mutex_lock(&pool->mutex);
         pthread_cond_broadcast(&pool->end);
         pthread_mutex_unlock(&pool->mutex);
     }
-    if (atomic_load_explicit(&seat->lent, memory_order_relaxed) && atomic_exchange(&seat->lent, 0))
-        fplt__thread_from(fplt__thread_self(), fplt__core());
 }
 
 static void reopen(atomic_ullong *state)
@@ -145,7 +123,6 @@ static void wake(fplt__pool *pool)
     if (!atomic_load(&pool->sleepers))
         return;
     pthread_mutex_lock(&pool->mutex);
-    pool->woken_from = fplt__core();
     pthread_cond_broadcast(&pool->begin);
     pthread_mutex_unlock(&pool->mutex);
 }
@@ -195,50 +172,22 @@ static void help_with_offers(fplt__pool *pool, unsigned number)
         unsigned long long seen;
         if (i == number || !join(&offer->state, &seen))
             continue;
-        sit_down(&pool->seats[number], &offer->state);
         atomic_fetch_add(&offer->helped, do_parts(pool, offer, number));
-        leave(pool, &offer->state, number);
+        leave(pool, &offer->state);
     }
-}
-
-/* ---- cores ---- */
-
-static fplt__thread thread_of(struct seat *seat)
-{
-    return (fplt__thread){atomic_load(&seat->id), atomic_load(&seat->clock)};
-}
-
-/* Those at the same work who have lost their core go on on the caller's, which does not stay, and wants it `back` or
- * not; how many. */
-static unsigned lend_core(fplt__pool *pool, const atomic_ullong *state, unsigned number, int back)
-{
-    unsigned lent = 0;
-    for (unsigned i = 0; i < pool->threads; i++) {
-        struct seat *seat = &pool->seats[i];
-        if (i == number || atomic_load(&seat->at) != state ||
-            !fplt__thread_stands_still(thread_of(seat)))
-            continue;
-        atomic_store(&seat->lent, back);
-        fplt__thread_to(thread_of(seat), fplt__core());
-        lent++;
-    }
-    return lent;
 }
 
 /* Closes it and waits for those who joined, helping others in the meantime. */
 static void close_and_wait(fplt__pool *pool, atomic_ullong *state, unsigned number, int helps)
 {
-    unsigned lent = 0;
     atomic_fetch_or(state, CLOSED);
-    for (int i = 1; i <= pool->watch && !lent; i++) {
+    for (int i = 0; i < pool->watch; i++) {
         if (!(atomic_load(state) & HELPERS))
             return;
         if (helps && atomic_load(&pool->open)) {
             help_with_offers(pool, number);
-            i = 1;
+            i = 0;
         }
-        if (i % LOOK == 0)
-            lent = lend_core(pool, state, number, 1);
         relax();
     }
     pthread_mutex_lock(&pool->mutex);
@@ -286,13 +235,11 @@ static int is_idle(const fplt__pool *pool, uint32_t done)
            !atomic_load(&pool->quit);
 }
 
-static void wait_for_work(fplt__pool *pool, unsigned number, uint32_t done)
+static void wait_for_work(fplt__pool *pool, uint32_t done)
 {
-    for (int i = 1; i <= pool->watch; i++) {
+    for (int i = 0; i < pool->watch; i++) {
         if (!is_idle(pool, done))
             return;
-        if (i % LOOK == 0 && lend_core(pool, &pool->state, number, 0))
-            fplt__thread_from(fplt__thread_self(), fplt__core());
         relax();
     }
     pthread_mutex_lock(&pool->mutex);
@@ -300,19 +247,16 @@ static void wait_for_work(fplt__pool *pool, unsigned number, uint32_t done)
     while (is_idle(pool, done))
         pthread_cond_wait(&pool->begin, &pool->mutex);
     atomic_fetch_sub(&pool->sleepers, 1);
-    int core = pool->woken_from;
     pthread_mutex_unlock(&pool->mutex);
-    if (core == fplt__core()) /* who has work is there */
-        fplt__thread_from(fplt__thread_self(), core);
 }
 
 static void *help(void *argument)
 {
-    struct seat *seat = argument;
-    struct fplt__pool *pool = seat->pool;
+    const struct worker *worker = argument;
+    struct fplt__pool *pool = worker->pool;
     for (uint32_t done = 0;;) {
         unsigned long long seen;
-        wait_for_work(pool, seat->number, done);
+        wait_for_work(pool, done);
         if (atomic_load(&pool->quit))
             return NULL;
         if (job_of(atomic_load(&pool->state)) != done) {
@@ -320,14 +264,13 @@ static void *help(void *argument)
             done = job_of(seen);
             if (joined) {
                 double begun = fplt__thread_time();
-                sit_down(seat, &pool->state);
-                pool->task(pool->context, seat->number);
+                pool->task(pool->context, worker->number);
                 atomic_fetch_add(&pool->spent,
                                  (unsigned long long)(1e9 * (fplt__thread_time() - begun)));
-                leave(pool, &pool->state, seat->number);
+                leave(pool, &pool->state);
             }
         }
-        help_with_offers(pool, seat->number);
+        help_with_offers(pool, worker->number);
     }
 }
 
@@ -345,16 +288,16 @@ fplt_status fplt__pool_create(unsigned threads, fplt__pool **out, fplt_error *er
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->begin, NULL);
     pthread_cond_init(&pool->end, NULL);
-    status = fplt__alloc_into(&pool->seats, threads, sizeof *pool->seats, "threads", error);
+    status = fplt__alloc_into(&pool->workers, threads, sizeof *pool->workers, "threads", error);
     if (!status)
         status = fplt__alloc_into(&pool->offers, threads, sizeof *pool->offers, "threads", error);
     for (unsigned i = 0; !status && i < threads; i++)
         atomic_store(&pool->offers[i].state, CLOSED);
     for (unsigned i = 0; !status && i + 1 < threads; i++) {
-        struct seat *seat = &pool->seats[i + 1];
-        seat->pool = pool;
-        seat->number = i + 1;
-        if (pthread_create(&seat->started, NULL, help, seat))
+        struct worker *worker = &pool->workers[i];
+        worker->pool = pool;
+        worker->number = i + 1;
+        if (pthread_create(&worker->started, NULL, help, worker))
             status = fplt_error_set(error, FPLT_FAILED, "thread %u of %u could not be started",
                                     i + 1, threads);
         else
@@ -375,11 +318,11 @@ void fplt__pool_destroy(fplt__pool *pool)
     atomic_store(&pool->quit, 1);
     wake(pool);
     for (unsigned i = 0; i < pool->started; i++)
-        pthread_join(pool->seats[i + 1].started, NULL);
+        pthread_join(pool->workers[i].started, NULL);
     pthread_mutex_destroy(&pool->mutex);
     pthread_cond_destroy(&pool->begin);
     pthread_cond_destroy(&pool->end);
-    fplt__free(pool->seats);
+    fplt__free(pool->workers);
     fplt__free(pool->offers);
     fplt__free(pool);
 }
@@ -401,11 +344,9 @@ void fplt__pool_run(fplt__pool *pool, void (*task)(void *context, unsigned numbe
     atomic_store(&pool->spent, 0);
     double begun = fplt__now();
     begin_work(&pool->account);
-    sit_down(&pool->seats[0], &pool->state);
     reopen(&pool->state);
     wake(pool);
     task(context, 0);
-    stand_up(&pool->seats[0]);
     double own = end_work(&pool->account, fplt__now() - begun);
     close_and_wait(pool, &pool->state, 0, 1);
     double ended = fplt__now();

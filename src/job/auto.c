@@ -59,8 +59,7 @@ fplt_status fplt_bend_find(const fplt_objective *objective, uint32_t agent, cons
 fplt_bend fplt_bend_join(fplt_bend a, fplt_bend b)
 {
     return (fplt_bend){
-        {fmin(a.everywhere.lowest, b.everywhere.lowest),
-         fmax(a.everywhere.highest, b.everywhere.highest)},
+        fplt_curvature_join(a.everywhere, b.everywhere),
         isnan(a.near_lowest) || isnan(b.near_lowest) ? NAN : fmin(a.near_lowest, b.near_lowest)};
 }
 

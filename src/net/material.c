@@ -347,7 +347,7 @@ fplt_status fplt__material_node(fplt__material *material, const fplt__agreement 
         (status = fplt_job_participation(material->settings, agreement->proposal.members,
                                          &participation, error)))
         return status;
-    settings.cohort = fplt__terms_cohort(participation);
+    settings.cohort = fplt_expected_cohort(participation);
     fplt_participation_destroy(participation);
     return fplt_node_create(&agreement->plan, &settings, node, error);
 }

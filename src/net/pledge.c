@@ -97,16 +97,14 @@ void fplt__pledge_apply(const fplt_promise_view *view, fplt__terms *terms)
     run->evaluate_every = 0;
 }
 
-fplt_status fplt__pledge_state(const fplt_promise_view *view, fplt__agreement *agreement,
+fplt_status fplt__pledge_state(const fplt_promise *promise, fplt__agreement *agreement,
                                fplt_error *error)
 {
-    fplt_status status = FPLT_OK;
+    const fplt_promise_view *view = fplt_promise_see(promise);
+    fplt_status status = fplt_promise_resolve(promise, &agreement->plan, error);
     agreement->private = 1;
     agreement->cap = view->mechanism.rounds;
     agreement->curvature = view->curvature;
-    memcpy(agreement->plan.parameter, view->parameter, sizeof agreement->plan.parameter);
-    if (fplt_algorithm_shares_step(view->algorithm, view->solver))
-        agreement->plan.step = view->mechanism.step;
     for (uint32_t i = 0; !status && i < view->agents; i++) {
         agreement->tau[i] = view->tau[i];
         status = fplt__promise_rate(view, i, 1, &agreement->rate[i], error);

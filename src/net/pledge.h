@@ -20,7 +20,7 @@ fplt_status fplt__pledge_make(const fplt__terms *terms, const fplt__proposal *pr
 /* Step, epochs, rounds and parameters as they were planned; nothing is measured. */
 void fplt__pledge_apply(const fplt_promise_view *view, fplt__terms *terms);
 /* What the plan says about it: cap, noise and rate of each member, bounds, common step. */
-fplt_status fplt__pledge_state(const fplt_promise_view *view, fplt__agreement *agreement,
+fplt_status fplt__pledge_state(const fplt_promise *promise, fplt__agreement *agreement,
                                fplt_error *error);
 
 /* At an agent: whether the plan is the one that follows from its proposal and records. Noise, rate

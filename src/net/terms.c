@@ -300,14 +300,6 @@ fplt_status fplt__proposal_copy(const fplt__proposal *from, fplt__proposal *to, 
     return status;
 }
 
-uint32_t fplt__terms_cohort(const fplt_participation *participation)
-{
-    double cohort = 0;
-    for (uint32_t i = 0; i < fplt_participation_agents(participation); i++)
-        cohort += fplt_participation_rate(participation, i);
-    return cohort < 1 ? 1 : (uint32_t)lround(cohort);
-}
-
 static fplt_bend join_bends(const fplt_bend *bend, uint32_t members)
 {
     fplt_bend all = bend[0];
@@ -316,25 +308,15 @@ static fplt_bend join_bends(const fplt_bend *bend, uint32_t members)
     return all;
 }
 
-/* Parameters, common step: as the engine resolves them. */
 static fplt_status resolve(fplt__agreement *agreement, const fplt_run_settings *run,
                            const fplt_participation *participation, fplt_error *error)
 {
     fplt_plan *plan = &agreement->plan;
     fplt_facts facts = {.curvature = agreement->curvature,
                         .agents = plan->agents,
-                        .cohort = fplt__terms_cohort(participation),
-                        .epochs = run->training.epochs,
+                        .cohort = fplt_expected_cohort(participation),
                         .dimension = plan->dimension};
-    memcpy(plan->parameter, run->parameter,
-           fplt_algorithm_parameters(run->algorithm) * sizeof(double));
-    fplt_status status = fplt_algorithm_resolve(run->algorithm, &facts, plan->parameter, error);
-    if (status || !run->algorithm->common_step)
-        return status;
-    plan->step = run->training.step;
-    if (plan->step == 0)
-        plan->step = run->algorithm->step(&facts, plan->parameter);
-    return FPLT_OK;
+    return fplt_plan_resolve(run->algorithm, run->parameter, &run->training, &facts, plan, error);
 }
 
 static fplt_status add_resolved(fplt__agreement *agreement, const char *name, const char *value,
@@ -521,7 +503,7 @@ static fplt_status settle_by_promise(fplt__terms *terms, fplt__agreement *agreem
         return status;
     fplt__pledge_apply(fplt_promise_see(promise), terms);
     fill_plan(terms, agreement->proposal.members, agreement);
-    status = fplt__pledge_state(fplt_promise_see(promise), agreement, error);
+    status = fplt__pledge_state(promise, agreement, error);
     fplt_promise_destroy(promise);
     return status;
 }

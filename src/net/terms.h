@@ -64,8 +64,6 @@ typedef struct fplt__terms {
 fplt_status fplt__terms_of(const fplt__proposal *proposal, const fplt__form *form,
                            fplt__terms *terms, fplt_error *error);
 void fplt__terms_clear(fplt__terms *terms);
-/* Agents that a round is expected to have. */
-uint32_t fplt__terms_cohort(const fplt_participation *participation);
 /* Whether columns are standardised by what the data are like, which takes three steps of facts. */
 int fplt__terms_fits(const fplt_settings *settings);
 /* What a plan does to the rows; to be cleared. */

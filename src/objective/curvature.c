@@ -380,3 +380,8 @@ int fplt__records_curvatures(const fplt_objective *o, uint32_t first, fplt_curva
                                   largest[i] * (1 + rounding));
     return 1;
 }
+
+fplt_curvature fplt_curvature_join(fplt_curvature a, fplt_curvature b)
+{
+    return (fplt_curvature){fmin(a.lowest, b.lowest), fmax(a.highest, b.highest)};
+}

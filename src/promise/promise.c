@@ -768,14 +768,6 @@ static fplt_status read_problem(fplt_promise *plan, const fplt_settings *setting
     return fplt__promise_bounds(view, error);
 }
 
-static uint32_t expected_cohort(const struct problem *problem)
-{
-    double cohort = 0;
-    for (uint32_t i = 0; i < problem->roster->agents; i++)
-        cohort += fplt_participation_rate(problem->participation, i);
-    return cohort < 1 ? 1 : (uint32_t)lround(cohort);
-}
-
 /* The length of a round does not depend on the dimension. */
 fplt_status fplt__promise_draws(const fplt_promise_view *view, int *draws, fplt_error *error)
 {
@@ -850,7 +842,7 @@ static fplt_status start_mechanism(fplt_promise *plan, const fplt_settings *sett
     plan->facts =
         (fplt_facts){.curvature = view->curvature,
                      .agents = view->agents,
-                     .cohort = expected_cohort(problem),
+                     .cohort = fplt_expected_cohort(problem->participation),
                      .epochs = is_given(settings, "epochs") ? problem->training.epochs
                                                             : fplt_training_defaults().epochs,
                      .dimension = problem->dimension,
@@ -885,11 +877,14 @@ static fplt_status resolve(const fplt_promise *plan, const struct candidate *can
     const fplt_promise_view *view = &plan->view;
     const fplt_algorithm *algorithm = view->algorithm;
     fplt_facts facts = plan->facts;
+    fplt_training training = {.solver = view->solver, .step = plan->given_step};
+    fplt_plan resolved = {.seed = 0};
     facts.epochs = (uint32_t)candidate->epochs;
-    memcpy(parameter, plan->given, sizeof plan->given);
-    fplt_status status = fplt_algorithm_resolve(algorithm, &facts, parameter, error);
+    fplt_status status =
+        fplt_plan_resolve(algorithm, plan->given, &training, &facts, &resolved, error);
     if (status)
         return status;
+    memcpy(parameter, resolved.parameter, sizeof resolved.parameter);
     if (plan->rho >= 0 && view->planned_rho)
         parameter[plan->rho] *= candidate->rho_factor;
     *mechanism = mechanism_of(view, view->worst);
@@ -1270,4 +1265,14 @@ void fplt_promise_destroy(fplt_promise *plan)
 const fplt_promise_view *fplt_promise_see(const fplt_promise *plan)
 {
     return &plan->view;
+}
+
+fplt_status fplt_promise_resolve(const fplt_promise *promise, fplt_plan *plan, fplt_error *error)
+{
+    const fplt_promise_view *view = &promise->view;
+    fplt_training training = {
+        .solver = view->solver, .step = view->mechanism.step, .epochs = view->epochs};
+    fplt_facts facts = promise->facts;
+    facts.epochs = view->epochs;
+    return fplt_plan_resolve(view->algorithm, view->parameter, &training, &facts, plan, error);
 }

@@ -410,11 +410,6 @@ static fplt_status check_agreement(const fplt__agreement *a, fplt_error *error)
             error, FPLT_BAD_DATA,
             "the plan: with privacy nothing is measured, so tolerance, change and "
             "score must be 0");
-    if (a->plan.algorithm->common_step && !(a->plan.step > 0))
-        return fplt_error_set(error, FPLT_BAD_DATA,
-                              "the plan: %s needs one step for all, but has "
-                              "none",
-                              a->plan.algorithm->name);
     fplt_status status = fplt_algorithm_resolve(a->plan.algorithm, &facts, parameter, error);
     return status ? fplt_error_prefix(error, "the plan") : FPLT_OK;
 }

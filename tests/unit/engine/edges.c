@@ -594,6 +594,37 @@ static void a_cost_may_have_no_gradient_at_zero(void **state)
     unlink(file.path);
 }
 
+/* The caller may want nothing but the model, also of a run that diverges or fails. */
+static void a_run_needs_no_result(void **state)
+{
+    (void)state;
+    fplt_error error;
+    fplt_result result;
+    double with[N], without[N];
+    struct troubled t;
+    fplt_objective *objective = troubled_make(&t, 4);
+    fplt_run_settings settings = fplt_run_defaults();
+    for (int wanted = 0; wanted < 2; wanted++) {
+        fplt_engine *engine = engine_make(objective, &settings);
+        assert_ok(fplt_engine_run(engine, NULL, NULL, wanted ? &result : NULL, &error), error);
+        assert_int_equal(fplt_engine_model(engine, wanted ? with : without), FPLT_OK);
+        fplt_engine_destroy(engine);
+    }
+    assert_int_equal(result.outcome, FPLT_CONVERGED);
+    assert_memory_equal(with, without, sizeof with);
+    fplt_run_settings wild = settings;
+    wild.training.step = 1e6;
+    fplt_engine *engine = engine_make(objective, &wild);
+    assert_ok(fplt_engine_run(engine, NULL, NULL, NULL, &error), error);
+    fplt_engine_destroy(engine);
+    engine = engine_make(objective, &settings);
+    atomic_store(&t.trouble, 1);
+    assert_int_not_equal(fplt_engine_run(engine, NULL, NULL, NULL, &error), FPLT_OK);
+    assert_int_not_equal(fplt_engine_run(engine, NULL, NULL, NULL, NULL), FPLT_OK);
+    fplt_engine_destroy(engine);
+    troubled_free(&t, objective);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -611,6 +642,7 @@ int main(void)
         cmocka_unit_test(a_cost_may_have_no_gradient_at_zero),
         cmocka_unit_test(a_divergence_blames_no_step_that_was_not_given),
         cmocka_unit_test(a_checkpoint_of_another_size_is_told_by_its_size),
+        cmocka_unit_test(a_run_needs_no_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,104 @@
+/* From facts to a plan: the one place where parameters, common step and expected cohort are derived. */
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "engine/hub.h"
+#include "fedplt/steps.h"
+
+uint32_t fplt_expected_cohort(const fplt_participation *participation)
+{
+    double cohort = 0;
+    for (uint32_t i = 0; i < fplt_participation_agents(participation); i++)
+        cohort += fplt_participation_rate(participation, i);
+    return cohort < 1 ? 1 : (uint32_t)lround(cohort);
+}
+
+fplt_status fplt__plan_check_algorithm(const fplt_algorithm *algorithm, fplt_error *error)
+{
+    if (!algorithm)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "no algorithm is given");
+    fplt_status status = FPLT__CHECK_TABLE(fplt_algorithm, algorithm, error);
+    if (status)
+        return status;
+    size_t parameters = fplt_algorithm_parameters(algorithm);
+    if (parameters > FPLT_MOST_PARAMETERS || algorithm->shape.scalars > FPLT_MOST_SCALARS)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s has %zu parameters and %u scalars a round, but there is room for "
+                              "%d and %d",
+                              algorithm->name, parameters, algorithm->shape.scalars,
+                              FPLT_MOST_PARAMETERS, FPLT_MOST_SCALARS);
+    return FPLT_OK;
+}
+
+static fplt_status check_training(const fplt_training *training, fplt_error *error)
+{
+    if (!training->solver)
+        return fplt_error_set(error, FPLT_BAD_VALUE, "no local solver is given");
+    if (!(training->step >= 0) || !isfinite(training->step))
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "gamma is %g, but it must be a positive number, or 0 for automatic",
+                              training->step);
+    return FPLT__CHECK_TABLE(fplt_solver, training->solver, error);
+}
+
+static fplt_status check_facts(const fplt_facts *facts, fplt_error *error)
+{
+    const fplt_curvature *all = &facts->curvature;
+    if (!facts->agents || !facts->dimension)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "a plan for %u agents and dimension %zu, but both must be at least 1",
+                              facts->agents, facts->dimension);
+    if (facts->cohort > facts->agents)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "the expected cohort is %u, but there are only %u agents",
+                              facts->cohort, facts->agents);
+    if (!isfinite(all->lowest) || !isfinite(all->highest) || !(all->highest > 0))
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE,
+            "the costs curve between %g and %g, but the largest curvature must be "
+            "a positive number",
+            all->lowest, all->highest);
+    return FPLT_OK;
+}
+
+/* The step that all agents take; 0 where each has its own. */
+static double common_step(const fplt_plan *plan, const fplt_training *training,
+                          const fplt_facts *facts)
+{
+    if (!fplt_algorithm_shares_step(plan->algorithm, training->solver))
+        return 0;
+    return training->step > 0
+               ? training->step
+               : fplt_algorithm_step(plan->algorithm, training->solver, facts, plan->parameter)
+                     .automatic;
+}
+
+fplt_status fplt_plan_resolve(const fplt_algorithm *algorithm, const double *parameter,
+                              const fplt_training *training, const fplt_facts *facts,
+                              fplt_plan *plan, fplt_error *error)
+{
+    fplt_facts all = *facts;
+    fplt_plan made = {.algorithm = algorithm,
+                      .agents = facts->agents,
+                      .dimension = facts->dimension,
+                      .seed = plan->seed,
+                      .run = plan->run};
+    fplt_status status;
+    if ((status = fplt__plan_check_algorithm(algorithm, error)) ||
+        (status = check_training(training, error)) || (status = check_facts(facts, error)))
+        return status;
+    if (!all.cohort)
+        all.cohort = all.agents;
+    if (!all.epochs)
+        all.epochs = training->epochs;
+    if (parameter)
+        memcpy(made.parameter, parameter, fplt_algorithm_parameters(algorithm) * sizeof *parameter);
+    else
+        fplt_algorithm_defaults(algorithm, made.parameter);
+    if ((status = fplt_algorithm_resolve(algorithm, &all, made.parameter, error)))
+        return status;
+    made.step = common_step(&made, training, &all);
+    *plan = made;
+    return FPLT_OK;
+}
