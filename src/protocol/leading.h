@@ -41,6 +41,7 @@ typedef struct fplt__guest {
     int told;         /* has its version on disk */
     int consented, refused;
     uint64_t session, sequence; /* session 0: never joined */
+    uint64_t process;           /* of the session; 0: not known */
     fplt__answer answer[2];
     fplt__answer enrolment;
     fplt__report report; /* that came with the poll */
