@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "net/certificate.h"
@@ -17,6 +19,7 @@ enum {
     CONTINUE_SECONDS = 30, /* to wait for leave to send a large body */
     EXAMINE_SECONDS = 10,  /* to look at a certificate that was rejected */
     MAX_CERTIFICATE = 8192,
+    FILES = 3,
     LARGE = 256 * 1024, /* such a body; a smaller one waits in the kernel's buffers */
 };
 
@@ -24,6 +27,7 @@ struct fplt__client {
     CURL *curl;
     char *url, *authority;          /* owned; authority NULL: anybody is believed */
     fplt__client_settings settings; /* its texts are not kept */
+    int file[FILES]; /* authority, certificate and key, where curl wants files; -1: none */
     int has_proxy;
     char proxy[256];
     char problem[CURL_ERROR_SIZE];
@@ -105,12 +109,45 @@ static void initialise(void)
     curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-static void set_blob(CURL *curl, CURLoption option, const char *text)
+/* Whether curl reads certificates and keys from memory: built with GnuTLS, it reads them from files only. */
+static int reads_memory(void)
 {
+    const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+    return !info->ssl_version || strncmp(info->ssl_version, "GnuTLS", 6) != 0;
+}
+
+/* Gives curl a text for one of its options about certificates, if need be as a file that exists in memory only. */
+static fplt_status set_pem(fplt__client *client, int which, CURLoption from_memory,
+                           CURLoption from_file, const char *text, fplt_error *error)
+{
+    char path[40];
     if (!text)
-        return;
-    struct curl_blob blob = {(void *)(uintptr_t)text, strlen(text), CURL_BLOB_COPY};
-    curl_easy_setopt(curl, option, &blob);
+        return FPLT_OK;
+    size_t size = strlen(text);
+    if (reads_memory()) {
+        struct curl_blob blob = {(void *)(uintptr_t)text, size, CURL_BLOB_COPY};
+        return curl_easy_setopt(client->curl, from_memory, &blob) == CURLE_OK
+                   ? FPLT_OK
+                   : fplt_error_set(error, FPLT_FAILED, "curl takes no certificate from memory");
+    }
+    client->file[which] = memfd_create("certificate", MFD_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", client->file[which]);
+    return client->file[which] >= 0 && write(client->file[which], text, size) == (ssize_t)size &&
+                   curl_easy_setopt(client->curl, from_file, path) == CURLE_OK
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_FAILED, "curl takes no certificate from memory");
+}
+
+static fplt_status set_identity(fplt__client *client, const fplt__client_settings *settings,
+                                fplt_error *error)
+{
+    fplt_status status;
+    if ((status =
+             set_pem(client, 0, CURLOPT_CAINFO_BLOB, CURLOPT_CAINFO, settings->authority, error)) ||
+        (status = set_pem(client, 1, CURLOPT_SSLCERT_BLOB, CURLOPT_SSLCERT, settings->certificate,
+                          error)))
+        return status;
+    return set_pem(client, 2, CURLOPT_SSLKEY_BLOB, CURLOPT_SSLKEY, settings->key, error);
 }
 
 /* What curl will do by itself, only to be able to say it. */
@@ -140,9 +177,6 @@ static void set_up(fplt__client *client, const fplt__client_settings *settings)
     curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, settings->authority ? 2L : 0L);
     curl_easy_setopt(curl, CURLOPT_CAINFO, NULL);
     curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
-    set_blob(curl, CURLOPT_CAINFO_BLOB, settings->authority);
-    set_blob(curl, CURLOPT_SSLCERT_BLOB, settings->certificate);
-    set_blob(curl, CURLOPT_SSLKEY_BLOB, settings->key);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SILENT_SECONDS);
@@ -181,6 +215,8 @@ fplt_status fplt__client_create(const fplt__client_settings *settings, fplt__cli
     fplt_status status = fplt__alloc_into(&client, 1, sizeof *client, "a client", error);
     if (status)
         return status;
+    for (int i = 0; i < FILES; i++)
+        client->file[i] = -1;
     client->curl = curl_easy_init();
     client->url = fplt__strdup(settings->url);
     client->authority = settings->authority ? fplt__strdup(settings->authority) : NULL;
@@ -191,6 +227,10 @@ fplt_status fplt__client_create(const fplt__client_settings *settings, fplt__cli
     client->settings = *settings;
     find_proxy(client, settings->proxy);
     set_up(client, settings);
+    if ((status = set_identity(client, settings, error))) {
+        fplt__client_destroy(client);
+        return status;
+    }
     *out = client;
     return FPLT_OK;
 }
@@ -201,6 +241,9 @@ void fplt__client_destroy(fplt__client *client)
         return;
     if (client->curl)
         curl_easy_cleanup(client->curl);
+    for (int i = 0; i < FILES; i++)
+        if (client->file[i] >= 0)
+            close(client->file[i]);
     fplt__free(client->url);
     fplt__free(client->authority);
     fplt__free(client->in);
