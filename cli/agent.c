@@ -48,10 +48,13 @@ static void print_joined(const char *name, const char *folder)
 static fplt_status join(cli_call *cli, fplt_error *error)
 {
     const char *folder = fplt_settings_text(cli->settings, "folder");
-    char name[64];
-    fplt_status status =
-        fplt_federation_join(cli->arguments[0], folder, fplt_settings_text(cli->settings, "proxy"),
-                             name, error);
+    char name[64], url[300];
+    fplt_status status = fplt_federation_join_address(cli->arguments[0], url, sizeof url, error);
+    if (status)
+        return status;
+    fprintf(stderr, "connecting to %s, the coordinator's port for invitations\n", url);
+    status = fplt_federation_join(cli->arguments[0], folder,
+                                  fplt_settings_text(cli->settings, "proxy"), name, error);
     if (!status)
         print_joined(name, folder);
     return status;

@@ -34,6 +34,19 @@ FPLT_API fplt_status fplt_federation_renew(const char *folder, const char *addre
 /* A code that lets the agent `name` in: good once, for seven days. Released with fplt_free. */
 FPLT_API fplt_status fplt_federation_invite(const char *folder, const char *name, char **code,
                                             fplt_error *error);
+/**
+ * The address that fplt_federation_join() connects to.
+ *
+ * @param code   an invitation
+ * @param url    out: https://HOST:PORT
+ * @param size   of url, in bytes; 300 are enough for every invitation
+ * @retval FPLT_OK
+ * @retval FPLT_BAD_VALUE  the code is no invitation, or the address does not fit
+ *
+ * Does no I/O.
+ */
+FPLT_API fplt_status fplt_federation_join_address(const char *code, char *url, size_t size,
+                                                  fplt_error *error);
 /* At the site: makes a key that never leaves the folder, and has it certified. `name`, with room for
  * 41 characters, becomes the agent's. */
 FPLT_API fplt_status fplt_federation_join(const char *code, const char *folder, const char *proxy,

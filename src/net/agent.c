@@ -16,7 +16,12 @@
 #include "base/memory.h"
 #include "net/policy.h"
 
-enum { MOST_PEM = 1 << 20, MOST_ANSWER = 1 << 20 };
+enum {
+    MOST_PEM = 1 << 20,
+    MAX_ANSWER = 1 << 20,    /* beside vectors */
+    MAX_QUESTION = 16 << 20, /* where their length is not known yet */
+    MAX_VECTORS = 16
+};
 
 static const fplt_setting site_table[] = {
     {"coordinator", FPLT_TEXT, FPLT_REQUIRED, NULL, 0, 0, NULL, "its address: https://HOST:PORT", 0,
@@ -84,14 +89,18 @@ static const struct {
               [FPLT__DOCUMENT] = {"GET", "/v1/plan"}, [FPLT__START] = {"GET", "/v1/start"},
               [FPLT__MODEL] = {"GET", "/v1/model"}};
 
-/* The longest answer: a few frames of the plan's dimension. */
-static uint64_t longest(const fplt__agent *agent)
+/* The longest answer that is expected. A round's has a verdict, a closing vector and a question, each a few vectors of
+ * the plan's dimension; before this site's data are read, a question may have some numbers for each column. */
+static uint64_t longest(const fplt__agent *agent, fplt__request_kind kind)
 {
-    fplt__site_view view = fplt__site_see(agent->site);
-    uint64_t numbers = 0;
-    if (view.planned && agent->material && fplt__material_dimension(agent->material))
-        numbers = fplt__material_dimension(agent->material);
-    return MOST_ANSWER + 8 * (64 + 8 * numbers) + 1024 * 65536;
+    size_t dimension = agent->material ? fplt__material_dimension(agent->material) : 0;
+    uint64_t vectors = dimension ? 8 * MAX_VECTORS * (uint64_t)dimension : MAX_QUESTION;
+    switch (kind) {
+    case FPLT__JOIN:
+    case FPLT__CONSENT: return FPLT__MESSAGE_LIMIT;
+    case FPLT__DOCUMENT: return FPLT__DOCUMENT_LIMIT;
+    default: return MAX_ANSWER + vectors;
+    }
 }
 
 static void send_request(fplt__agent *agent, const fplt__request *request)
@@ -107,7 +116,7 @@ static void send_request(fplt__agent *agent, const fplt__request *request)
                        .type = json ? "application/json" : "application/octet-stream",
                        .body = request->body,
                        .size = request->size,
-                       .limit = longest(agent)};
+                       .limit = longest(agent, request->kind)};
     snprintf(session, sizeof session, "%llu.%llu", (unsigned long long)request->session,
              (unsigned long long)request->sequence);
     fplt_status status = fplt__client_call(agent->client, &call, &answered, &error);

@@ -69,7 +69,7 @@ fplt__caller *fplt__caller_begin(fplt__server *server, int descriptor, gnutls_se
     new->exchange.caller = new;
     new->place = -1;
     new->since = server->now;
-    new->shakes = session != NULL;
+    new->in_handshake = session != NULL;
     fplt__line_begin(&new->line, descriptor, session);
     new->next = server->callers;
     new->link = &server->callers;
@@ -111,9 +111,10 @@ void fplt__caller_end(fplt__caller *old)
     fplt__server *server = old->server;
     end_request(old);
     if (server->wants_certificate && old->identity.role == FPLT_ROLE_NONE && !old->refused)
-        server->service.refused(server->service.context, "handshake",
-                                "somebody dialled who showed no certificate of this federation, "
-                                "or no TLS 1.3 at all");
+        fplt__caller_refuse(old, "handshake",
+                            "TLS handshake failed: the client presented no certificate of this "
+                            "federation, or speaks no TLS 1.3");
+    fplt__caller_leave(old);
     unstir(old);
     *old->link = old->next;
     if (old->next)
@@ -121,6 +122,7 @@ void fplt__caller_end(fplt__caller *old)
     server->connections--;
     if (old->line.session)
         gnutls_deinit(old->line.session);
+    fplt__credentials_release(old->credentials);
     close(old->line.descriptor);
     fplt__free(old->out.text);
     fplt__free(old->in);
@@ -141,7 +143,8 @@ static int shake_hands(fplt__caller *caller)
         gnutls_alert_send_appropriate(caller->line.session, code);
         return ENDS;
     }
-    caller->shakes = 0;
+    caller->in_handshake = 0;
+    fplt__caller_prove(caller);
     return GOES_ON;
 }
 
@@ -160,8 +163,7 @@ static int fill(fplt__caller *caller)
 /* A head that is none: nothing that follows it can be understood. */
 static void refuse_head(fplt__caller *caller, unsigned status, const char *why)
 {
-    fplt__service *service = &caller->server->service;
-    service->refused(service->context, "malformed", why);
+    fplt__caller_refuse(caller, "malformed", why);
     caller->closes = 1;
     caller->exchange.head.method = caller->exchange.head.path = "";
     caller->exchange.head.headers = 0;
@@ -220,6 +222,7 @@ static int read_body(fplt__caller *caller)
         return got < 0 ? ENDS : WAITS;
     }
     exchange->received += (size_t)got;
+    exchange->due = fplt__server_extend(caller->server, exchange->due, (size_t)got);
     caller->server->received += (uint64_t)got;
     if (exchange->received == exchange->length)
         fplt__exchange_complete(exchange);
@@ -272,8 +275,8 @@ static int send_answer(fplt__caller *caller)
         return GOES_ON;
     }
     caller->skip = caller->closes ? 0 : caller->exchange.length - caller->exchange.received;
-    caller->skipped = 0;
     caller->since = caller->server->now;
+    caller->skip_due = caller->since + caller->server->patience;
     end_request(caller);
     if (caller->closes)
         begin_to_linger(caller);
@@ -290,7 +293,7 @@ static int skip_body(fplt__caller *caller)
     }
     size_t take = caller->skip < caller->in_size ? (size_t)caller->skip : caller->in_size;
     caller->skip -= take;
-    caller->skipped += take;
+    caller->skip_due = fplt__server_extend(caller->server, caller->skip_due, take);
     caller->in_size -= take;
     memmove(caller->in, caller->in + take, caller->in_size);
     if (!caller->skip)
@@ -311,7 +314,7 @@ static int step(fplt__caller *caller)
 {
     if (caller->lingers)
         return linger(caller);
-    if (caller->shakes)
+    if (caller->in_handshake)
         return shake_hands(caller);
     switch (caller->exchange.stage) {
     case FPLT__NO_REQUEST: return caller->skip ? skip_body(caller) : read_head(caller);

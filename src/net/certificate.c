@@ -128,6 +128,55 @@ const char *fplt__pem_second(const char *pem)
 
 /* Keys and requests */
 
+/* The number at the end of `size` octets, whatever zeros the other text has in front. */
+static int put_number(uint8_t *out, size_t size, const gnutls_datum_t *number)
+{
+    size_t skip = 0;
+    while (skip < number->size && number->data[skip] == 0)
+        skip++;
+    size_t length = number->size - skip;
+    if (length > size)
+        return GNUTLS_E_INVALID_REQUEST;
+    memset(out, 0, size - length);
+    memcpy(out + size - length, number->data + skip, length);
+    return 0;
+}
+
+/* PKCS #8 of a key on P-256, as RFC 5915 has it: the private number has 32 octets. GnuTLS writes a 33rd, zero, where the
+ * first bit of the number is set. */
+static int export_key(gnutls_x509_privkey_t key, gnutls_datum_t *pem)
+{
+    enum { OCTETS = 32, PRIVATE_AT = 36, PUBLIC_AT = 74, SIZE = 138 };
+    uint8_t der[SIZE] = {0x30, 0x81,  0x87,                                     /* SEQUENCE */
+                         0x02, 0x01,  0x00,                                     /* version 0 */
+                         0x30, 0x13,                                            /* algorithm: */
+                         0x06, 0x07,  0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, /* ecPublicKey */
+                         0x06, 0x08,  0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01,
+                         0x07,                    /* prime256v1 */
+                         0x04, 0x6d,  0x30, 0x6b, /* ECPrivateKey: */
+                         0x02, 0x01,  0x01,       /* version 1 */
+                         0x04, OCTETS};           /* the private number */
+    static const uint8_t before_public[] = {0xa1, 0x44, 0x03, 0x42, 0x00, 0x04};
+    gnutls_ecc_curve_t curve;
+    gnutls_datum_t x, y, k;
+    int code = gnutls_x509_privkey_export_ecc_raw(key, &curve, &x, &y, &k);
+    if (code < 0)
+        return code;
+    memcpy(der + PRIVATE_AT + OCTETS, before_public, sizeof before_public);
+    if ((code = put_number(der + PRIVATE_AT, OCTETS, &k)) >= 0 &&
+        (code = put_number(der + PUBLIC_AT, OCTETS, &x)) >= 0 &&
+        (code = put_number(der + PUBLIC_AT + OCTETS, OCTETS, &y)) >= 0) {
+        gnutls_datum_t whole = {der, sizeof der};
+        code = gnutls_pem_base64_encode2("PRIVATE KEY", &whole, pem);
+    }
+    gnutls_memset(k.data, 0, k.size);
+    gnutls_memset(der, 0, sizeof der);
+    gnutls_free(x.data);
+    gnutls_free(y.data);
+    gnutls_free(k.data);
+    return code;
+}
+
 fplt_status fplt__key_make(char **text, fplt_error *error)
 {
     gnutls_x509_privkey_t key = NULL;
@@ -138,8 +187,7 @@ fplt_status fplt__key_make(char **text, fplt_error *error)
         code = gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA,
                                             GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
     if (code >= 0)
-        code = gnutls_x509_privkey_export2_pkcs8(key, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN,
-                                                 &found);
+        code = export_key(key, &found);
     fplt_status status = take(code, &found, "making a key", text, error);
     if (key)
         gnutls_x509_privkey_deinit(key);
@@ -471,6 +519,28 @@ fplt_status fplt__key_check(const char *pem, const char *key, const char *path,
                : fplt_error_set(error, FPLT_BAD_DATA,
                                 "%s is not the key of %s; put back the one that it was made with",
                                 key_path, path);
+}
+
+fplt_status fplt__issuer_check(const char *pem, const char *authority_text, const char *path,
+                               const char *authority_path, fplt_error *error)
+{
+    gnutls_x509_crt_t certificate = NULL, authority = NULL;
+    int code = import_certificate(pem, &certificate);
+    int is_of = 0, read = import_certificate(authority_text, &authority);
+    if (code >= 0 && read >= 0)
+        is_of = fplt__certificate_is_of(certificate, authority);
+    if (certificate)
+        gnutls_x509_crt_deinit(certificate);
+    if (authority)
+        gnutls_x509_crt_deinit(authority);
+    if (code < 0 || read < 0)
+        return fplt_error_set(error, FPLT_BAD_DATA, "%s: no certificate: %s",
+                              code < 0 ? path : authority_path,
+                              gnutls_strerror(code < 0 ? code : read));
+    return is_of ? FPLT_OK
+                 : fplt_error_set(error, FPLT_BAD_DATA,
+                                  "%s was not signed by %s; put back the one that belongs to it",
+                                  path, authority_path);
 }
 
 fplt_status fplt__certificate_digest(const char *pem, uint8_t out[FPLT_FINGERPRINT_SIZE],

@@ -60,6 +60,9 @@ void fplt__certificate_identify(gnutls_x509_crt_t certificate, fplt__identity *i
 /* Whether the key is that of the first certificate of a PEM text. */
 fplt_status fplt__key_check(const char *pem, const char *key, const char *path,
                             const char *key_path, fplt_error *error);
+/* Whether the first certificate of a PEM text was signed by the authority, dates aside. */
+fplt_status fplt__issuer_check(const char *pem, const char *authority, const char *path,
+                               const char *authority_path, fplt_error *error);
 /* SHA-256 of the certificate, the first of a PEM text. */
 fplt_status fplt__certificate_digest(const char *pem, uint8_t out[FPLT_FINGERPRINT_SIZE],
                                      fplt_error *error);

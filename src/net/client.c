@@ -6,20 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/memory.h"
+#include "net/certificate.h"
 
 enum {
     CONNECT_SECONDS = 30,
     SILENT_SECONDS = 120,  /* an answer is held 25 s at most */
     CONTINUE_SECONDS = 30, /* to wait for leave to send a large body */
-    LARGE = 256 * 1024,    /* such a body; a smaller one waits in the kernel's buffers */
+    EXAMINE_SECONDS = 10,  /* to look at a certificate that was rejected */
+    MAX_CERTIFICATE = 8192,
+    FILES = 3,
+    LARGE = 256 * 1024, /* such a body; a smaller one waits in the kernel's buffers */
 };
 
 struct fplt__client {
     CURL *curl;
-    char *url;
+    char *url, *authority;          /* owned; authority NULL: anybody is believed */
     fplt__client_settings settings; /* its texts are not kept */
+    int file[FILES]; /* authority, certificate and key, where curl wants files; -1: none */
     int has_proxy;
     char proxy[256];
     char problem[CURL_ERROR_SIZE];
@@ -101,12 +109,45 @@ static void initialise(void)
     curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-static void set_blob(CURL *curl, CURLoption option, const char *text)
+/* Whether curl reads certificates and keys from memory: built with GnuTLS, it reads them from files only. */
+static int reads_memory(void)
 {
+    const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+    return !info->ssl_version || strncmp(info->ssl_version, "GnuTLS", 6) != 0;
+}
+
+/* Gives curl a text for one of its options about certificates, if need be as a file that exists in memory only. */
+static fplt_status set_pem(fplt__client *client, int which, CURLoption from_memory,
+                           CURLoption from_file, const char *text, fplt_error *error)
+{
+    char path[40];
     if (!text)
-        return;
-    struct curl_blob blob = {(void *)(uintptr_t)text, strlen(text), CURL_BLOB_COPY};
-    curl_easy_setopt(curl, option, &blob);
+        return FPLT_OK;
+    size_t size = strlen(text);
+    if (reads_memory()) {
+        struct curl_blob blob = {(void *)(uintptr_t)text, size, CURL_BLOB_COPY};
+        return curl_easy_setopt(client->curl, from_memory, &blob) == CURLE_OK
+                   ? FPLT_OK
+                   : fplt_error_set(error, FPLT_FAILED, "curl takes no certificate from memory");
+    }
+    client->file[which] = memfd_create("certificate", MFD_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", client->file[which]);
+    return client->file[which] >= 0 && write(client->file[which], text, size) == (ssize_t)size &&
+                   curl_easy_setopt(client->curl, from_file, path) == CURLE_OK
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_FAILED, "curl takes no certificate from memory");
+}
+
+static fplt_status set_identity(fplt__client *client, const fplt__client_settings *settings,
+                                fplt_error *error)
+{
+    fplt_status status;
+    if ((status =
+             set_pem(client, 0, CURLOPT_CAINFO_BLOB, CURLOPT_CAINFO, settings->authority, error)) ||
+        (status = set_pem(client, 1, CURLOPT_SSLCERT_BLOB, CURLOPT_SSLCERT, settings->certificate,
+                          error)))
+        return status;
+    return set_pem(client, 2, CURLOPT_SSLKEY_BLOB, CURLOPT_SSLKEY, settings->key, error);
 }
 
 /* What curl will do by itself, only to be able to say it. */
@@ -136,9 +177,6 @@ static void set_up(fplt__client *client, const fplt__client_settings *settings)
     curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, settings->authority ? 2L : 0L);
     curl_easy_setopt(curl, CURLOPT_CAINFO, NULL);
     curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
-    set_blob(curl, CURLOPT_CAINFO_BLOB, settings->authority);
-    set_blob(curl, CURLOPT_SSLCERT_BLOB, settings->certificate);
-    set_blob(curl, CURLOPT_SSLKEY_BLOB, settings->key);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SILENT_SECONDS);
@@ -177,15 +215,22 @@ fplt_status fplt__client_create(const fplt__client_settings *settings, fplt__cli
     fplt_status status = fplt__alloc_into(&client, 1, sizeof *client, "a client", error);
     if (status)
         return status;
+    for (int i = 0; i < FILES; i++)
+        client->file[i] = -1;
     client->curl = curl_easy_init();
     client->url = fplt__strdup(settings->url);
-    if (!client->curl || !client->url) {
+    client->authority = settings->authority ? fplt__strdup(settings->authority) : NULL;
+    if (!client->curl || !client->url || (settings->authority && !client->authority)) {
         fplt__client_destroy(client);
         return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a client");
     }
     client->settings = *settings;
     find_proxy(client, settings->proxy);
     set_up(client, settings);
+    if ((status = set_identity(client, settings, error))) {
+        fplt__client_destroy(client);
+        return status;
+    }
     *out = client;
     return FPLT_OK;
 }
@@ -196,7 +241,11 @@ void fplt__client_destroy(fplt__client *client)
         return;
     if (client->curl)
         curl_easy_cleanup(client->curl);
+    for (int i = 0; i < FILES; i++)
+        if (client->file[i] >= 0)
+            close(client->file[i]);
     fplt__free(client->url);
+    fplt__free(client->authority);
     fplt__free(client->in);
     fplt__free(client);
 }
@@ -213,6 +262,10 @@ uint64_t fplt__client_received(const fplt__client *client)
 
 /* Failures */
 
+static const char stranger[] =
+    "the other side is not the coordinator of this federation; something on the way (a "
+    "proxy that opens TLS?) or the address is wrong";
+
 static const char *remedy_of(CURLcode code)
 {
     switch (code) {
@@ -225,11 +278,7 @@ static const char *remedy_of(CURLcode code)
                "machine dial out to that port?";
     case CURLE_OPERATION_TIMEDOUT:
         return "no answer in time; is the network or a firewall in the way?";
-    case CURLE_PEER_FAILED_VERIFICATION:
-        return "the other side is not the coordinator of this federation; something on the way (a "
-               "proxy that opens TLS?) or the address is wrong";
-    case CURLE_SSL_CONNECT_ERROR:
-        return "no TLS 1.3 there; is the address right, and does a proxy open TLS?";
+    case CURLE_PEER_FAILED_VERIFICATION: return stranger;
     case CURLE_SSL_CERTPROBLEM: return "this agent's own certificate or key cannot be used";
     case CURLE_GOT_NOTHING:
     case CURLE_RECV_ERROR:
@@ -238,6 +287,71 @@ static const char *remedy_of(CURLcode code)
                "certificate (another authority?)";
     default: return "";
     }
+}
+
+/* A handshake that failed: the other side speaks something else, or it hung up. */
+static const char *explain_handshake(const char *problem)
+{
+    static const char *const other[] = {"version", "unexpected TLS packet", "protocol", "alert"};
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (strstr(problem, other[i]))
+            return "no TLS 1.3 there; is the address right, and does a proxy open TLS?";
+    return "the connection was closed before TLS began: the coordinator is down behind a port that "
+           "is forwarded, or limits connections from this address for now";
+}
+
+/* The certificate that the other side shows, as PEM text; empty: none came. Nothing is believed and nothing is sent. */
+static void fetch_certificate(const fplt__client *client, char *pem, size_t size)
+{
+    struct curl_certinfo *chain = NULL;
+    CURL *curl = curl_easy_init();
+    *pem = 0;
+    if (!curl)
+        return;
+    curl_easy_setopt(curl, CURLOPT_URL, client->url);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https");
+    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
+    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
+    curl_easy_setopt(curl, CURLOPT_CERTINFO, 1L);
+    curl_easy_setopt(curl, CURLOPT_CONNECT_ONLY, 1L);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)EXAMINE_SECONDS);
+    curl_easy_setopt(curl, CURLOPT_PROXY, client->proxy);
+    if (curl_easy_perform(curl) == CURLE_OK &&
+        curl_easy_getinfo(curl, CURLINFO_CERTINFO, &chain) == CURLE_OK && chain &&
+        chain->num_of_certs > 0)
+        for (const struct curl_slist *field = chain->certinfo[0]; field; field = field->next)
+            if (strncmp(field->data, "Cert:", 5) == 0)
+                snprintf(pem, size, "%s", field->data + 5);
+    curl_easy_cleanup(curl);
+}
+
+/* Why a certificate was rejected: its dates or its address, if the authority did sign it. */
+static void explain_certificate(const fplt__client *client, char *why, size_t size)
+{
+    char pem[MAX_CERTIFICATE], date[16];
+    fplt__identity identity;
+    time_t now = time(NULL);
+    snprintf(why, size, "%s", stranger);
+    fetch_certificate(client, pem, sizeof pem);
+    if (!*pem || !client->authority || fplt__issuer_check(pem, client->authority, "", "", NULL) ||
+        fplt__certificate_read(pem, "", &identity, NULL) || identity.role != FPLT_ROLE_COORDINATOR)
+        return;
+    fplt__date(now > identity.ends ? identity.ends : identity.begins, date);
+    if (now > identity.ends)
+        snprintf(why, size,
+                 "the coordinator's certificate expired on %s; `fedplt pki init %s --address "
+                 "HOST:PORT --renew` there makes a new one, and SIGHUP has it read",
+                 date, identity.federation);
+    else if (now < identity.begins)
+        snprintf(why, size,
+                 "the coordinator's certificate is valid from %s only; is this machine's clock "
+                 "wrong?",
+                 date);
+    else
+        snprintf(why, size,
+                 "the coordinator's certificate is not for this address; use the address that "
+                 "`fedplt pki init` was given there, or renew it with `--address`");
 }
 
 static fplt_status explain(const fplt__client *client, CURLcode code, fplt_error *error)
@@ -252,6 +366,13 @@ static fplt_status explain(const fplt__client *client, CURLcode code, fplt_error
         return fplt_error_set(error, FPLT_IO, "%s: an answer of more than %llu bytes", client->url,
                               (unsigned long long)client->limit);
     const char *problem = *client->problem ? client->problem : curl_easy_strerror(code);
+    char why[400];
+    if (code == CURLE_PEER_FAILED_VERIFICATION) {
+        explain_certificate(client, why, sizeof why);
+        remedy = why;
+    } else if (code == CURLE_SSL_CONNECT_ERROR) {
+        remedy = explain_handshake(problem);
+    }
     return fplt_error_set(error, FPLT_IO, "%s%s%s: %s%s%s", client->url, by, proxy, problem,
                           *remedy ? ": " : "", remedy);
 }

@@ -19,8 +19,11 @@
 #include "net/policy.h"
 
 enum {
-    SPARE_CONNECTIONS = 64,
+    SPARE_CONNECTIONS = 64, /* of an address beyond the roster */
+    STRANGERS = 256,        /* connections without a certificate, beyond the roster */
+    MIN_STRANGERS = 32,
     SPARE_DESCRIPTORS = 128,
+    MAX_NOTES = 60, /* a minute that a member can cause */
     LAST_SECONDS = 30,
     WRITE_SECONDS = 5,
     MOST_HANDS = 4
@@ -202,14 +205,34 @@ static void finish(fplt__coordinator *c)
     tell(c, -1, "finished", view.sentence, view.has_measure ? view.measure.criterion : NAN);
 }
 
+/* Whether a member's event is one too many for log and database; the next that is not says how many there were. */
+static int is_excess(fplt__coordinator *c, uint32_t i)
+{
+    double now = fplt__now();
+    struct fplt__notes *notes = &c->notes[i];
+    if (now - notes->since >= 60) {
+        if (notes->count > MAX_NOTES)
+            fplt__coordinator_say(c, i, "limit", "%u more events of it in the last minute",
+                                  notes->count - MAX_NOTES);
+        *notes = (struct fplt__notes){now, 0};
+    }
+    return ++notes->count > MAX_NOTES;
+}
+
+/* A round's events are those of its record, and a join changes nothing: neither has a row. */
 static void note(fplt__coordinator *c, const fplt__lead_action *action)
 {
+    static const char *const transient[] = {"opened", "closed", "joined"};
     fplt_error error;
     int64_t who = action->identity < c->members ? (int64_t)action->identity : -1;
     fplt__lead_view view = fplt__lead_see(c->lead);
-    int routine = strcmp(action->word, "opened") == 0 || strcmp(action->word, "closed") == 0;
+    int is_stored = 1;
+    if (who >= 0 && is_excess(c, action->identity))
+        return;
+    for (size_t i = 0; i < sizeof transient / sizeof *transient; i++)
+        is_stored &= strcmp(action->word, transient[i]) != 0;
     tell(c, who, action->word, action->sentence, NAN);
-    if (!routine)
+    if (is_stored)
         fplt__lead_store_note(c->store, c->run, view.round, who, action->word, action->sentence,
                               &error);
 }
@@ -270,6 +293,7 @@ static fplt_status allocate(fplt__coordinator *c, fplt_error *error)
     if ((status = fplt__alloc_into(&c->revoked, c->members, 1, what, error)) ||
         (status = fplt__alloc_into(&c->fetched, c->members, 1, what, error)) ||
         (status = fplt__alloc_into(&c->counted, c->members, 1, what, error)) ||
+        (status = fplt__alloc_into(&c->notes, c->members, sizeof *c->notes, what, error)) ||
         (status = fplt__alloc_into(&c->records, c->members, sizeof *c->records, what, error)) ||
         (status = fplt__alloc_into(&c->bend, c->members, sizeof *c->bend, what, error)))
         return status;
@@ -277,7 +301,8 @@ static fplt_status allocate(fplt__coordinator *c, fplt_error *error)
                             error);
 }
 
-static fplt__lead_settings lead_settings(const fplt__coordinator *c, const fplt_settings *settings)
+fplt__lead_settings fplt__coordinator_lead_settings(const fplt__coordinator *c,
+                                                    const fplt_settings *settings)
 {
     fplt__lead_settings lead = {.members = c->members,
                                 .inform = fplt_settings_switch(settings, "inform"),
@@ -409,44 +434,54 @@ static fplt_status open_store(fplt__coordinator *c, fplt_error *error)
     snprintf(path, sizeof path, "%s/federation.db", c->folder);
     if ((status = fplt__lead_store_open(path, &c->store, error)))
         return status;
-    settings = lead_settings(c, c->settings);
+    settings = fplt__coordinator_lead_settings(c, c->settings);
     randombytes_buf(&settings.process, sizeof settings.process);
     if ((status = fplt__lead_create(&settings, &c->lead, error)))
         return status;
     return open_run(c, error);
 }
 
-/* Where agents dial; with the certificate that the authority has now. */
-static fplt_status open_server(fplt__coordinator *c, const fplt__authority *authority,
-                               const fplt_settings *from, fplt__server **server, fplt_error *error)
+fplt_status fplt__coordinator_open_server(fplt__coordinator *c, const fplt__authority *authority,
+                                          const fplt_settings *from, fplt__server **server,
+                                          fplt_error *error)
 {
+    unsigned per_address = c->members + SPARE_CONNECTIONS;
     fplt__service service = fplt__coordinator_service(c);
     fplt__server_settings settings = {.listen = fplt_settings_text(from, "listen"),
                                       .certificate = authority->server,
                                       .key = authority->server_key,
                                       .authority = authority->certificate,
-                                      .connections = c->members + SPARE_CONNECTIONS,
+                                      .connections = per_address + c->max_strangers,
+                                      .unproven = c->max_strangers,
+                                      .per_address = per_address,
+                                      .rate = 1,
                                       .window = (unsigned)fplt_settings_integer(from, "window")};
-    fplt_status status = fplt__server_create(&settings, &service, server, error);
-    if (!status)
-        snprintf(c->listen, sizeof c->listen, "%s", settings.listen);
-    return status;
+    return fplt__server_create(&settings, &service, server, error);
 }
 
-/* Every agent has a connection: the usual limit of 1024 is for programs that use select. */
+/* Every agent has a connection: the usual limit of 1024 is for programs that use select. What the system allows beyond
+ * that is for connections of strangers, which then need not wait for each other. */
 static void allow_descriptors(fplt__coordinator *c)
 {
     struct rlimit limit;
-    rlim_t wanted = (rlim_t)c->members + SPARE_DESCRIPTORS;
-    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
+    rlim_t needed = (rlim_t)c->members + SPARE_CONNECTIONS + SPARE_DESCRIPTORS;
+    rlim_t wanted = needed + c->members + STRANGERS;
+    c->max_strangers = MIN_STRANGERS;
+    if (getrlimit(RLIMIT_NOFILE, &limit))
         return;
-    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-    if (setrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < wanted)
+    if (limit.rlim_cur < wanted) {
+        limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+        if (setrlimit(RLIMIT_NOFILE, &limit))
+            getrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (limit.rlim_cur >= needed + MIN_STRANGERS)
+        c->max_strangers = (unsigned)((limit.rlim_cur < wanted ? limit.rlim_cur : wanted) - needed);
+    if (limit.rlim_cur < needed)
         fplt__coordinator_say(c, -1, "limit",
                               "this process may open %llu descriptors, and %u agents need %llu; "
                               "raise `ulimit -n`",
                               (unsigned long long)limit.rlim_cur, c->members,
-                              (unsigned long long)wanted);
+                              (unsigned long long)needed);
 }
 
 static fplt_status open_servers(fplt__coordinator *c, fplt_error *error)
@@ -455,34 +490,12 @@ static fplt_status open_servers(fplt__coordinator *c, fplt_error *error)
     fplt__service page = fplt__coordinator_page(c);
     const char *status_at = fplt_settings_text(c->settings, "status");
     fplt__server_settings shown = {.listen = status_at, .connections = 16, .window = 1};
-    fplt_status status = open_server(c, &c->authority, c->settings, &c->server, error);
+    fplt_status status =
+        fplt__coordinator_open_server(c, &c->authority, c->settings, &c->server, error);
+    snprintf(c->listen, sizeof c->listen, "%s", fplt_settings_text(c->settings, "listen"));
     if (!status && strcmp(status_at, "off") != 0)
         status = fplt__server_create(&shown, &page, &c->page, error);
     return status ? status : fplt__control_open(c->folder, &c->control, error);
-}
-
-/* Agents refuse a certificate that is not valid now, and one without its key serves nobody. */
-static fplt_status check_certificate(fplt__coordinator *c, fplt_error *error)
-{
-    char path[4200], key[4200], date[16];
-    time_t now = time(NULL);
-    fplt__coordinator_path(c, "coordinator.pem", NULL, path, sizeof path);
-    fplt__coordinator_path(c, "coordinator.key", NULL, key, sizeof key);
-    fplt_status status = fplt__certificate_read(c->authority.server, path, &c->self, error);
-    if (status ||
-        (status = fplt__key_check(c->authority.server, c->authority.server_key, path, key, error)))
-        return status;
-    if (now >= c->self.begins && now <= c->self.ends)
-        return FPLT_OK;
-    fplt__date(now > c->self.ends ? c->self.ends : c->self.begins, date);
-    return now > c->self.ends
-               ? fplt_error_set(error, FPLT_FAILED,
-                                "%s expired on %s; `fedplt pki init %s --address %s --folder %s "
-                                "--renew` makes a new one",
-                                path, date, c->authority.federation, c->authority.address,
-                                c->folder)
-               : fplt_error_set(error, FPLT_FAILED,
-                                "%s is valid from %s; is this machine's clock wrong?", path, date);
 }
 
 static fplt_status prepare(fplt__coordinator *c, fplt_error *error)
@@ -491,7 +504,7 @@ static fplt_status prepare(fplt__coordinator *c, fplt_error *error)
     if ((status = fplt_settings_complete(c->settings, error)) ||
         (status = fplt_settings_effective(c->settings, error)) ||
         (status = fplt__authority_open(c->folder, &c->authority, error)) ||
-        (status = check_certificate(c, error)))
+        (status = fplt__coordinator_check_certificate(c, &c->authority, &c->self, error)))
         return status;
     return fplt__coordinator_propose(c, error);
 }
@@ -585,6 +598,7 @@ static void close_all(fplt__coordinator *c)
     fplt__free(c->bend);
     fplt__free(c->scalars);
     fplt__free(c->counted);
+    fplt__free(c->notes);
     fplt__free(c->information);
     fplt__free(c->start);
     fplt__coordinator_forget(c);
@@ -597,9 +611,10 @@ static void close_all(fplt__coordinator *c)
 static void answer_door(void *context, const char *word, const char *sentence)
 {
     fplt__coordinator *c = context;
-    if (strcmp(word, "refused") == 0)
+    if (word && strcmp(word, "refused") == 0)
         fplt__coordinator_refused(c, "invitation");
-    fplt__coordinator_say(c, -1, word, "%s", sentence);
+    if (sentence)
+        fplt__coordinator_say(c, -1, word ? word : "refused", "%s", sentence);
 }
 
 /* Invitations are answered one port above, and only while there are any. */
@@ -673,82 +688,6 @@ static int is_over(fplt__coordinator *c)
            all_served(c);
 }
 
-/* Whether settings that were read again describe the run at hand. */
-static fplt_status check_again(const fplt__coordinator *c, const fplt_settings *settings,
-                               fplt_error *error)
-{
-    fplt__coordinator *other;
-    fplt_status status = fplt__alloc_into(&other, 1, sizeof *other, "settings", error);
-    if (status)
-        return status;
-    other->settings = settings;
-    other->authority = c->authority;
-    snprintf(other->folder, sizeof other->folder, "%s", c->folder);
-    if (!(status = fplt_settings_complete(settings, error)) &&
-        !(status = fplt_settings_effective(settings, error)) &&
-        !(status = fplt__coordinator_propose(other, error)))
-        status = other->proposal.run == c->run
-                     ? fplt__coordinator_compare(other, &c->proposal, error)
-                     : fplt_error_set(error, FPLT_BAD_VALUE,
-                                      "run: is %u now, but run %u is led; start the coordinator "
-                                      "again for another",
-                                      other->proposal.run, c->run);
-    fplt__proposal_clear(&other->proposal);
-    fplt__free(other);
-    return status;
-}
-
-/* Certificate, deadline, window and address may change while it runs, nothing else. */
-static fplt_status reload(fplt__coordinator *c, fplt_error *error)
-{
-    const fplt_settings *settings = c->settings;
-    fplt__authority again;
-    fplt__identity self;
-    fplt_status status = FPLT_OK;
-    if (c->watch->again && !(settings = c->watch->again(c->watch->context, error)))
-        return FPLT_FAILED;
-    if ((settings != c->settings && (status = check_again(c, settings, error))) ||
-        (status = fplt__authority_open(c->folder, &again, error)))
-        return status;
-    fplt__server *moved = NULL;
-    if (strcmp(fplt_settings_text(settings, "listen"), c->listen) != 0)
-        status = open_server(c, &again, settings, &moved, error);
-    else
-        status = fplt__server_certify(c->server, again.server, again.server_key, error);
-    if (!status)
-        status = fplt__certificate_read(again.server, "coordinator.pem", &self, error);
-    fplt__authority_close(&again);
-    if (status) {
-        fplt__server_destroy(moved);
-        return status;
-    }
-    c->self = self;
-    c->certificate_asked = 0;
-    if (moved) {
-        fplt__server_destroy(c->server);
-        c->server = moved;
-        fplt__server_destroy(c->door); /* it follows */
-        c->door = NULL;
-    }
-    fplt__lead_settings now = lead_settings(c, settings);
-    fplt__lead_reload(c->lead, &now);
-    fplt__server_set_window(c->server, (unsigned)fplt_settings_integer(settings, "window"));
-    return FPLT_OK;
-}
-
-static void reload_and_tell(fplt__coordinator *c)
-{
-    fplt_error error = {FPLT_OK, ""};
-    if (reload(c, &error))
-        fplt__coordinator_say(c, -1, "reload", "nothing was changed: %s", error.text);
-    else
-        fplt__coordinator_say(
-            c, -1, "reload",
-            "certificate, deadline, window and address were read again; listening "
-            "on port %u",
-            fplt__server_port(c->server));
-}
-
 /* The last charge of an agent is reported after its last update, when the run may be over. */
 static void tend_receipts(fplt__coordinator *c)
 {
@@ -806,7 +745,7 @@ static void run_loop(fplt__coordinator *c)
             write_model(c);
         tend_waiting(c);
         if (c->watch->reload && c->watch->reload(c->watch->context))
-            reload_and_tell(c);
+            fplt__coordinator_reload(c);
     }
     tend_receipts(c);
 }

@@ -1,6 +1,6 @@
 /* The coordinator's process: servers, state on disk and the protocol's machine in one loop on one thread.
  * A few others lend a hand (base/hands.h) with what is long: the digest of a large message, and adding it.
- * coordinator.c has its life, requests.c what comes over HTTP, forming.c the way from
+ * coordinator.c has its life, reload.c what SIGHUP changes, requests.c what comes over HTTP, forming.c the way from
  * settings to a plan, starting.c where a run begins, status.c what can be seen from outside, results.c what is left
  * at the end. */
 #ifndef FPLT_NET_COORDINATOR_H
@@ -27,13 +27,19 @@ typedef enum fplt__verdict {
     FPLT__UPDATE_CONFLICT,
     FPLT__VERDICTS
 } fplt__verdict;
-enum { FPLT__REASONS = 10 };
+enum { FPLT__REASONS = 11 };
 extern const char *const fplt__coordinator_reasons[FPLT__REASONS];
 
 /* One measurement. */
 struct fplt__point {
     uint64_t round;
     double criterion;
+};
+
+/* Events of a member in a minute. */
+struct fplt__notes {
+    double since;
+    unsigned count;
 };
 
 typedef struct fplt__coordinator {
@@ -50,7 +56,9 @@ typedef struct fplt__coordinator {
     fplt__lead *lead;
     fplt__server *server, *door, *page; /* door: open while there are invitations */
     fplt__door doorkeeper;
-    int control; /* the socket of `federation status`, or -1 */
+    unsigned max_strangers;    /* connections without a certificate */
+    struct fplt__notes *notes; /* one a member */
+    int control;               /* the socket of `federation status`, or -1 */
     double door_checked;
     double table_asked, table_since; /* of certificates: when last looked at, and unchanged since */
     uint64_t table_version;
@@ -113,6 +121,24 @@ void fplt__coordinator_path(const fplt__coordinator *coordinator, const char *fi
 /* How much a closing vector is, for the store. */
 void fplt__coordinator_set_closing(fplt__coordinator *coordinator,
                                    const fplt__agreement *agreement);
+
+/* What the settings say of the run's conduct. */
+fplt__lead_settings fplt__coordinator_lead_settings(const fplt__coordinator *coordinator,
+                                                    const fplt_settings *settings);
+/* The server that agents connect to, where the settings say, with the certificate that the authority has. */
+fplt_status fplt__coordinator_open_server(fplt__coordinator *coordinator,
+                                          const fplt__authority *authority,
+                                          const fplt_settings *settings, fplt__server **server,
+                                          fplt_error *error);
+
+/* reload.c */
+/* Whether agents would accept the certificate of the coordinator: its key, authority, purpose and dates. */
+fplt_status fplt__coordinator_check_certificate(const fplt__coordinator *coordinator,
+                                                const fplt__authority *authority,
+                                                fplt__identity *self, fplt_error *error);
+/* Reads settings and certificate again. All is read and checked before anything changes; the log says what became of
+ * it. */
+void fplt__coordinator_reload(fplt__coordinator *coordinator);
 
 /* requests.c */
 /* Counts a refusal by its word. */

@@ -7,7 +7,8 @@
 
 typedef struct fplt__door {
     fplt__authority *authority; /* borrowed */
-    /* Told of everybody who came: a word (admitted, refused) and a sentence. */
+    /* Called for every client: a word to count it by (admitted, refused; NULL: nothing to count) and a line for the
+     * log (NULL: only counted). */
     void (*tell)(void *context, const char *word, const char *sentence);
     void *context;
 } fplt__door;

@@ -67,7 +67,8 @@ static int has_room(const fplt__exchange *exchange)
 /* A spare one that is not much too large, or a new one; *size becomes what it has. */
 static uint8_t *take_buffer(fplt__server *server, size_t *size)
 {
-    for (size_t i = 0; i<FPLT__MOST_SPARE && * size> WORTH_KEEPING; i++) {
+    size_t candidates = *size > WORTH_KEEPING ? FPLT__MOST_SPARE : 0;
+    for (size_t i = 0; i < candidates; i++) {
         struct fplt__spare *spare = &server->spare[i];
         if (spare->size < *size || spare->size / 2 > *size)
             continue;
@@ -105,7 +106,7 @@ static void receive(fplt__exchange *exchange)
 {
     fplt__server *server = exchange->server;
     exchange->stage = FPLT__RECEIVES;
-    exchange->since = fplt__now();
+    exchange->due = fplt__now() + server->patience;
     if (!exchange->length)
         return;
     exchange->room = (size_t)exchange->length + 1;
@@ -426,4 +427,11 @@ void fplt__exchange_refuse(fplt__exchange *exchange, unsigned code, const char *
     }
     fplt__exchange_answer_text(exchange, code, "application/json", text ? text : "");
     fplt__free(text);
+}
+
+void fplt__exchange_refuse_method(fplt__exchange *exchange, const char *allowed)
+{
+    fplt__exchange_add_header(exchange, "Allow", allowed);
+    fplt__exchange_refuse(exchange, 405, "method", 1, "%.60s has the method %s only",
+                          fplt__exchange_path(exchange), allowed);
 }

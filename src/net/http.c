@@ -156,10 +156,27 @@ unsigned fplt__http_length(const fplt__http_head *head, uint64_t *length, const 
     return 0;
 }
 
+/* Whether a list, separated by commas, has the token, in whatever case. */
+static int has_token(const char *list, const char *token)
+{
+    size_t size = strlen(token);
+    while (*list) {
+        list += strspn(list, ", \t");
+        size_t length = strcspn(list, ", \t");
+        if (length == size && strncasecmp(list, token, size) == 0)
+            return 1;
+        list += length;
+    }
+    return 0;
+}
+
 int fplt__http_persists(const fplt__http_head *head)
 {
-    const char *wish = fplt__http_value(head, "Connection");
-    return head->minor == 1 && !(wish && strcasestr(wish, "close"));
+    for (size_t i = 0; i < head->headers; i++)
+        if (strcasecmp(head->header[i].name, "Connection") == 0 &&
+            has_token(head->header[i].value, "close"))
+            return 0;
+    return head->minor == 1;
 }
 
 const char *fplt__http_reason(unsigned status)

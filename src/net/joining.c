@@ -264,6 +264,29 @@ static fplt_status save_certificate(const char *folder, const char *certificate,
     return fplt_file_save(path, 0644, text, strlen(text), error);
 }
 
+static fplt_status address_of(const fplt__invitation *invitation, char *url, size_t size,
+                              fplt_error *error)
+{
+    int length =
+        snprintf(url, size, strchr(invitation->host, ':') ? "https://[%s]:%u" : "https://%s:%u",
+                 invitation->host, invitation->port + 1);
+    return length > 0 && (size_t)length < size
+               ? FPLT_OK
+               : fplt_error_set(error, FPLT_BAD_VALUE, "the address %.100s is too long",
+                                invitation->host);
+}
+
+fplt_status fplt_federation_join_address(const char *code, char *url, size_t size,
+                                         fplt_error *error)
+{
+    fplt__invitation invitation;
+    fplt_status status = fplt__invitation_parse(code, &invitation, error);
+    if (!status)
+        status = address_of(&invitation, url, size, error);
+    sodium_memzero(&invitation, sizeof invitation);
+    return status;
+}
+
 fplt_status fplt_federation_join(const char *code, const char *folder, const char *proxy,
                                  char *name, fplt_error *error)
 {
@@ -273,10 +296,9 @@ fplt_status fplt_federation_join(const char *code, const char *folder, const cha
     fplt_status status;
     if (sodium_init() < 0)
         return fplt_error_set(error, FPLT_FAILED, "the system has no randomness");
-    if ((status = fplt__invitation_parse(code, &invitation, error)))
+    if ((status = fplt__invitation_parse(code, &invitation, error)) ||
+        (status = address_of(&invitation, url, sizeof url, error)))
         return status;
-    snprintf(url, sizeof url, strchr(invitation.host, ':') ? "https://[%s]:%u" : "https://%s:%u",
-             invitation.host, invitation.port + 1);
     if (!(status = own_key(folder, &key, error)) &&
         !(status = own_request(folder, key, "agent", &request, error)) &&
         !(status = fetch_authority(&invitation, url, proxy, &authority, error))) {

@@ -16,12 +16,13 @@ static const double judged_seconds = 0.1;
 static const struct route {
     const char *method, *path;
     fplt__request_kind kind;
-    int session; /* needs one */
+    int session;   /* needs one */
+    int is_static; /* answered here: the machine does not hear of it */
 } routes[] = {
-    {"POST", "/v1/join", FPLT__JOIN, 0},    {"POST", "/v1/consent", FPLT__CONSENT, 1},
-    {"POST", "/v1/next", FPLT__NEXT, 1},    {"PUT", "/v1/update", FPLT__UPDATE, 1},
-    {"GET", "/v1/plan", FPLT__DOCUMENT, 0}, {"GET", "/v1/start", FPLT__START, 0},
-    {"GET", "/v1/model", FPLT__MODEL, 0},
+    {"POST", "/v1/join", FPLT__JOIN, 0, 0},    {"POST", "/v1/consent", FPLT__CONSENT, 1, 0},
+    {"POST", "/v1/next", FPLT__NEXT, 1, 0},    {"PUT", "/v1/update", FPLT__UPDATE, 1, 0},
+    {"GET", "/v1/plan", FPLT__DOCUMENT, 0, 0}, {"GET", "/v1/start", FPLT__START, 0, 0},
+    {"GET", "/v1/model", FPLT__MODEL, 0, 0},   {"GET", "/v1/federation", FPLT__DOCUMENT, 0, 1},
 };
 
 static const struct route *route_of(const fplt__exchange *exchange)
@@ -61,7 +62,7 @@ static int read_session(const char *text, uint64_t *session, uint64_t *sequence)
 const char *const fplt__coordinator_reasons[FPLT__REASONS] = {"certificate", "roster", "invitation",
                                                               "handshake",   "slow",   "malformed",
                                                               "long",        "other",  "private",
-                                                              "range"};
+                                                              "range",       "limit"};
 
 void fplt__coordinator_refused(fplt__coordinator *c, const char *reason)
 {
@@ -83,11 +84,14 @@ static void count_fault(fplt__coordinator *c, const struct route *route, const c
     c->update[FPLT__UPDATE_CONFLICT] += strcmp(word, "conflict") == 0;
 }
 
+/* With a line in the log, where its address has not had one within a minute. */
 static void turn_away(fplt__coordinator *c, fplt__exchange *exchange, int64_t identity,
                       unsigned code, const char *word, const char *sentence)
 {
     fplt__coordinator_refused(c, word);
-    fplt__coordinator_say(c, identity, "refused", "%s", sentence);
+    if (fplt__exchange_reports(exchange))
+        fplt__coordinator_say(c, identity, "refused", "%s", sentence);
+    fplt__exchange_distrust(exchange);
     fplt__exchange_refuse(exchange, code, word, 1, "%s", sentence);
 }
 
@@ -143,7 +147,21 @@ static int is_let_in(fplt__coordinator *c, fplt__exchange *exchange, int64_t ide
         return 0;
     }
     *judged = now;
+    if (identity >= 0)
+        fplt__exchange_trust(exchange);
     return 1;
+}
+
+/* A path that is known has another method. */
+static void refuse_route(fplt__exchange *exchange)
+{
+    const char *path = fplt__exchange_path(exchange);
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+        if (strcmp(path, routes[i].path) == 0) {
+            fplt__exchange_refuse_method(exchange, routes[i].method);
+            return;
+        }
+    fplt__exchange_refuse(exchange, 404, "unknown", 1, "there is no %.60s here", path);
 }
 
 static void head(void *context, fplt__exchange *exchange, uint64_t length, uint64_t *limit)
@@ -162,15 +180,14 @@ static void head(void *context, fplt__exchange *exchange, uint64_t length, uint6
         turn_away(c, exchange, -1, 403, "roster", why);
         return;
     }
-    if (!route && strcmp(fplt__exchange_path(exchange), "/v1/federation") != 0) {
-        fplt__exchange_refuse(exchange, 404, "unknown", 1, "there is no %.60s here",
-                              fplt__exchange_path(exchange));
+    if (!route) {
+        refuse_route(exchange);
         return;
     }
-    *limit = !route || strcmp(route->method, "GET") == 0 ? 0
-             : route->kind == FPLT__UPDATE               ? fplt__lead_longest(c->lead)
-                                                         : FPLT__MESSAGE_LIMIT;
-    if (route && route->kind == FPLT__UPDATE)
+    *limit = strcmp(route->method, "GET") == 0 ? 0
+             : route->kind == FPLT__UPDATE     ? fplt__lead_longest(c->lead)
+                                               : FPLT__MESSAGE_LIMIT;
+    if (route->kind == FPLT__UPDATE && !route->is_static)
         fplt__exchange_prepare(exchange);
 }
 
@@ -207,7 +224,7 @@ static void whole(void *context, fplt__exchange *exchange)
     fplt__coordinator *c = context;
     const struct route *route = route_of(exchange);
     int64_t identity = identity_of(c, exchange);
-    if (!route) {
+    if (route->is_static) {
         tell_protocol(c, exchange);
         return;
     }
@@ -221,6 +238,13 @@ static void whole(void *context, fplt__exchange *exchange)
     if (route->session && !read_session(fplt__exchange_header(exchange, "Fedplt-Session"),
                                         &event.request.session, &event.request.sequence)) {
         fplt__exchange_refuse(exchange, 400, "session", 1, "the header Fedplt-Session is missing");
+        return;
+    }
+    fplt__join join;
+    fplt_error error;
+    if (route->kind == FPLT__JOIN &&
+        fplt__join_read(event.request.body, event.request.size, &join, &error)) {
+        turn_away(c, exchange, identity, 400, "malformed", error.text);
         return;
     }
     /* held at once: the machine may answer now, later, or while another request is served */
@@ -263,8 +287,11 @@ static void ended(void *context, fplt__exchange *exchange)
 static void refused(void *context, const char *word, const char *sentence)
 {
     fplt__coordinator *c = context;
-    fplt__coordinator_refused(c, word);
-    fplt__coordinator_say(c, -1, "refused", "%s: %s", word, sentence);
+    if (word)
+        fplt__coordinator_refused(c, word);
+    if (sentence)
+        fplt__coordinator_say(c, -1, "refused", "%s%s%s", word ? word : "", word ? ": " : "",
+                              sentence);
 }
 
 static void hold(void *owner)

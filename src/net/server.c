@@ -19,16 +19,15 @@
 #include "wire/message.h"
 
 enum {
-    IDLE_SECONDS =
-        300, /* between requests, or until an answer is taken, beside the time its bytes may take */
     MOST_SERVERS = 7,
     MOST_RUNS = 16, /* of a server in one turn, while it has something to do */
     MOST_EVENTS = 128,
-    MOST_NEW = 32 /* connections at once */
+    SPARE_ADDRESSES = 1024, /* in the table beside those of open connections */
+    MEMBER_SHARE = 16,      /* times the rate of an address: of one that is a member's */
+    TOTAL_SHARE = 64        /* and of all that are no member's */
 };
 
 static const char tls_priority[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3";
-static const double deaf_seconds = 0.5;
 /* Times the patience with handshakes and heads: between requests, and for an answer besides what its bytes may take;
  * and for what the other side still sends when all is said. */
 static const double idle_share = 30, linger_share = 0.2;
@@ -52,8 +51,9 @@ static int verify(gnutls_session_t session)
         gnutls_x509_crt_deinit(certificate);
     if (!legal && !peer->refused) {
         peer->refused = 1;
-        peer->server->service.refused(peer->server->service.context, "certificate",
-                                      "somebody dialled with a certificate of another authority");
+        fplt__caller_refuse(peer, "certificate",
+                            "TLS handshake failed: the client presented a certificate of another "
+                            "authority");
     }
     return legal ? 0 : GNUTLS_E_CERTIFICATE_ERROR;
 }
@@ -64,22 +64,10 @@ static int show_certificate(gnutls_session_t session, const gnutls_datum_t *name
 {
     (void)names, (void)name_count, (void)algorithms, (void)algorithm_count;
     fplt__caller *peer = gnutls_session_get_ptr(session);
-    *chain = peer->server->chain;
-    *length = peer->server->chain_length;
-    *key = peer->server->private_key;
+    *chain = &peer->credentials->certificate;
+    *length = 1;
+    *key = peer->credentials->key;
     return 0;
-}
-
-static void forget_certificate(fplt__server *server)
-{
-    for (unsigned i = 0; i < server->chain_length; i++)
-        gnutls_pcert_deinit(&server->chain[i]);
-    fplt__free(server->chain);
-    if (server->private_key)
-        gnutls_privkey_deinit(server->private_key);
-    server->chain = NULL;
-    server->chain_length = 0;
-    server->private_key = NULL;
 }
 
 static gnutls_datum_t datum_of(const char *text)
@@ -90,24 +78,13 @@ static gnutls_datum_t datum_of(const char *text)
 fplt_status fplt__server_certify(fplt__server *server, const char *certificate, const char *key,
                                  fplt_error *error)
 {
-    gnutls_datum_t text = datum_of(certificate), key_text = datum_of(key);
-    unsigned length = 1;
-    forget_certificate(server);
-    fplt_status status =
-        fplt__alloc_into(&server->chain, 1, sizeof *server->chain, "a certificate", error);
+    fplt__credentials *made;
+    fplt_status status = fplt__credentials_make(certificate, key, &made, error);
     if (status)
         return status;
-    int code =
-        gnutls_pcert_list_import_x509_raw(server->chain, &length, &text, GNUTLS_X509_FMT_PEM, 0);
-    server->chain_length = code < 0 ? 0 : length;
-    if (code >= 0)
-        code = gnutls_privkey_init(&server->private_key);
-    if (code >= 0)
-        code = gnutls_privkey_import_x509_raw(server->private_key, &key_text, GNUTLS_X509_FMT_PEM,
-                                              NULL, 0);
-    return code < 0 ? fplt_error_set(error, FPLT_BAD_DATA, "the coordinator's certificate: %s",
-                                     gnutls_strerror(code))
-                    : FPLT_OK;
+    fplt__credentials_release(server->shown);
+    server->shown = made;
+    return FPLT_OK;
 }
 
 static fplt_status trust(fplt__server *server, const char *authority, fplt_error *error)
@@ -141,7 +118,7 @@ static fplt_status set_up_tls(fplt__server *server, const fplt__server_settings 
 }
 
 /* No tickets: a session that is taken up again would not be judged. */
-static gnutls_session_t session_of(fplt__server *server)
+gnutls_session_t fplt__server_session(fplt__server *server)
 {
     gnutls_session_t session;
     if (gnutls_init(&session,
@@ -161,74 +138,15 @@ static gnutls_session_t session_of(fplt__server *server)
 
 /* Connections */
 
-static fplt__caller *welcome(fplt__server *server, int descriptor)
-{
-    gnutls_session_t session = server->tls ? session_of(server) : NULL;
-    if (server->tls && !session) {
-        close(descriptor);
-        return NULL;
-    }
-    fplt__caller *caller = fplt__caller_begin(server, descriptor, session);
-    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
-                                .data.ptr = caller};
-    if (!caller)
-        return NULL;
-    if (session)
-        gnutls_session_set_ptr(session, caller);
-    if (epoll_ctl(server->epoll, EPOLL_CTL_ADD, descriptor, &event)) {
-        caller->refused = 1;
-        fplt__caller_end(caller);
-        return NULL;
-    }
-    return caller;
-}
-
-fplt_status fplt__server_adopt(fplt__server *server, int descriptor, const fplt__identity *identity,
-                               fplt_error *error)
-{
-    server->now = fplt__now();
-    fplt__caller *caller = server->tls ? NULL : welcome(server, descriptor);
-    if (!caller)
-        return fplt_error_set(error, FPLT_FAILED, "no room for a connection");
-    caller->identity = *identity;
-    return FPLT_OK;
-}
-
-/* Listens where there is room for another connection, and the system has one. */
-static void prick_ears(fplt__server *server)
-{
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
-    int wanted = server->connections < server->most && server->now >= server->deaf_until;
-    if (wanted == server->listens)
-        return;
-    if (epoll_ctl(server->epoll, wanted ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, server->listener,
-                  &event) == 0)
-        server->listens = wanted;
-}
-
-static void accept_some(fplt__server *server)
-{
-    for (int i = 0; i < MOST_NEW && server->connections < server->most; i++) {
-        int made = accept4(server->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (made >= 0) {
-            welcome(server, made);
-            continue;
-        }
-        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-            server->deaf_until = server->now + deaf_seconds;
-        if (errno != EINTR && errno != ECONNABORTED)
-            break;
-    }
-}
-
+/* Connections are accepted last: that may end others, which events here could still name. */
 static void hear_news(fplt__server *server)
 {
     struct epoll_event events[MOST_EVENTS];
-    int count = epoll_wait(server->epoll, events, MOST_EVENTS, 0);
+    int accepts = 0, count = epoll_wait(server->epoll, events, MOST_EVENTS, 0);
     for (int i = 0; i < count; i++) {
         fplt__caller *caller = events[i].data.ptr;
         if (!caller) {
-            accept_some(server);
+            accepts = 1;
             continue;
         }
         if (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
@@ -237,11 +155,18 @@ static void hear_news(fplt__server *server)
             caller->line.empty = 0;
         fplt__caller_stir(caller);
     }
+    if (accepts)
+        fplt__server_accept(server);
 }
 
 static const char slow_body[] = "a body came slower than 10 kB/s";
 
-/* When a connection has had its time, and whether whoever runs this should hear of it. */
+double fplt__server_extend(const fplt__server *server, double due, size_t bytes)
+{
+    return fmin(due + (double)bytes / FPLT__SLOWEST, server->now + 2 * server->patience);
+}
+
+/* Deadline of a connection, and the log message when it passes. */
 static double due(const fplt__caller *peer, const char **why)
 {
     const fplt__exchange *exchange = &peer->exchange;
@@ -251,15 +176,16 @@ static double due(const fplt__caller *peer, const char **why)
         return peer->since + linger_share * patience;
     if (peer->skip) {
         *why = slow_body;
-        return peer->since + patience + (double)peer->skipped / FPLT__SLOWEST;
+        return peer->skip_due;
     }
-    if (peer->shakes || (exchange->stage == FPLT__NO_REQUEST && (peer->in_size || !peer->served))) {
+    if (peer->in_handshake ||
+        (exchange->stage == FPLT__NO_REQUEST && (peer->in_size || !peer->served))) {
         *why = "a connection took too long for its handshake or headers";
         return peer->since + patience;
     }
     if (exchange->stage == FPLT__RECEIVES) {
         *why = slow_body;
-        return exchange->since + patience + (double)exchange->received / FPLT__SLOWEST;
+        return exchange->due;
     }
     if (exchange->stage == FPLT__ANSWERED)
         return exchange->since + idle_share * patience + (double)peer->out.done / FPLT__SLOWEST;
@@ -268,7 +194,7 @@ static double due(const fplt__caller *peer, const char **why)
     return 1e300; /* it waits for us */
 }
 
-/* Inactivity timeouts do not stop who sends a byte now and then; this does. */
+/* Inactivity timeouts do not stop a client that sends a byte now and then; this does. */
 static void sweep(fplt__server *server, double now)
 {
     fplt__caller *next;
@@ -281,10 +207,11 @@ static void sweep(fplt__server *server, double now)
         if (due(peer, &why) >= now)
             continue;
         if (why && !peer->refused)
-            server->service.refused(server->service.context, "slow", why);
+            fplt__caller_refuse(peer, "slow", why);
         peer->refused = 1;
         fplt__caller_end(peer);
     }
+    fplt__server_sum_up(server, now);
 }
 
 /* A long body or answer may take minutes on a slow line: whoever it is of is there. */
@@ -360,6 +287,18 @@ static fplt_status listen_at(fplt__server *server, const char *address, fplt_err
     return FPLT_OK;
 }
 
+static fplt_status limit_addresses(fplt__server *server, const fplt__server_settings *settings,
+                                   fplt_error *error)
+{
+    fplt__admission_settings limits = {.addresses = (size_t)server->most + SPARE_ADDRESSES,
+                                       .burst = settings->rate > 0 ? server->max_of_address : 0,
+                                       .rate = settings->rate,
+                                       .member_rate = MEMBER_SHARE * settings->rate,
+                                       .total_burst = server->max_unproven,
+                                       .total_rate = TOTAL_SHARE * settings->rate};
+    return fplt__admission_create(&limits, &server->admission, error);
+}
+
 fplt_status fplt__server_create(const fplt__server_settings *settings, const fplt__service *service,
                                 fplt__server **out, fplt_error *error)
 {
@@ -372,6 +311,8 @@ fplt_status fplt__server_create(const fplt__server_settings *settings, const fpl
     server->listener = -1;
     server->most = settings->connections ? settings->connections : 1;
     server->window = settings->window ? settings->window : 1;
+    server->max_unproven = settings->unproven ? settings->unproven : server->most;
+    server->max_of_address = settings->per_address ? settings->per_address : server->most;
     server->patience = settings->patience > 0 ? settings->patience : FPLT_HEADER_SECONDS;
     server->tls = settings->certificate != NULL;
     server->wants_certificate = settings->authority != NULL;
@@ -381,12 +322,13 @@ fplt_status fplt__server_create(const fplt__server_settings *settings, const fpl
                            NULL); /* without it bodies are prepared when they are taken */
     if (server->epoll < 0)
         status = fplt_error_set(error, FPLT_FAILED, "%s: %s", settings->listen, strerror(errno));
-    if (status || (server->tls && (status = set_up_tls(server, settings, error))) ||
+    if (status || (status = limit_addresses(server, settings, error)) ||
+        (server->tls && (status = set_up_tls(server, settings, error))) ||
         (status = listen_at(server, settings->listen, error))) {
         fplt__server_destroy(server);
         return status;
     }
-    prick_ears(server);
+    fplt__server_update_accepting(server);
     *out = server;
     return FPLT_OK;
 }
@@ -402,7 +344,8 @@ void fplt__server_destroy(fplt__server *server)
         close(server->listener);
     if (server->epoll >= 0)
         close(server->epoll);
-    forget_certificate(server);
+    fplt__credentials_release(server->shown);
+    fplt__admission_destroy(server->admission);
     if (server->authority)
         gnutls_x509_crt_deinit(server->authority);
     if (server->priority)
@@ -458,7 +401,7 @@ static void run_server(fplt__server *server)
         int busy = fplt__callers_go_on(server);
         fplt__exchanges_serve(server);
         busy |= server->ready_first != NULL;
-        prick_ears(server);
+        fplt__server_update_accepting(server);
         if (!busy && !(server->aside && fplt__aside_help(server->aside)))
             break;
     }
@@ -485,6 +428,7 @@ int fplt__servers_turn(fplt__server *const *servers, size_t count, int descripto
         if (wanted[2 * i].revents || wanted[2 * i + 1].revents || now >= due[i] ||
             servers[i]->ready_first)
             run_server(servers[i]);
+        servers[i]->now = now;
         sweep(servers[i], now);
         watch_moves(servers[i], now);
     }

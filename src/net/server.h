@@ -41,7 +41,8 @@ typedef struct fplt__service {
     void (*expired)(void *context, fplt__exchange *exchange);
     /* The exchange ends, answered or not; nothing may be kept that points to it. */
     void (*ended)(void *context, fplt__exchange *exchange);
-    /* Somebody was refused below HTTP: a word (handshake, slow, garbage) and a sentence. */
+    /* A connection was refused below HTTP: a word to count it by (certificate, handshake, slow, malformed, limit;
+     * NULL: nothing to count) and a line for the log, which names the address (NULL: only counted). */
     void (*refused)(void *context, const char *word, const char *sentence);
     /* Of owners of an answer's bytes; NULL where there are none. */
     void (*hold)(void *owner);
@@ -53,8 +54,16 @@ typedef struct fplt__server_settings {
     const char *certificate, *key; /* PEM, copied; NULL: in the clear */
     const char *authority;         /* who dials must have its certificate; NULL: anybody */
     unsigned connections;          /* at most */
-    unsigned window;               /* large bodies at once, or as many bytes of smaller ones */
-    double patience;               /* seconds for handshake and headers; 0: FPLT_HEADER_SECONDS */
+    /* Of connections that have shown no certificate, the oldest is closed first when one of these limits is reached. */
+    unsigned
+        unproven; /* at most, from addresses from which no member came within a day; 0: `connections` */
+    unsigned
+        per_address; /* at most from one address, and how many it may open at once; 0: any number */
+    double
+        rate; /* connections a second that an address may open beyond that, if no certificate comes;
+                             members' addresses may open 16 times as many, all others together 64 times */
+    unsigned window; /* large bodies at once, or as many bytes of smaller ones */
+    double patience; /* seconds for handshake and headers; 0: FPLT_HEADER_SECONDS */
 } fplt__server_settings;
 
 fplt_status fplt__server_create(const fplt__server_settings *settings, const fplt__service *service,
@@ -65,7 +74,8 @@ void fplt__server_destroy(fplt__server *server);
 fplt_status fplt__server_adopt(fplt__server *server, int descriptor, const fplt__identity *identity,
                                fplt_error *error);
 unsigned fplt__server_port(const fplt__server *server);
-/* Another certificate for new connections. */
+/* Another certificate for new connections. Where certificate or key is bad, or they do not belong together, the old
+ * ones stay in force. */
 fplt_status fplt__server_certify(fplt__server *server, const char *certificate, const char *key,
                                  fplt_error *error);
 void fplt__server_set_window(fplt__server *server, unsigned window);
@@ -90,6 +100,13 @@ const fplt__identity *fplt__exchange_identity(const fplt__exchange *exchange);
 int64_t *fplt__exchange_place(fplt__exchange *exchange);
 /* Seconds of the owner's that stay with the connection; 0 at first. */
 double *fplt__exchange_judged(fplt__exchange *exchange);
+/* The connection is one of a member: places for its address are reserved for a day. */
+void fplt__exchange_trust(fplt__exchange *exchange);
+/* The request is refused, before its answer is given: its address has one connection less to open for a while, and the
+ * connection is closed after the answer. */
+void fplt__exchange_distrust(fplt__exchange *exchange);
+/* Whether the refusal gets a log line of its own; if not, it is counted, and `refused` hears of the count. */
+int fplt__exchange_reports(fplt__exchange *exchange);
 /* In `head`: when the body is in, `prepare` comes before `whole`, and the server goes on meanwhile. */
 void fplt__exchange_prepare(fplt__exchange *exchange);
 /* Of what the body says; NULL where it was not set. */
@@ -118,5 +135,7 @@ void fplt__exchange_answer_text(fplt__exchange *exchange, unsigned code, const c
 /* {"error": word, "sentence": ..., "final": ...} */
 void fplt__exchange_refuse(fplt__exchange *exchange, unsigned code, const char *word, int final,
                            const char *format, ...) FPLT_PRINTF(5, 6);
+/* 405, with the methods that are legal for the path. */
+void fplt__exchange_refuse_method(fplt__exchange *exchange, const char *allowed);
 
 #endif

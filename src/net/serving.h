@@ -1,12 +1,13 @@
-/* What server.c (life, TLS, limits of time), caller.c (a connection from its handshake to its end) and exchange.c
- * (bodies, rooms, answers) share. */
+/* What server.c (life, TLS, limits of time), accepting.c (which connections are accepted and which are closed for
+ * others), caller.c (a connection from its handshake to its end) and exchange.c (bodies, rooms, answers) share. */
 #ifndef FPLT_NET_SERVING_H
 #define FPLT_NET_SERVING_H
 
-#include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 
+#include "net/admission.h"
 #include "net/aside.h"
+#include "net/credentials.h"
 #include "net/http.h"
 #include "net/line.h"
 #include "net/server.h"
@@ -48,7 +49,8 @@ struct fplt__exchange {
     size_t received;
     uint8_t *body; /* owned */
     size_t room;   /* of it */
-    double since;  /* when the body began, or the answer */
+    double since;  /* when the answer began */
+    double due;    /* deadline of the body's next bytes */
     double held_until;
     void *data;
     fplt__queue *queue; /* it waits in, or NULL */
@@ -75,12 +77,18 @@ struct fplt__caller {
     int ready; /* it is in the line of those that may go on */
     fplt__server *server;
     fplt__line line;
-    int shakes;             /* hands, still */
-    int served;             /* a request, at least */
-    int expects;            /* to be told before it sends its body */
-    int closes;             /* after the answer */
-    int lingers;            /* all is said: what the other side still sends is thrown away */
-    uint64_t skip, skipped; /* bytes of a body that nobody wants: to come, and gone */
+    fplt__origin *origin;           /* NULL: the owner adopted it */
+    fplt__credentials *credentials; /* held: what the handshake shows; NULL: in the clear */
+    fplt__caller *older, *newer;    /* in the list of those without a certificate */
+    int is_unproven, is_reserved;   /* is_reserved: in one of the places for members' addresses */
+    int is_trusted;                 /* the owner has admitted it as a member's */
+    int in_handshake;
+    int served;      /* a request, at least */
+    int expects;     /* to be told before it sends its body */
+    int closes;      /* after the answer */
+    int lingers;     /* all is said: what the other side still sends is thrown away */
+    uint64_t skip;   /* bytes to come of a body that nobody wants */
+    double skip_due; /* deadline of the next of them */
     int refused;
     double since; /* when the handshake, a head, the time between requests, or the end began */
     fplt__identity identity;
@@ -105,6 +113,12 @@ struct fplt__server {
     int listener, listens, epoll;
     double deaf_until; /* the system gives no more connections just now */
     unsigned port, connections, most, window;
+    /* Connections without a certificate: at most max_unproven from addresses that are no member's, and max_of_address
+     * from one address. The list has the oldest first. */
+    unsigned max_unproven, max_of_address;
+    unsigned unproven[2]; /* of no member's addresses, and in reserved places */
+    fplt__caller *unproven_first, *unproven_last;
+    fplt__admission *admission;
     size_t large; /* bytes of large bodies at hand */
     struct fplt__spare spare[FPLT__MOST_SPARE];
     size_t spared; /* bytes of them */
@@ -112,9 +126,7 @@ struct fplt__server {
     gnutls_certificate_credentials_t credentials;
     gnutls_priority_t priority;
     gnutls_x509_crt_t authority;
-    gnutls_pcert_st *chain;
-    unsigned chain_length;
-    gnutls_privkey_t private_key;
+    fplt__credentials *shown; /* held; to new connections */
     fplt__caller *callers;
     fplt__caller *ready_first, *ready_last; /* who may go on */
     fplt__queue rooms, held;                /* who waits for room, and for news */
@@ -123,6 +135,28 @@ struct fplt__server {
     fplt__aside *aside;           /* prepares; NULL: nobody does */
     uint8_t record[FPLT__RECORD]; /* to put bytes together */
 };
+
+/* server.c */
+
+/* A session of TLS for a new connection; NULL where there is no memory. */
+gnutls_session_t fplt__server_session(fplt__server *server);
+/* The deadline of a body after `bytes` more of it have come: it grows by the time that they may take at the slowest
+ * legal rate, but to no later than two header timeouts from now, whatever was sent before. */
+double fplt__server_extend(const fplt__server *server, double due, size_t bytes);
+
+/* accepting.c */
+
+/* Listens where another connection can be accepted, and the system has one. */
+void fplt__server_update_accepting(fplt__server *server);
+void fplt__server_accept(fplt__server *server);
+/* The handshake of the caller is done. */
+void fplt__caller_prove(fplt__caller *caller);
+/* The caller ends: it no longer counts. */
+void fplt__caller_leave(fplt__caller *caller);
+/* Counts a refusal by its word, with a log line where its address has not had one within a minute. */
+void fplt__caller_refuse(fplt__caller *caller, const char *word, const char *sentence);
+/* The minute's count of refusals without a line. */
+void fplt__server_sum_up(fplt__server *server, double now);
 
 /* caller.c */
 

@@ -188,7 +188,33 @@ char *fplt__coordinator_status(const fplt__coordinator *c)
     return text;
 }
 
-/* Metrics: the text format of Prometheus. */
+/* Metrics: the text format of Prometheus, with HELP and TYPE before the samples of each. */
+
+static void begin_metric(fplt__buffer *out, const char *name, const char *type, const char *help)
+{
+    fplt__buffer_format(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void add_gauge(fplt__buffer *out, const char *name, const char *help, double value)
+{
+    begin_metric(out, name, "gauge", help);
+    if (isfinite(value))
+        fplt__buffer_format(out, "%s %.17g\n", name, value);
+    else
+        fplt__buffer_format(out, "%s %s\n", name,
+                            isnan(value) ? "NaN"
+                            : value > 0  ? "+Inf"
+                                         : "-Inf");
+}
+
+static void add_counters(fplt__buffer *out, const char *name, const char *help, const char *label,
+                         const char *const *values, const uint64_t *count, size_t counts)
+{
+    begin_metric(out, name, "counter", help);
+    for (size_t i = 0; i < counts; i++)
+        fplt__buffer_format(out, "%s{%s=\"%s\"} %llu\n", name, label, values[i],
+                            (unsigned long long)count[i]);
+}
 
 static void add_member_metrics(const fplt__coordinator *c, fplt__buffer *out)
 {
@@ -196,7 +222,8 @@ static void add_member_metrics(const fplt__coordinator *c, fplt__buffer *out)
                                          "silent",  "revoked", "left-out"};
     unsigned count[sizeof states / sizeof *states] = {0};
     uint64_t repairs = 0;
-    fplt__buffer_add(out, "# TYPE fedplt_agent_last_seen_seconds gauge\n");
+    begin_metric(out, "fedplt_agent_last_seen_seconds", "gauge",
+                 "Seconds since the last request of an agent.");
     for (uint32_t i = 0; i < c->members; i++) {
         fplt__member_view member = fplt__lead_member(c->lead, i);
         for (size_t s = 0; s < sizeof states / sizeof *states; s++)
@@ -206,26 +233,21 @@ static void add_member_metrics(const fplt__coordinator *c, fplt__buffer *out)
             fplt__buffer_format(out, "fedplt_agent_last_seen_seconds{agent=\"%s\"} %.3f\n",
                                 c->roster[i], seconds_since(member.last_heard));
     }
-    fplt__buffer_add(out, "# TYPE fedplt_agents gauge\n");
+    begin_metric(out, "fedplt_agents", "gauge", "Agents of the roster by state.");
     for (size_t s = 0; s < sizeof states / sizeof *states; s++)
         fplt__buffer_format(out, "fedplt_agents{state=\"%s\"} %u\n", states[s], count[s]);
-    fplt__buffer_format(out, "# TYPE fedplt_repairs_total counter\nfedplt_repairs_total %llu\n",
-                        (unsigned long long)repairs);
+    begin_metric(out, "fedplt_repairs_total", "counter",
+                 "Vectors sent once more after a loss of state.");
+    fplt__buffer_format(out, "fedplt_repairs_total %llu\n", (unsigned long long)repairs);
 }
 
-static void add_metric(fplt__buffer *out, const char *name, const char *type, const char *label,
-                       double value)
+/* What was spent on a record of the member that spent most. */
+static double most_spent(const fplt__coordinator *c)
 {
-    fplt__buffer_format(out, "# TYPE %s %s\n%s%s %.17g\n", name, type, name, label, value);
-}
-
-static void add_counters(fplt__buffer *out, const char *name, const char *label,
-                         const char *const *values, const uint64_t *count, size_t counts)
-{
-    fplt__buffer_format(out, "# TYPE %s counter\n", name);
-    for (size_t i = 0; i < counts; i++)
-        fplt__buffer_format(out, "%s{%s=\"%s\"} %llu\n", name, label, values[i],
-                            (unsigned long long)count[i]);
+    double spent = 0;
+    for (uint32_t i = 0; i < c->members; i++)
+        spent = fmax(spent, spent_by(c, i));
+    return spent;
 }
 
 char *fplt__coordinator_metrics(const fplt__coordinator *c)
@@ -235,27 +257,29 @@ char *fplt__coordinator_metrics(const fplt__coordinator *c)
                                                          [FPLT__UPDATE_LATE] = "late",
                                                          [FPLT__UPDATE_REFUSED] = "refused",
                                                          [FPLT__UPDATE_CONFLICT] = "conflict"};
+    static const char *const directions[] = {"up", "down"};
+    uint64_t bytes[] = {fplt__server_received(c->server), fplt__server_sent(c->server)};
     fplt__lead_view view = fplt__lead_see(c->lead);
+    int is_open = view.state == FPLT__ROUND && view.opened_now;
     char *text = NULL;
-    add_metric(&out, "fedplt_round", "gauge", "", (double)view.round);
-    add_metric(&out, "fedplt_round_seconds", "gauge", "", seconds_since(view.opened));
+    add_gauge(&out, "fedplt_round", "Number of the current round, from 0.", (double)view.round);
+    add_gauge(&out, "fedplt_round_seconds", "Seconds since the open round began; 0 between rounds.",
+              is_open ? seconds_since(view.opened) : 0);
     if (view.has_measure)
-        add_metric(&out, "fedplt_criterion", "gauge", "", view.measure.criterion);
-    add_metric(&out, "fedplt_commit_seconds", "gauge", "", c->commit_seconds);
-    add_counters(&out, "fedplt_updates_total", "verdict", verdicts, c->update, FPLT__VERDICTS);
-    add_counters(&out, "fedplt_refused_total", "reason", fplt__coordinator_reasons, c->refused,
-                 FPLT__REASONS);
-    fplt__buffer_format(&out,
-                        "# TYPE fedplt_bytes_total counter\nfedplt_bytes_total{direction=\"up\"} "
-                        "%llu\nfedplt_bytes_total{direction=\"down\"} %llu\n",
-                        (unsigned long long)fplt__server_received(c->server),
-                        (unsigned long long)fplt__server_sent(c->server));
+        add_gauge(&out, "fedplt_criterion", "Stopping criterion as it was measured last.",
+                  view.measure.criterion);
+    add_gauge(&out, "fedplt_commit_seconds", "Duration of the last commit to disk.",
+              c->commit_seconds);
+    add_counters(&out, "fedplt_updates_total", "Updates of agents by verdict.", "verdict", verdicts,
+                 c->update, FPLT__VERDICTS);
+    add_counters(&out, "fedplt_refused_total", "Refused connections and requests by reason.",
+                 "reason", fplt__coordinator_reasons, c->refused, FPLT__REASONS);
+    add_counters(&out, "fedplt_bytes_total", "Bytes of bodies by direction.", "direction",
+                 directions, bytes, 2);
     add_member_metrics(c, &out);
-    double spent = 0; /* by the worst-off member */
-    for (uint32_t i = 0; i < c->members; i++)
-        spent = fmax(spent, spent_by(c, i));
     if (fplt__lead_agreement(c->lead) && fplt__lead_agreement(c->lead)->private)
-        add_metric(&out, "fedplt_privacy_epsilon", "gauge", "", spent);
+        add_gauge(&out, "fedplt_privacy_epsilon",
+                  "Epsilon spent in this run by the agent that spent most.", most_spent(c));
     if (fplt__buffer_take(&out, &text, NULL))
         return NULL;
     return text;
@@ -268,7 +292,7 @@ static void page_head(void *context, fplt__exchange *exchange, uint64_t length, 
     (void)context, (void)length;
     *limit = 0;
     if (strcmp(fplt__exchange_method(exchange), "GET") != 0)
-        fplt__exchange_refuse(exchange, 405, "method", 1, "this page is only read");
+        fplt__exchange_refuse_method(exchange, "GET");
 }
 
 static void answer_made(fplt__exchange *exchange, const char *type, char *text)
@@ -298,6 +322,9 @@ static void page_whole(void *context, fplt__exchange *exchange)
         char *text = fplt__coordinator_metrics(c);
         answer_made(exchange, "text/plain; version=0.0.4", text);
         fplt_free(text);
+    } else if (strcmp(path, "/healthz") == 0) {
+        fplt__exchange_add_header(exchange, "Cache-Control", "no-store");
+        fplt__exchange_answer_text(exchange, 200, "text/plain", "ok");
     } else {
         fplt__exchange_refuse(exchange, 404, "unknown", 1, "there is no %.60s here", path);
     }

@@ -574,16 +574,12 @@ static void let_go(fplt__lead *lead, uint32_t i, const char *word, int final)
     guest->ticket = 0;
 }
 
-static void join(fplt__lead *lead, const fplt__request *request)
+static void answer_join(fplt__lead *lead, const fplt__request *request)
 {
     uint32_t i = request->identity;
-    fplt__guest *guest = &lead->guest[i];
     fplt_error error;
     char *text = NULL;
-    let_go(lead, i, "superseded", 1);
-    guest->session = (lead->settings.process >> SESSION_BITS << SESSION_BITS) + ++lead->sessions;
-    guest->sequence = 0;
-    fplt__joined joined = {.session = guest->session,
+    fplt__joined joined = {.session = lead->guest[i].session,
                            .identity = i,
                            .document = lead->record.hash,
                            .planned = lead->record.state != FPLT__FORMING,
@@ -592,7 +588,29 @@ static void join(fplt__lead *lead, const fplt__request *request)
                            .charged_mac = lead->row[i].charged_mac};
     fplt__joined_text(&joined, &text, &error);
     add_text(lead, add_reply(lead, request->ticket, i, 200), text);
-    fplt__lead_say(lead, i, "joined", "session %llu", (unsigned long long)lead->sessions);
+}
+
+/* A process that joins again keeps its session; another one gets a new session, which ends the old one. */
+static void join(fplt__lead *lead, const fplt__request *request)
+{
+    uint32_t i = request->identity;
+    fplt__guest *guest = &lead->guest[i];
+    fplt__join wanted;
+    fplt_error error;
+    if (fplt__join_read(request->body, request->size, &wanted, &error)) {
+        fplt__lead_fault(lead, request->ticket, i, 400, "malformed", 1, "%s", error.text);
+        return;
+    }
+    int is_same = guest->session && wanted.process && guest->process == wanted.process;
+    let_go(lead, i, is_same ? "old" : "superseded", !is_same);
+    if (!is_same) {
+        guest->session =
+            (lead->settings.process >> SESSION_BITS << SESSION_BITS) + ++lead->sessions;
+        guest->sequence = 0;
+        guest->process = wanted.process;
+        fplt__lead_say(lead, i, "joined", "session %llu", (unsigned long long)lead->sessions);
+    }
+    answer_join(lead, request);
 }
 
 /* Whether the request is of the newest session and newer than all before it. */

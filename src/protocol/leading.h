@@ -42,6 +42,7 @@ typedef struct fplt__guest {
     int consented, refused;
     fplt__hessian_word hessian; /* as it said with its consent to the proposal */
     uint64_t session, sequence; /* session 0: never joined */
+    uint64_t process;           /* of the session; 0: not known */
     fplt__answer answer[2];
     fplt__answer enrolment;
     fplt__report report; /* that came with the poll */

@@ -198,8 +198,13 @@ static void request(fplt__site *site, fplt__request_kind kind, char *text)
 
 static void join(fplt__site *site)
 {
+    fplt__join own = {site->settings.random};
+    fplt_error error;
+    char *text = NULL;
     site->joined = 0;
-    request(site, FPLT__JOIN, NULL);
+    if (own.process)
+        fplt__join_text(&own, &text, &error); /* without memory: as a process that is not known */
+    request(site, FPLT__JOIN, text);
 }
 
 /* What is durable here, as text; NULL where there is no memory. */
@@ -378,8 +383,9 @@ static void take_joined(fplt__site *site, const void *body, size_t size)
         wait_a_while(site);
         return;
     }
+    if (joined.session != site->session) /* in the same one, numbers go on */
+        site->sequence = 0;
     site->session = joined.session;
-    site->sequence = 0;
     site->joined = 1;
     site->record.identity = joined.identity;
     if (joined.has_charged && joined.charged > site->charged &&

@@ -253,7 +253,7 @@ static fplt_status read_proposal(const json_t *object, fplt__proposal *p, fplt_e
 
 /* The members and columns that a document claims set how long it may be, so the length is looked at
  * again once they are known; no document is longer than this. */
-static const size_t longest = (size_t)ROOM + (size_t)ROOM_EACH * 65536;
+static const size_t longest = FPLT__DOCUMENT_LIMIT;
 
 fplt_status fplt__proposal_read(const void *text, size_t size, fplt__proposal *proposal,
                                 fplt_error *error)

@@ -15,6 +15,9 @@
 #include "wire/hash.h"
 #include "wire/message.h"
 
+/* No document is longer: 64 kB, and 1 kB for each of at most 65,536 members and columns. */
+enum { FPLT__DOCUMENT_LIMIT = (64 << 10) + (1 << 10) * 65536 };
+
 /* A setting by name, as a person would write it. */
 typedef struct fplt__pair {
     char *name, *value; /* owned */

@@ -357,6 +357,28 @@ int fplt__charged_valid(double rate, const fplt__digest *mac, const uint8_t key[
 
 /* --- joins, consent, faults --- */
 
+fplt_status fplt__join_text(const fplt__join *join, char **text, fplt_error *error)
+{
+    return fplt__json_text(json_pack("{s:o}", "process", fplt__json_wide(join->process)), text,
+                           error);
+}
+
+fplt_status fplt__join_read(const void *text, size_t size, fplt__join *join, fplt_error *error)
+{
+    json_t *object;
+    memset(join, 0, sizeof *join);
+    if (!size)
+        return FPLT_OK;
+    fplt_status status = fplt__json_read("a join", text, size, FPLT__MESSAGE_LIMIT, &object, error);
+    if (status)
+        return status;
+    fplt__reader reader = fplt__reader_open("a join", object, error);
+    join->process = fplt__reader_wide(&reader, "process");
+    status = fplt__reader_close(&reader);
+    json_decref(object);
+    return status;
+}
+
 fplt_status fplt__joined_text(const fplt__joined *joined, char **text, fplt_error *error)
 {
     json_t *charged = json_null();

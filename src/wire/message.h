@@ -72,6 +72,15 @@ fplt__digest fplt__charged_mac(double rate, const uint8_t key[32]);
 int fplt__charged_valid(double rate, const fplt__digest *mac, const uint8_t key[32]);
 
 /* The answer to a join. */
+/* What an agent joins with: a number of its process, so that a join that is repeated gets the same session. No text at
+ * all is a join as well, of a process that is not known. */
+typedef struct fplt__join {
+    uint64_t process; /* random; 0: not known */
+} fplt__join;
+
+fplt_status fplt__join_text(const fplt__join *join, char **text, fplt_error *error);
+fplt_status fplt__join_read(const void *text, size_t size, fplt__join *join, fplt_error *error);
+
 typedef struct fplt__joined {
     uint64_t session;
     uint32_t identity;

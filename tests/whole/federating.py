@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -160,12 +161,44 @@ def log(folder, number):
     return (folder / f"{number}.log").read_text()
 
 
+def live_page(folder):
+    """Where the running coordinator has its status."""
+    return log(folder, 0).split("live page ")[1].split()[0]
+
+
+SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\\\n]|\\\\[\\\\n"])*",?)+\})? (\S+)')
+
+
+def read_metrics(text):
+    """The text format of Prometheus, as strictly as promtool has it: of each metric HELP and TYPE, then its samples, in one
+    place; counters end in _total; no sample comes twice."""
+    check(text.endswith("\n"), "the last line does not end")
+    found, kinds, helped, name = {}, {}, set(), None
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            name, words = line[7:].split(" ", 1)
+            check(name not in helped and words, "a second HELP, or an empty one:", line)
+            helped.add(name)
+        elif line.startswith("# TYPE "):
+            typed, kind = line[7:].split(" ")
+            check(typed == name and typed not in kinds and kind in ("counter", "gauge"), "out of place:", line)
+            check((kind == "counter") == name.endswith("_total"), "a counter ends in _total, a gauge does not:", line)
+            kinds[name] = kind
+        else:
+            sample = SAMPLE.fullmatch(line)
+            check(sample, "not a sample:", line)
+            check(sample[1] == name and name in kinds, "without HELP and TYPE before it:", line)
+            key = sample[1] + (sample[2] or "")
+            check(key not in found, "twice:", line)
+            found[key] = float(sample[3])
+    check(helped == set(kinds), helped, kinds)
+    return found
+
+
 def metrics(folder):
     """What the running coordinator counts: name and labels to value."""
-    address = log(folder, 0).split("live page ")[1].split()[0]
-    with urllib.request.urlopen(address + "metrics", timeout=SECONDS) as answer:
-        lines = answer.read().decode().splitlines()
-    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line[0] != "#")}
+    with urllib.request.urlopen(live_page(folder) + "metrics", timeout=SECONDS) as answer:
+        return read_metrics(answer.read().decode())
 
 
 def page(path):

@@ -62,6 +62,15 @@ static void heads_are_read(void **state)
     assert_int_equal(status_of("GET / HTTP/1.1\r\nHost: a\r\nConnection: x, Close\r\n\r\n", &head),
                      0);
     assert_false(fplt__http_persists(&head));
+    assert_int_equal(status_of("GET / HTTP/1.1\r\nHost: a\r\nConnection: x\r\n"
+                               "connection:\tTE ,close\r\n\r\n",
+                               &head),
+                     0);
+    assert_false(fplt__http_persists(&head));
+    /* a part of a token is none */
+    assert_int_equal(
+        status_of("GET / HTTP/1.1\r\nHost: a\r\nConnection: x-close, closes\r\n\r\n", &head), 0);
+    assert_true(fplt__http_persists(&head));
 }
 
 static void other_heads_are_refused(void **state)
@@ -149,7 +158,7 @@ static void dates(void **state)
 
 struct place {
     fplt__server *server;
-    unsigned heads, wholes, ended, refused, held, released;
+    unsigned heads, wholes, ended, refused, lines, held, released;
     size_t limit;
     int hold, refuse;
     fplt__exchange *waiting;
@@ -206,9 +215,10 @@ static void ended(void *context, fplt__exchange *exchange)
 static void refused(void *context, const char *word, const char *sentence)
 {
     struct place *place = context;
-    place->refused++;
-    assert_true(*sentence);
-    snprintf(place->word, sizeof place->word, "%s", word);
+    place->refused += word != NULL;
+    place->lines += sentence != NULL;
+    if (word)
+        snprintf(place->word, sizeof place->word, "%s", word);
 }
 
 static struct place *at; /* for who is told the owner alone */
@@ -657,24 +667,81 @@ static void idle_ones(void **state)
     close(parted);
 }
 
-/* Who comes when there is no room waits, and is served when there is. */
+/* A connection that waits for its client makes room for a newer one, the oldest first. One that waits for the server
+ * does not: if all do, the next client waits until there is room. */
 static void no_more_than_so_many(void **state)
 {
     struct place *place = *state;
-    int line[6];
+    int line[7];
     for (int k = 0; k < 6; k++) {
         line[k] = dial(place);
         say(line[k], "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-        turn(place, 3);
+        assert_contains(hear(place, line[k]), "200 OK");
     }
     assert_int_equal(fplt__server_connections(place->server), 4);
-    assert_int_equal(place->wholes, 4);
-    close(line[0]);
-    assert_contains(hear(place, line[4]), "200 OK");
-    assert_string_equal(hear(place, line[5]), "");
+    assert_int_equal(place->wholes, 6);
+    assert_int_equal(place->refused, 2);
+    assert_string_equal(place->word, "limit");
+    assert_int_equal(place->lines, 1); /* of one address and minute */
+    for (int k = 0; k < 2; k++) {
+        hear(place, line[k]);
+        assert_true(closed);
+    }
+    place->hold = 1;
+    for (int k = 2; k < 6; k++) {
+        say(line[k], "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+        turn(place, 3);
+    }
+    assert_int_equal(place->wholes, 10);
+    line[6] = dial(place);
+    say(line[6], "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    turn(place, 3);
+    assert_int_equal(place->wholes, 10);
+    close(line[2]);
+    turn(place, 5);
+    assert_int_equal(place->wholes, 11);
     assert_int_equal(fplt__server_connections(place->server), 4);
-    for (int k = 1; k < 6; k++)
-        close(line[k]);
+    for (int k = 0; k < 7; k++)
+        if (k != 2)
+            close(line[k]);
+}
+
+/* What was sent quickly does not pay for a silence afterwards: a body that lacks its last byte is given up, and its
+ * place in the window is free for the next. */
+static void a_body_that_stops(void **state)
+{
+    struct place *place = *state;
+    enum { SIZE = 5000000 };
+    double begun;
+    int stalls = dial(place), next = dial(place);
+    place->limit = SIZE;
+    say(stalls, "PUT /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n");
+    send_body(place, stalls, SIZE - 1);
+    say(next, "PUT /b HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\nExpect: "
+              "100-continue\r\n\r\n");
+    begun = fplt__now();
+    turn_while(place, 1, 10, -1); /* it would be 488 s by the bytes */
+    assert_true(fplt__now() - begun < 5);
+    assert_string_equal(place->word, "slow");
+    assert_contains(hear(place, next), "100 Continue");
+    /* a slow line that goes on is borne with */
+    place->limit = 1 << 20;
+    close(stalls);
+    close(next);
+    turn_while(place, 0, 10, -1);
+    unsigned before = place->refused;
+    int slow = dial(place);
+    char body[2048] = "x";
+    say(slow, "PUT /c HTTP/1.1\r\nHost: x\r\nContent-Length: 20480\r\n\r\n");
+    begun = fplt__now();
+    for (int k = 0; k < 10; k++) { /* 20 kB/s for a second, five header timeouts */
+        assert_int_equal(send(slow, body, sizeof body, MSG_NOSIGNAL), sizeof body);
+        while (fplt__now() < begun + 0.1 * (k + 1))
+            turn(place, 1);
+    }
+    assert_contains(hear(place, slow), "200 OK");
+    assert_int_equal(place->refused, before);
+    close(slow);
 }
 
 int main(void)
@@ -696,6 +763,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(slow_ones, begin_in_haste, end),
         cmocka_unit_test_setup_teardown(idle_ones, begin_in_haste, end),
         cmocka_unit_test_setup_teardown(no_more_than_so_many, begin, end),
+        cmocka_unit_test_setup_teardown(a_body_that_stops, begin_in_haste, end),
     };
     return cmocka_run_group_tests_name("http", tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ struct place {
     char folder[64];
     fplt__authority authority;
     fplt__server *server;
-    unsigned whole, refused;
+    unsigned whole, refused, lines;
     char last_word[32], last_sentence[256], seen[FPLT_NAME_SIZE];
     int hold, held, moves;
     fplt__exchange *waiting;
@@ -95,9 +95,12 @@ static void ended(void *context, fplt__exchange *exchange)
 static void refused(void *context, const char *word, const char *sentence)
 {
     struct place *place = context;
-    place->refused++;
-    snprintf(place->last_word, sizeof place->last_word, "%s", word);
-    snprintf(place->last_sentence, sizeof place->last_sentence, "%s", sentence);
+    place->refused += word != NULL;
+    place->lines += sentence != NULL;
+    if (word)
+        snprintf(place->last_word, sizeof place->last_word, "%s", word);
+    if (sentence)
+        snprintf(place->last_sentence, sizeof place->last_sentence, "%s", sentence);
 }
 
 static void remove_folder(const char *folder)
@@ -782,6 +785,31 @@ static void what_moves_is_told(void **state)
     fplt__server_destroy(server);
 }
 
+/* PKCS #8 of P-256 has 138 octets where its private number has 32; half of the numbers begin with a bit that is set. */
+static void keys_have_32_octets(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        fplt_error error;
+        char *key, *request, name[FPLT_NAME_SIZE];
+        gnutls_datum_t der;
+        assert_ok(fplt__key_make(&key, &error), error);
+        gnutls_datum_t pem = {(unsigned char *)key, (unsigned)strlen(key)};
+        assert_int_equal(gnutls_pem_base64_decode2("PRIVATE KEY", &pem, &der), 0);
+        assert_int_equal(der.size, 138);
+        assert_int_equal(der.data[34], 0x04);
+        assert_int_equal(der.data[35], 32);
+        gnutls_free(der.data);
+        if (i < 20) { /* the public half belongs to it */
+            assert_ok(fplt__request_make(key, "basel", &request, &error), error);
+            assert_ok(fplt__request_read(request, name, &error), error);
+            assert_string_equal(name, "basel");
+            fplt__free(request);
+        }
+        fplt__free(key);
+    }
+}
+
 static void secrets_are_their_owners(void **state)
 {
     struct place *place = *state;
@@ -819,6 +847,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(slow_loris, begin, end),
         cmocka_unit_test_setup_teardown(what_moves_is_told, begin, end),
         cmocka_unit_test_setup_teardown(secrets_are_their_owners, begin, end),
+        cmocka_unit_test(keys_have_32_octets),
     };
     return cmocka_run_group_tests_name("tls", tests, NULL, NULL);
 }

@@ -1,0 +1,253 @@
+/* Which connections are accepted, and which are closed to make room for others. A connection is unproven until its
+ * handshake has shown a certificate of this federation; of a server without certificates all are. */
+#include "net/serving.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/machine.h"
+
+enum { MOST_NEW = 32 /* connections at once */ };
+
+static const double deaf_seconds = 0.5;
+static const char too_many[] = "too many connections without a certificate of this federation";
+
+/* Refusals */
+
+static void refuse_origin(fplt__server *server, fplt__origin *origin, const char *word,
+                          const char *sentence)
+{
+    char line[512], name[FPLT__ADDRESS_TEXT];
+    if (origin && !fplt__admission_reports(server->admission, origin, server->now)) {
+        server->service.refused(server->service.context, word, NULL);
+        return;
+    }
+    snprintf(line, sizeof line, "%s", sentence);
+    if (origin) {
+        fplt__admission_name(origin, name);
+        snprintf(line, sizeof line, "%s (from %s)", sentence, name);
+    }
+    server->service.refused(server->service.context, word, line);
+}
+
+void fplt__caller_refuse(fplt__caller *caller, const char *word, const char *sentence)
+{
+    refuse_origin(caller->server, caller->origin, word, sentence);
+}
+
+void fplt__server_sum_up(fplt__server *server, double now)
+{
+    char sentence[256];
+    while (fplt__admission_summary(server->admission, now, sentence, sizeof sentence))
+        server->service.refused(server->service.context, NULL, sentence);
+}
+
+/* Unproven connections */
+
+static void append_unproven(fplt__caller *caller)
+{
+    fplt__server *server = caller->server;
+    caller->is_unproven = 1;
+    caller->older = server->unproven_last;
+    *(server->unproven_last ? &server->unproven_last->newer : &server->unproven_first) = caller;
+    server->unproven_last = caller;
+    server->unproven[caller->is_reserved]++;
+    caller->origin->unproven++;
+}
+
+static void remove_unproven(fplt__caller *caller)
+{
+    fplt__server *server = caller->server;
+    if (!caller->is_unproven)
+        return;
+    *(caller->older ? &caller->older->newer : &server->unproven_first) = caller->newer;
+    *(caller->newer ? &caller->newer->older : &server->unproven_last) = caller->older;
+    caller->older = caller->newer = NULL;
+    caller->is_unproven = 0;
+    server->unproven[caller->is_reserved]--;
+    caller->origin->unproven--;
+}
+
+void fplt__caller_prove(fplt__caller *caller)
+{
+    if (!caller->is_unproven || !caller->server->wants_certificate ||
+        caller->identity.role != FPLT_ROLE_AGENT)
+        return;
+    remove_unproven(caller);
+    fplt__admission_refund(caller->server->admission, caller->origin);
+}
+
+void fplt__caller_leave(fplt__caller *caller)
+{
+    remove_unproven(caller);
+    if (!caller->origin)
+        return;
+    if (caller->is_trusted)
+        fplt__admission_trust(caller->origin, caller->server->now);
+    caller->origin->open--;
+}
+
+/* The oldest that waits for its client and not for us: of an address, or of all (NULL); among reserved places only,
+ * among the others only, or among both (-1). */
+static fplt__caller *oldest(const fplt__server *server, const fplt__origin *origin, int is_reserved)
+{
+    for (fplt__caller *caller = server->unproven_first; caller; caller = caller->newer) {
+        fplt__stage stage = caller->exchange.stage;
+        if ((stage == FPLT__NO_REQUEST || stage == FPLT__RECEIVES || stage == FPLT__ANSWERED) &&
+            (!origin || caller->origin == origin) &&
+            (is_reserved < 0 || caller->is_reserved == is_reserved))
+            return caller;
+    }
+    return NULL;
+}
+
+static int evict(fplt__caller *caller)
+{
+    if (!caller)
+        return 0;
+    if (!caller->refused)
+        fplt__caller_refuse(caller, "limit", too_many);
+    caller->refused = 1;
+    fplt__caller_end(caller);
+    return 1;
+}
+
+/* Strangers make room first, then members' addresses. */
+static int evict_any(fplt__server *server)
+{
+    return evict(oldest(server, NULL, 0)) || evict(oldest(server, NULL, 1));
+}
+
+/* Whether there is room for another connection of that address, if need be in place of an older one. */
+static int make_room(fplt__server *server, const fplt__origin *origin)
+{
+    if (origin->unproven >= server->max_of_address && !origin->is_local &&
+        !evict(oldest(server, origin, -1)))
+        return 0;
+    if (!fplt__admission_is_member(origin, server->now) &&
+        server->unproven[0] >= server->max_unproven && !evict(oldest(server, NULL, 0)))
+        return 0;
+    return server->connections < server->most || evict_any(server);
+}
+
+/* Accepting */
+
+/* The origin is NULL where the owner says whose the connection is. */
+static fplt__caller *welcome(fplt__server *server, int descriptor, fplt__origin *origin)
+{
+    gnutls_session_t session = server->tls ? fplt__server_session(server) : NULL;
+    if (server->tls && !session) {
+        close(descriptor);
+        return NULL;
+    }
+    fplt__caller *caller = fplt__caller_begin(server, descriptor, session);
+    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+                                .data.ptr = caller};
+    if (!caller)
+        return NULL;
+    if (session) {
+        gnutls_session_set_ptr(session, caller);
+        caller->credentials = fplt__credentials_hold(server->shown);
+    }
+    if (origin) {
+        caller->origin = origin;
+        caller->is_reserved = fplt__admission_is_member(origin, server->now);
+        origin->open++;
+        append_unproven(caller);
+    }
+    if (epoll_ctl(server->epoll, EPOLL_CTL_ADD, descriptor, &event)) {
+        caller->refused = 1;
+        fplt__caller_end(caller);
+        return NULL;
+    }
+    return caller;
+}
+
+fplt_status fplt__server_adopt(fplt__server *server, int descriptor, const fplt__identity *identity,
+                               fplt_error *error)
+{
+    server->now = fplt__now();
+    fplt__caller *caller = server->tls ? NULL : welcome(server, descriptor, NULL);
+    if (!caller)
+        return fplt_error_set(error, FPLT_FAILED, "no room for a connection");
+    caller->identity = *identity;
+    return FPLT_OK;
+}
+
+void fplt__server_update_accepting(fplt__server *server)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
+    int wanted = server->now >= server->deaf_until &&
+                 (server->connections < server->most || oldest(server, NULL, -1));
+    if (wanted == server->listens)
+        return;
+    if (epoll_ctl(server->epoll, wanted ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, server->listener,
+                  &event) == 0)
+        server->listens = wanted;
+}
+
+static void admit(fplt__server *server, int descriptor, const struct sockaddr *address)
+{
+    fplt__origin *origin = fplt__admission_find(server->admission, address, server->now);
+    if (!origin) {
+        close(descriptor);
+    } else if (!fplt__admission_take(server->admission, origin, server->now) ||
+               !make_room(server, origin)) {
+        close(descriptor);
+        refuse_origin(server, origin, "limit", too_many);
+    } else {
+        welcome(server, descriptor, origin);
+    }
+}
+
+void fplt__server_accept(fplt__server *server)
+{
+    for (int i = 0; i < MOST_NEW; i++) {
+        struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+        socklen_t size = sizeof address;
+        if (server->connections >= server->most && !oldest(server, NULL, -1))
+            break;
+        int made = accept4(server->listener, (struct sockaddr *)&address, &size,
+                           SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (made >= 0) {
+            admit(server, made, (struct sockaddr *)&address);
+            continue;
+        }
+        int problem = errno;
+        if (problem == EMFILE || problem == ENFILE || problem == ENOBUFS || problem == ENOMEM) {
+            if (evict_any(server))
+                continue;
+            server->deaf_until = server->now + deaf_seconds;
+        }
+        if (problem != EINTR && problem != ECONNABORTED)
+            break;
+    }
+}
+
+/* The owner's part */
+
+void fplt__exchange_trust(fplt__exchange *exchange)
+{
+    fplt__caller *caller = exchange->caller;
+    caller->is_trusted = 1;
+    if (caller->origin)
+        fplt__admission_trust(caller->origin, caller->server->now);
+}
+
+void fplt__exchange_distrust(fplt__exchange *exchange)
+{
+    fplt__caller *caller = exchange->caller;
+    caller->closes = 1;
+    if (caller->origin)
+        fplt__admission_charge(caller->server->admission, caller->origin);
+}
+
+int fplt__exchange_reports(fplt__exchange *exchange)
+{
+    const fplt__caller *caller = exchange->caller;
+    return !caller->origin ||
+           fplt__admission_reports(caller->server->admission, caller->origin, caller->server->now);
+}
