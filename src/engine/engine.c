@@ -703,17 +703,11 @@ fplt_status fplt_engine_visit(fplt_engine *engine,
     return engine->fleet->verbs->carry(engine->fleet, FPLT__OUT, visit_piece, &visiting, error);
 }
 
-fplt_status fplt__engine_information(fplt_engine *engine, const double *x, double *information,
-                                     double *scores, double *losses, fplt_error *error)
+fplt_status fplt__engine_information(fplt_engine *engine, const double *x,
+                                     const fplt__information *sums, fplt_error *error)
 {
-    size_t square = engine->plan.dimension * engine->plan.dimension;
-    fplt__information sums = {information, scores, losses};
-    memset(information, 0, square * sizeof *information);
-    if (scores)
-        memset(scores, 0, square * sizeof *scores);
-    if (losses)
-        *losses = 0;
-    return engine->fleet->verbs->inform(engine->fleet, x, &sums, error);
+    fplt__information_clear(sums, engine->plan.dimension);
+    return engine->fleet->verbs->inform(engine->fleet, x, sums, error);
 }
 
 const fplt_counters *fplt_engine_counters(const fplt_engine *engine)

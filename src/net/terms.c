@@ -773,7 +773,8 @@ static fplt_status make_model(const fplt__terms *terms, const struct names *name
 static fplt_status infer(const fplt__terms *terms, const double *information,
                          fplt_inference *inference, fplt_error *error)
 {
-    size_t square = terms->job.dimension * terms->job.dimension;
+    size_t n = terms->job.dimension, square = n * n;
+    size_t intercepts = terms->job.cost.intercept ? n / (terms->job.form.features + 1) : 0;
     fplt_status status;
     if (!information)
         return FPLT_OK;
@@ -781,7 +782,6 @@ static fplt_status infer(const fplt__terms *terms, const double *information,
         !fplt_prox_is_zero(terms->job.prox) ||
         (terms->job.cost.weight > 0 && strcmp(terms->job.cost.regulariser, "none") != 0);
     inference->by_rows = terms->job.cost.weigh_rows;
-    inference->records = information[2 * square + 1];
     if ((status = fplt__alloc_into(&inference->information, square, sizeof(double),
                                    "the information", error)) ||
         (status = fplt__alloc_into(&inference->scores, square, sizeof(double), "the information",
@@ -789,8 +789,8 @@ static fplt_status infer(const fplt__terms *terms, const double *information,
         return status;
     memcpy(inference->information, information, square * sizeof(double));
     memcpy(inference->scores, information + square, square * sizeof(double));
-    return fplt__inference_complete(terms->job.cost.loss, terms->job.dimension,
-                                    information[2 * square], inference, error);
+    return fplt__inference_complete(terms->job.cost.loss, n, intercepts, information + 2 * square,
+                                    inference, error);
 }
 
 fplt_status fplt__terms_model(const fplt__agreement *agreement, const double *x, const char *record,
