@@ -38,6 +38,7 @@ typedef struct fplt_model_info {
     const char *training; /* a JSON object: how it was trained and what came of it; or NULL */
     const fplt_inference *inference; /* where standard errors come from, or NULL */
     const char *row_weight, *id;     /* columns by these names had a part in reading; or NULL */
+    const char *ties;                /* with the loss cox: efron or breslow; NULL: breslow */
 } fplt_model_info;
 
 typedef struct fplt_model fplt_model;

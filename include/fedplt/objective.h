@@ -38,6 +38,8 @@ typedef struct fplt_objective_settings {
      * and all arithmetic are of doubles either way. */
     const char *precision;
     int inward;
+    const char
+        *ties; /* cox: how events of equal times are treated, efron or breslow; NULL: breslow */
 } fplt_objective_settings;
 
 /* logistic, ridge of weight 0.5, nothing else. */

@@ -177,5 +177,5 @@ fplt_status fplt__agent_information(const fplt_objective *o, uint32_t agent, con
 
 int fplt__objective_has_scores(const fplt_objective *o)
 {
-    return o->loss && !o->loss->whole;
+    return o->loss && (!o->loss->whole || o->loss->score);
 }

@@ -75,7 +75,7 @@ fplt_status fplt__inference_complete(const char *loss, size_t n, size_t intercep
     inference->zero_losses = facts[FPLT__FACT_NULL_LOSSES];
     inference->null_losses = null_losses(kind, n, intercepts, facts);
     fplt__inference_disperse(kind->dispersed, n, inference);
-    if (kind->whole) {
+    if (kind->whole && !kind->score) {
         fplt__free(inference->scores);
         inference->scores = NULL;
     }
@@ -242,9 +242,10 @@ static fplt_status check(const fplt_model *model, const fplt_summary_settings *s
                               "the model carries no sums for standard errors (an earlier program "
                               "wrote it, or it has too many columns): give the data as well");
     if (settings->robust && !model->info.inference->scores)
-        return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "the loss %s is no sum over records: there are no robust errors",
-                              model->info.loss);
+        return fplt_error_set(
+            error, FPLT_UNSUPPORTED,
+            "the model carries no sums for robust errors (an earlier program wrote "
+            "it): give the data as well");
     if (!settings->robust && !model->kind->likelihood)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "the loss %s is no likelihood: only robust errors hold (robust: yes)",

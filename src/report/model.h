@@ -14,7 +14,7 @@ struct fplt_model {
     uint32_t outputs;
     fplt_transform transform;
     fplt_schema *schema;
-    char *loss, *label, *site, *labels, *program, *training, *row_weight, *id;
+    char *loss, *label, *site, *labels, *program, *training, *row_weight, *id, *ties;
     char **feature_names, **class_names;
     double *weights;
     fplt_inference inference;

@@ -316,5 +316,6 @@ fplt_objective_settings fplt__model_cost(const fplt_model *model)
     settings.huber_delta = model->info.huber_delta;
     settings.predictor_bound = no_bound;
     settings.intercept = model->info.intercept;
+    settings.ties = model->info.ties;
     return settings;
 }

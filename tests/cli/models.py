@@ -290,17 +290,26 @@ def cox_agrees_with_statsmodels(folder):
             file.write(f"s{site[i]},{time[i]:g},{'yes' if event[i] else 'no'}," +
                        ",".join(map(repr, map(float, rows[i]))) + "\n")
     (folder / "s.yaml").write_text(SURVIVAL)
-    for standardise in ("no", "schema"):
+    for standardise, ties in (("no", "breslow"), ("schema", "breslow"), ("no", "efron"), ("schema", None)):
         run(folder, "train", "--data", "d.csv", "--schema", "s.yaml", "--out", "out", "--pictures",
-            "no", "--eps", "0.01", "--weights", "rows", "--standardise", standardise, "--rounds", "5")
+            "no", "--eps", "0.01", "--weights", "rows", "--standardise", standardise, "--rounds", "5",
+            *(["--ties", ties] if ties else []))
+        model = json.loads((folder / "out/model.json").read_text())
+        assert model["ties"] == (ties or "efron")
         theirs = statsmodels.PHReg(time, rows, status=event.astype(int), strata=site,
-                                   ties="breslow").fit(tol=1e-14)
+                                   ties=ties or "efron").fit(tol=1e-14)
         found = json.loads(run(folder, "summary", "out/model.json", "d.csv", "--refit",
                                "--json").stdout)["coefficients"]
         for k, line in enumerate(found):
             assert abs(line["coefficient"] - theirs.params[k]) < 1e-8
             assert abs(line["std_error"] - theirs.bse[k]) < 1e-8
             assert abs(line["hazard_ratio"] - np.exp(theirs.params[k])) < 1e-7
+    # a model of an earlier program does not say, and is Breslow's
+    del model["ties"]
+    (folder / "old.json").write_text(json.dumps(model))
+    theirs = statsmodels.PHReg(time, rows, status=event.astype(int), strata=site, ties="breslow").fit(tol=1e-14)
+    found = json.loads(run(folder, "summary", "old.json", "d.csv", "--refit", "--json").stdout)["coefficients"]
+    assert all(abs(line["coefficient"] - right) < 1e-8 for line, right in zip(found, theirs.params))
     measured = json.loads(run(folder, "evaluate", "out/model.json", "d.csv", "--json").stdout)
     hazard = np.array([float(v) for v in columns_of(run(folder, "predict", "out/model.json",
                                                         "d.csv").stdout)["value"]])
@@ -665,7 +674,7 @@ def counts_and_times_by_every_method(folder):
     assert len(methods) >= 24
     for loss, minimum, data in (
             ("poisson", poisson, ["count.csv", "--task", "regression", "--loss", "poisson"]),
-            ("cox", cox, ["time.csv", "--schema", "s.yaml"])):
+            ("cox", cox, ["time.csv", "--schema", "s.yaml", "--ties", "breslow"])):
         for algorithm, *solver in methods:
             words = ["--algorithm", algorithm, *(["--solver", *solver] if solver else [])]
             words += ["--tau", "0.001"] if solver and solver[0].startswith("noisy") else []

@@ -338,7 +338,7 @@ def page(results):
               "and hazard ratios; log-likelihood, AIC, BIC (with survival times counted by events, as R does);",
               "likelihood-ratio and F tests; R-squared; weighted measures of predictions. Robust errors are HC0, without a",
               "factor for small samples, with least squares by Student's distribution; those of Cox regression are R's",
-              "`robust = TRUE`. Several classes are compared with the first one; R's numbers are those of the",
+              "`robust = TRUE`, which R chooses by itself where weights are not whole numbers. Several classes are compared with the first one; R's numbers are those of the",
               "equivalent log-linear model.", "", "Next: [clinical use](clinical.md)."]
     return "\n".join(lines) + "\n"
 
