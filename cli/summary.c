@@ -12,7 +12,10 @@ static const fplt_setting table[] = {
      "fit the same loss on the data without a penalty, every row alike, and show that", 0, 0},
     {"robust", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "errors by the sandwich, right also where the loss gets the variance wrong", 0, 0},
-    {"level", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "0.95", 0, 1, NULL, "of the intervals", 0, 0},
+    {"level", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "0.95", 0, 1, NULL, "of the intervals", 0, 0,
+     .needs = "the penalty=none"},
+    {"reference", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
+     "levels (column=level) that the others of their category are compared with", 0, 0},
     {"units", FPLT_CHOICE, 0, "file", 0, 0, "file|model",
      "coefficients of the columns as the file has them, or as the model sees them", 0, 0,
      .needs = "the model's scale=standardised"},
@@ -183,6 +186,7 @@ static fplt_status print(cli_call *cli, const fplt_model *model, fplt_error *err
     char *notes;
     settings.level = fplt_settings_real(cli->settings, "level");
     settings.robust = fplt_settings_switch(cli->settings, "robust");
+    settings.reference = fplt_settings_text(cli->settings, "reference");
     settings.own_units = strcmp(fplt_settings_text(cli->settings, "units"), "file") == 0;
     fplt_status status = fplt_model_summary(model, &settings, &lines, &notes, error);
     if (status)
@@ -219,7 +223,8 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     fplt_status status = fplt_model_read(cli->arguments[0], &model, error);
     if (!status)
         status = cli_learn(cli, "the model's scale", scale_of(model), error);
-    if (!status && !(status = look(cli, &model, error)))
+    if (!status && !(status = look(cli, &model, error)) &&
+        !(status = cli_learn(cli, "the penalty", cli_penalty_of(model), error)))
         status = print(cli, model, error);
     fplt_model_destroy(model);
     return status;

@@ -41,6 +41,9 @@ typedef struct fplt_summary_settings {
     double level;  /* of the intervals: 0.95 */
     int robust;    /* the sandwich: right also where the model's variance is wrong */
     int own_units; /* undo what standardising did to the columns */
+    /* levels (column=level, a list) that the others of their category are compared with; NULL: those that the fit
+     * left out, the first ones. Borrowed. */
+    const char *reference;
 } fplt_summary_settings;
 
 /* 0.95, not robust, own units. */

@@ -538,14 +538,16 @@ static void follow_model(fplt_engine *engine)
     memcpy(engine->before, engine->point, n * sizeof *engine->point);
 }
 
-static fplt__stopping stopping_of(const fplt_run_settings *settings)
+static fplt__stopping stopping_of(const fplt_engine *engine)
 {
+    const fplt_run_settings *settings = &engine->settings;
     return (fplt__stopping){.rounds = settings->rounds,
                             .tolerance = settings->tolerance,
                             .change = settings->change,
                             .relative = settings->relative,
                             .evaluate_every = settings->evaluate_every,
-                            .blind = settings->blind};
+                            .blind = settings->blind,
+                            .smoothness = engine->plan.agents * engine->facts.curvature.highest};
 }
 
 static int has_stalled(fplt_engine *engine)
@@ -557,7 +559,7 @@ static int has_stalled(fplt_engine *engine)
     if (algorithm->settled && !algorithm->settled(&engine->hub->view))
         return 0;
     double size = sqrt(fplt__squared_norm(engine->point, engine->plan.dimension));
-    fplt__stopping stopping = stopping_of(&engine->settings);
+    fplt__stopping stopping = stopping_of(engine);
     return fplt__has_stalled(&stopping, engine->last_active, engine->moved, size);
 }
 
@@ -601,7 +603,7 @@ static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *co
                            fplt_progress *progress, fplt_result *result, fplt_error *error)
 {
     const fplt_run_settings *settings = &engine->settings;
-    fplt__stopping stopping = stopping_of(settings);
+    fplt__stopping stopping = stopping_of(engine);
     int stalled = has_stalled(engine);
     progress->measured = fplt__is_due(&stopping, engine->round, engine->started, stalled);
     if (progress->measured) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "fedplt/settings.h"
 #include "linalg/cholesky.h"
 #include "report/export.h"
 
@@ -19,7 +20,7 @@ static size_t stem_of(const char *name)
     return sign ? (size_t)(sign - name) : 0;
 }
 
-int fplt__is_first_level(const fplt_model *model, size_t feature)
+static int is_first_level(const fplt_model *model, size_t feature)
 {
     const char *const *names = model->info.feature_names;
     size_t stem = names ? stem_of(names[feature]) : 0;
@@ -40,7 +41,7 @@ fplt_status fplt__coefficient_order(const fplt_model *model, size_t **order, siz
             (*order)[made++] = outputs * features + k;
         for (int last = 0; last < 2; last++)
             for (size_t j = 0; j < features; j++)
-                if (fplt__is_first_level(model, j) == last)
+                if (is_first_level(model, j) == last)
                     (*order)[made++] = k * features + j;
     }
     *count = made;
@@ -190,6 +191,98 @@ static void fill_units(const fplt_model *model, double *map)
         }
 }
 
+/* Levels: those left out are what the others of their category are compared with */
+
+/* The place of column `feature` in output `output`; past the last column the intercept. */
+static size_t place_of(const fplt_model *model, size_t output, size_t feature)
+{
+    size_t features = model->info.features;
+    return feature < features ? output * features + feature : model->outputs * features + output;
+}
+
+static int is_same_category(const fplt_model *model, size_t a, size_t b)
+{
+    const char *const *names = model->info.feature_names;
+    size_t stem = stem_of(names[a]);
+    return stem && stem_of(names[b]) == stem && strncmp(names[a], names[b], stem) == 0;
+}
+
+static void mark_references(const fplt_model *model, fplt__estimates *made)
+{
+    for (size_t k = model->outputs > 1; k < model->outputs; k++)
+        for (size_t j = 0; j < model->info.features; j++)
+            made->reference[place_of(model, k, j)] =
+                is_first_level(model, j) && !made->kept[place_of(model, k, j)];
+}
+
+/* Of the category of a level, the one that is left out; FPLT_UNSUPPORTED where that is not one. */
+static fplt_status find_left_out(const fplt_model *model, const fplt__estimates *made, size_t level,
+                                 size_t *found, fplt_error *error)
+{
+    size_t count = 0, output = model->outputs > 1;
+    for (size_t j = 0; j < model->info.features; j++)
+        if (is_same_category(model, level, j) && !made->kept[place_of(model, output, j)]) {
+            *found = j;
+            count++;
+        }
+    if (count == 1 && model->info.intercept && !model->info.inference->penalised)
+        return FPLT_OK;
+    return fplt_error_set(
+        error, FPLT_UNSUPPORTED, "reference: %s: %s", model->info.feature_names[level],
+        model->info.inference->penalised
+            ? "the model has a penalty, which depends on the reference; add --refit"
+        : !model->info.intercept
+            ? "without an intercept levels are compared with nothing"
+            : "the category has no column for every one of its levels (drop-first-level, or a "
+              "schema's base), so that its reference cannot be changed");
+}
+
+/* Level `to` takes the place of `from`: others lose its coefficient, the intercept gains it. */
+static void change_reference(const fplt_model *model, size_t from, size_t to, fplt__estimates *made)
+{
+    size_t n = made->n, features = model->info.features;
+    double *map = made->room;
+    memset(map, 0, n * n * sizeof *map);
+    for (size_t i = 0; i < n; i++)
+        map[i * n + i] = 1;
+    for (size_t k = model->outputs > 1; k < model->outputs; k++) {
+        size_t new = place_of(model, k, to), old = place_of(model, k, from);
+        for (size_t j = 0; j < features; j++)
+            if (is_same_category(model, to, j))
+                map[place_of(model, k, j) * n + new] -= 1;
+        map[place_of(model, k, features) * n + new] += 1;
+        made->kept[new] = made->reference[old] = 0;
+        made->kept[old] = made->reference[new] = 1;
+    }
+    transform_estimates(made, map);
+}
+
+static fplt_status choose_references(const fplt_model *model, const char *list,
+                                     fplt__estimates *made, fplt_error *error)
+{
+    char name[512];
+    mark_references(model, made);
+    while (list && *list) {
+        size_t j = 0, from = 0;
+        list = fplt_list_next(list, name, sizeof name);
+        while (j < model->info.features &&
+               !(model->info.feature_names && strcmp(model->info.feature_names[j], name) == 0))
+            j++;
+        if (j == model->info.features || !stem_of(name))
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "reference: there is no level '%.200s'; a level is written "
+                                  "column=level",
+                                  name);
+        if (made->reference[place_of(model, model->outputs > 1, j)])
+            continue;
+        fplt_status status = find_left_out(model, made, j, &from, error);
+        if (status)
+            return status;
+        change_reference(model, from, j, made);
+    }
+    return FPLT_OK;
+}
+
 /* Coefficients minus those of the first class. */
 static void take_contrasts(const fplt_model *model, double *estimate)
 {
@@ -285,10 +378,11 @@ fplt_status fplt__estimate(const fplt_model *model, const fplt_summary_settings 
     *made = (fplt__estimates){.n = n};
     if ((status = fplt__alloc_into(&made->estimate, n + 3 * n * n, sizeof(double), "the covariance",
                                    error)) ||
-        (status = fplt__alloc_into(&made->kept, n, 1, "the covariance", error))) {
+        (status = fplt__alloc_into(&made->kept, 2 * n, 1, "the covariance", error))) {
         fplt__estimates_clear(made);
         return status;
     }
+    made->reference = made->kept + n;
     made->covariance = made->estimate + n;
     made->room = made->covariance + n * n;
     made->other = made->room + n * n;
@@ -306,7 +400,9 @@ fplt_status fplt__estimate(const fplt_model *model, const fplt_summary_settings 
         fill_units(model, made->room);
         transform_estimates(made, made->room);
     }
-    return FPLT_OK;
+    if ((status = choose_references(model, settings->reference, made, error)))
+        fplt__estimates_clear(made);
+    return status;
 }
 
 void fplt__estimates_clear(fplt__estimates *estimates)

@@ -10,9 +10,6 @@
  * allocated array (fplt__free). */
 fplt_status fplt__coefficient_order(const fplt_model *model, size_t **order, size_t *count,
                                     fplt_error *error);
-/* Whether column `feature` is the first level of a category that the model has columns of. */
-int fplt__is_first_level(const fplt_model *model, size_t feature);
-
 /* Of `order`, those whose column is not a sum of columns kept before it, but for rounding: marks them in `kept`
  * (dimension bytes). `matrix` is n x n, a Hessian; `room` has n * n + n numbers. */
 void fplt__keep_independent(const double *matrix, size_t n, const size_t *order, size_t count,
@@ -29,6 +26,7 @@ typedef struct fplt__estimates {
     double *estimate, *covariance; /* owned: the first, one block with all others */
     double *room, *other;          /* n * n each */
     unsigned char *kept;           /* owned: whether a coefficient was estimated */
+    unsigned char *reference;      /* behind it: a level that others are compared with */
     size_t rank;                   /* how many were */
     double freedom;   /* of Student's distribution; infinite: that of the normal distribution */
     const char *flaw; /* why there are estimates but no errors: NaN; or NULL */

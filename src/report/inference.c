@@ -271,7 +271,7 @@ static void list_left_out(const fplt_model *model, const fplt__estimates *made, 
     size_t features = model->info.features, first = model->outputs > 1 ? features : 0, count = 0;
     char room[32];
     for (size_t j = 0; j < features; j++)
-        if (!made->kept[first + j] && fplt__is_first_level(model, j) == reference)
+        if (!made->kept[first + j] && made->reference[first + j] == reference)
             fplt__buffer_format(notes, "%s%s", count++ ? ", " : sentence,
                                 fplt__model_feature_name(model, j, room, sizeof room));
     if (count)

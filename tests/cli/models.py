@@ -415,6 +415,41 @@ def zeros(folder):
 
 
 @case
+def references_are_levels(folder):
+    """Another reference changes contrasts and nothing else; what is no level is refused."""
+    with open(folder / "d.csv", "w") as file:
+        file.write("label,k,a\n" + "".join(f"{i * 7 % 5 > 1:d},{'uvw'[i * i % 3 + i % 2]},{i * 11 % 13}\n"
+                                           for i in range(60)))
+    run(folder, "train", "--data", "d.csv", "--categories", "k", "--out", "out", "--pictures", "no", "--quiet")
+    words = ["summary", "out/model.json", "d.csv", "--refit"]
+    first, other = ({line["name"]: line for line in json.loads(run(folder, *words, "--json", *more).stdout)[
+        "coefficients"]} for more in ([], ["--reference", "k=v"]))
+    assert first["k=u"]["coefficient"] is None and other["k=v"]["coefficient"] is None
+    near("contrast", other["k=u"]["coefficient"], -first["k=v"]["coefficient"])
+    near("error", other["k=u"]["std_error"], first["k=v"]["std_error"])
+    assert "compared with: k=v." in run(folder, *words, "--reference", "k=v").stdout
+    assert "there is no level 'k=x'" in run(folder, *words, "--reference", "k=x", status=2).stderr
+    assert "--refit" in run(folder, *words[:2], "--reference", "k=v", status=2).stderr
+    assert "the penalty is one" in run(folder, *words[:2], "--level", "0.9", status=2).stderr
+
+
+@case
+def runs_end_at_rounding(folder):
+    """Where the criterion is rounding already, and where a run without a tolerance goes on beyond it."""
+    run(folder, "data", "generate", "d.csv", "--generator", "planted", "--agents", "3", "--rows", "80", "--features", "5",
+        "--seed", "1")
+    run(folder, "train", "--data", "d.csv", "--h", "l1", "--h-weight", "100", "--class-weight", "balanced", "--out", "l1",
+        "--pictures", "no", "--quiet")
+    told = json.loads((folder / "l1/model.json").read_text())["training"]
+    assert told["outcome"] == "converged" and told["counters"]["rounds"] < 10, told["sentence"]
+    for loss in ("logistic", "least-squares", "huber"):
+        run(folder, "train", "--data", "d.csv", "--loss", loss, "--algorithm", "fed-lbfgs", "--tolerance", "0", "--rounds",
+            "400", "--out", "out", "--pictures", "no", "--quiet")
+        told = json.loads((folder / "out/model.json").read_text())["training"]
+        assert told["outcome"] == "rounds-done" and told["end"]["criterion"] < 1e-28, told["sentence"]
+
+
+@case
 def perfect_fits_have_no_errors(folder):
     """As many rows as coefficients, and residuals that are rounding: never p = 0."""
     for name, rows, says in (("few", 3, "as many coefficients as rows"), ("line", 20, "fit is perfect")):

@@ -87,6 +87,8 @@ general("logistic", glm(y ~ a + b + c, binomial, d, control = fine))
 general("logistic, whole weights", glm(y ~ a + b + c, binomial, d, weights = w, control = fine))
 general("logistic without an intercept", glm(y ~ 0 + a + b + c, binomial, d, control = fine))
 general("logistic, two categories", glm(y ~ a + k + s, binomial, d, control = fine))
+general("logistic, another reference", glm(y ~ a + relevel(factor(k), "z") + s, binomial, d, control = fine))
+found[["logistic, another reference"]]$names <- c("(Intercept)", "a", "kx", "ky", "sm")
 general("logistic, collinear column", glm(y ~ a + b + c + d, binomial, cbind(d, d = d$a + d$b),
                                           control = glm.control(epsilon = 1e-10)))
 fit <- glm(y ~ a + b + c, binomial, d, control = fine)

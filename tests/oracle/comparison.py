@@ -121,10 +121,10 @@ WALD_FIT = ["log_likelihood", "aic", "bic", "rows", "chi_squared", "chi_p"]
 
 class Case:
     def __init__(self, data, columns, loss, lines, fit, robust=False, weight=None, rows=None, ratio=None,
-                 intercept=True, more=None, ties=None):
+                 intercept=True, more=None, ties=None, reference=None):
         self.data, self.columns, self.loss, self.lines, self.fit = data, columns, loss, lines, fit
         self.robust, self.weight, self.rows, self.ratio = robust, weight, rows, ratio
-        self.intercept, self.more, self.ties = intercept, more, ties
+        self.intercept, self.more, self.ties, self.reference = intercept, more, ties, reference
 
     def write(self, folder):
         """The columns of the case, the label last."""
@@ -170,7 +170,8 @@ class Case:
         self.write(folder)
         self.train(folder)
         told = json.loads(run(folder, "summary", "out/model.json", "d.csv", "--refit", "--json",
-                              *(["--robust"] if self.robust else [])).stdout)
+                              *(["--robust"] if self.robust else []),
+                              *(["--reference", self.reference] if self.reference else [])).stdout)
         lines = [line for line in told["coefficients"] if line["coefficient"] is not None]
         lines = lines if self.loss == "softmax" else sorted(lines, key=lambda l: l["name"] != "(intercept)")
         found = {name: [line[name] for line in lines] for name in self.lines}
@@ -235,6 +236,7 @@ CASES = {
     "logistic, whole weights": logistic(["a", "b", "c", "w"], weight="w"),
     "logistic without an intercept": logistic(["a", "b", "c"], intercept=False),
     "logistic, two categories": logistic(["a", "k", "s"]),
+    "logistic, another reference": logistic(["a", "k", "s"], reference="k=z"),
     "logistic, collinear column": logistic(["a", "b", "c", "d"], more=lambda row: {"d": row["a"] + row["b"]}),
     "logistic, robust": logistic(["a", "b", "c"], robust=True),
     "Poisson": counts(["a", "b"]),
