@@ -200,6 +200,8 @@ static fplt_status print(cli_call *cli, const fplt_model *model, fplt_error *err
         if (known)
             print_fit(&fit);
         status = cli_print_table(lines, error);
+        if (!status && strcmp(cli_penalty_of(model), "none") == 0)
+            printf("\nlow and high: %g %% CI\n", 100 * settings.level);
         if (*notes)
             printf("\n%s", notes);
         print_next(cli, model);
