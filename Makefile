@@ -8,6 +8,7 @@
 #   make bench      what the program's speed is, as ratios
 #   make simulate   a million schedules of the federation's protocol (SCHEDULES=1000000)
 #   make effects    every setting in every context: what is taken has an effect; takes an hour
+#   make comparison R's numbers behind docs/comparison-with-r.md computed again (r-base-core, r-cran-survival)
 #   make federation every algorithm and solver over a network, with 4 and 100 processes and 4 hosts: the bits of one process
 #   make chaos      200 kill -9 of a federation's processes, and other bad weather (KILLS=200)
 #   make fuzz       ten minutes for each parser (FUZZ_SECONDS=600)
@@ -36,7 +37,7 @@ SANITIZED = -Db_lundef=false -Doptimization=1 -Ddebug=true -Dwerror=$(WERROR) -D
             -Dexamples=false
 
 .NOTPARALLEL: # each step uses all cores by itself
-.PHONY: all setup setup-tests demo python check sanitize bench fuzz simulate effects federation chaos mutate install package dist format clean
+.PHONY: all setup setup-tests demo python check comparison sanitize bench fuzz simulate effects federation chaos mutate install package dist format clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD)
@@ -100,6 +101,10 @@ chaos: setup-tests $(BUILD)/with-tests all
 
 fuzz: setup-tests
 	@tools/fuzz $(FUZZ_SECONDS)
+
+# Skipped with a reason where R is absent.
+comparison: setup-tests $(BUILD)/with-tests all
+	@tests/oracle/comparison.py $(BUILD)/fedplt --r
 
 mutate: setup-tests
 	@tools/mutate --seed $(MUTATE_SEED) src/promise src/privacy src/engine src/base/sum.c

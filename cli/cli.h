@@ -122,6 +122,9 @@ fplt_status cli_reading_unused(const cli_call *cli, fplt_error *error);
 fplt_status cli_model_data(const cli_call *cli, const fplt_model *model, int labelled,
                            fplt_dataset **dataset, fplt_error *error);
 
+/* Whether the cost of a model had a penalty, as its sums say: "one" or "none", a fact for cli_learn. */
+const char *cli_penalty_of(const fplt_model *model);
+
 /* Output. */
 void cli_print_text(cli_text *text); /* to standard output; empties it */
 fplt_status cli_print_table(const fplt_table *table, fplt_error *error);

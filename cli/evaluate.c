@@ -43,6 +43,8 @@ static fplt_status print_sites(const struct evaluation *evaluation, fplt_error *
     if (status)
         return status;
     status = cli_print_table(out, error);
+    if (!status && !isnan(evaluation->made.all.weight))
+        puts("\nRows are weighted: every measure counts a row by its weight.");
     fplt_table_destroy(out);
     return status;
 }
@@ -64,7 +66,10 @@ static fplt_status print_confusion(const struct evaluation *evaluation, fplt_err
     for (uint32_t k = 0; k < made->classes; k++) {
         fplt_table_text(out, evaluation->info->class_names[k]);
         for (uint32_t j = 0; j < made->classes; j++)
-            fplt_table_whole(out, (long long)made->confusion[k * made->classes + j]);
+            if (made->confusion_weight)
+                fplt_table_number(out, made->confusion_weight[k * made->classes + j], 6);
+            else
+                fplt_table_whole(out, (long long)made->confusion[k * made->classes + j]);
     }
     puts("");
     status = cli_print_table(out, error);
@@ -193,7 +198,8 @@ const cli_command cli_evaluate[] = {
          "the second class, with more than two classes the mean over them, each against the rest; "
          "brier is the squared distance of the probabilities from what happened; deviance is that "
          "of "
-         "counts, concordance Harrell's C over pairs of one site.",
+         "counts, concordance Harrell's C over pairs of one site. Where rows have weights, every "
+         "measure counts a row by its weight, and the output says so.",
      .examples = "fedplt evaluate fedplt-out/model.json hospitals.csv\n"
                  "fedplt evaluate fedplt-out/model.json hospitals.csv --details --threshold 0.3\n"
                  "fedplt evaluate fedplt-out/model.json test.csv --json",

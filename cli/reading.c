@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "fedplt/inference.h"
 #include "fedplt/schema.h"
 
 const fplt_setting cli_reading_table[] = {
@@ -83,4 +84,10 @@ fplt_status cli_model_data(const cli_call *cli, const fplt_model *model, int lab
                                 dataset, error);
     fplt_schema_destroy(schema);
     return status;
+}
+
+const char *cli_penalty_of(const fplt_model *model)
+{
+    const fplt_inference *inference = fplt_model_see(model)->inference;
+    return inference && inference->penalised ? "one" : "none";
 }

@@ -14,7 +14,8 @@ static const fplt_setting table[] = {
     {"to", FPLT_TEXT, 0, NULL, 0, 0, NULL, "HTML file to write; by default OUT/report.html", 0, 0},
     {"title", FPLT_TEXT, 0, NULL, 0, 0, NULL, "of the page; by default the name of the label", 0,
      0},
-    {"level", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "0.95", 0, 1, NULL, "of the intervals", 0, 0},
+    {"level", FPLT_REAL, FPLT_ABOVE | FPLT_BELOW, "0.95", 0, 1, NULL, "of the intervals", 0, 0,
+     .needs = "the penalty=none"},
     FPLT_SETTINGS_END,
 };
 
@@ -125,6 +126,8 @@ static fplt_status gather(cli_call *cli, struct material *material, fplt_error *
     fplt_status status = cli->argument_count > 1 ? FPLT_OK : cli_reading_unused(cli, error);
     if (!status)
         status = find_model(cli->arguments[0], material, error);
+    if (!status)
+        status = cli_learn(cli, "the penalty", cli_penalty_of(material->model), error);
     if (!status)
         status = recall_history(material, error);
     if (status)

@@ -38,6 +38,7 @@ typedef struct fplt_model_info {
     const char *training; /* a JSON object: how it was trained and what came of it; or NULL */
     const fplt_inference *inference; /* where standard errors come from, or NULL */
     const char *row_weight, *id;     /* columns by these names had a part in reading; or NULL */
+    const char *ties;                /* with the loss cox: efron or breslow; NULL: breslow */
 } fplt_model_info;
 
 typedef struct fplt_model fplt_model;
@@ -121,6 +122,8 @@ typedef struct fplt_quality {
     double r2;          /* regression: share of the labels' variance that is explained */
     double deviance;    /* poisson: mean over the rows */
     double concordance; /* survival: Harrell's C over pairs of one agent */
+    double
+        weight; /* sum of the rows' weights, by which they count in every measure; NaN: all count alike */
 } fplt_quality;
 
 /* How a run was done and what came of it, beside its fplt_result. May grow at its end. */
@@ -170,6 +173,8 @@ typedef struct fplt_assessment {
     size_t roc_count;
     int calibrated; /* two classes with probabilities: the bins mean something */
     fplt_calibration_bin bin[FPLT_CALIBRATION_BINS];
+    double *
+        confusion_weight; /* owned: sums of weights in the order of `confusion`; NULL: rows count alike */
 } fplt_assessment;
 
 /* `each` (or NULL) has one entry an agent. A threshold that is not NaN decides between two classes. */

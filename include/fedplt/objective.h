@@ -42,6 +42,8 @@ typedef struct fplt_objective_settings {
     /* rows of a minibatch that the local solver draws, 0: it uses all rows of an agent; only the choice of
      * the kernel depends on it */
     uint32_t batch;
+    /* cox: how events of equal times are treated, efron or breslow; NULL: breslow */
+    const char *ties;
 } fplt_objective_settings;
 
 /* logistic, ridge of weight 0.5, nothing else. */

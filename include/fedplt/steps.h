@@ -184,8 +184,9 @@ FPLT_API fplt_status fplt_node_measure(fplt_node *node, const double *x, uint64_
 FPLT_API fplt_status fplt_node_local_model(fplt_node *node, uint64_t *words, fplt_error *error);
 /* What standard errors are made from, at x, fplt_plan_information numbers as words: the Hessian of its
  * losses without the regulariser, the sum of its records' gradients times themselves (both row-major;
- * zeros where the loss is no sum over records), the sum of the losses, and how many records. Without
- * noise, too. */
+ * zeros where the loss is no sum over records), then numbers about its records (the sums of losses and of
+ * weights, rows, events, what the likelihood of the loss alone is made from) and the gradient of the losses at
+ * 0. Without noise, too. */
 FPLT_API size_t fplt_plan_information(const fplt_plan *plan);
 FPLT_API fplt_status fplt_node_information(fplt_node *node, const double *x, uint64_t *words,
                                            fplt_error *error);

@@ -272,8 +272,8 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
         return coefficients[0], float(intercepts[0])
 
     def summary(self, level: float = 0.95, robust: bool = False) -> Any:
-        """Coefficients with standard errors, z, p and intervals, from the sites' sums: a DataFrame. Warns
-        where a penalty shrinks them."""
+        """Coefficients with standard errors from the sites' sums, without a penalty also z (least squares: t), p and
+        intervals: a DataFrame. Warns where a penalty shrinks them."""
         check_is_fitted(self)
         return self.model_.summary(level, robust)
 

@@ -71,7 +71,7 @@ static double *earlier(const fplt_coordinator *coordinator, unsigned back)
 }
 
 /* d = -H g: the two-loop recursion over the kept pairs, the newest first. */
-static void aim(fplt_coordinator *coordinator)
+static void recall(fplt_coordinator *coordinator)
 {
     size_t n = coordinator->dimension;
     unsigned count = (unsigned)coordinator->number[N_COUNT];
@@ -92,7 +92,25 @@ static void aim(fplt_coordinator *coordinator)
         const double *s = earlier(coordinator, k + 1), *y = s + n;
         add(d, alpha[k] - fplt__inner(y, d, n) / fplt__inner(s, y, n), s, n);
     }
+}
+
+/* Where steps and gradients are rounding, pairs tell nothing: they may point upwards, or make a step that is too long
+ * for a double. Then they are forgotten, and a gradient step takes their place. */
+static void aim(fplt_coordinator *coordinator)
+{
+    size_t n = coordinator->dimension;
+    const double *d = coordinator->vector + FPLT__DIRECTION * n;
+    const double *x = coordinator->vector + FPLT__POINT * n;
+    const double longest = 1e8; /* of a step beside the point itself */
+    recall(coordinator);
     fplt__descent_aim(coordinator);
+    double square = fplt__inner(d, d, n), size = 1 + fplt__inner(x, x, n);
+    if (coordinator->number[N_COUNT] > 0 &&
+        !(coordinator->number[FPLT__SLOPE] <= 0 && square <= longest * longest * size)) {
+        coordinator->number[N_COUNT] = 0;
+        recall(coordinator);
+        fplt__descent_aim(coordinator);
+    }
 }
 
 /* The step to the point at hand and the change of the gradient, where the next pair goes. */

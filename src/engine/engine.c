@@ -501,14 +501,16 @@ static void follow_model(fplt_engine *engine)
     memcpy(engine->before, engine->point, n * sizeof *engine->point);
 }
 
-static fplt__stopping stopping_of(const fplt_run_settings *settings)
+static fplt__stopping stopping_of(const fplt_engine *engine)
 {
+    const fplt_run_settings *settings = &engine->settings;
     return (fplt__stopping){.rounds = settings->rounds,
                             .tolerance = settings->tolerance,
                             .change = settings->change,
                             .relative = settings->relative,
                             .evaluate_every = settings->evaluate_every,
-                            .blind = settings->blind};
+                            .blind = settings->blind,
+                            .smoothness = engine->plan.agents * engine->facts.curvature.highest};
 }
 
 static int has_stalled(fplt_engine *engine)
@@ -520,7 +522,7 @@ static int has_stalled(fplt_engine *engine)
     if (algorithm->settled && !algorithm->settled(&engine->hub->view))
         return 0;
     double size = sqrt(fplt__squared_norm(engine->point, engine->plan.dimension));
-    fplt__stopping stopping = stopping_of(&engine->settings);
+    fplt__stopping stopping = stopping_of(engine);
     return fplt__has_stalled(&stopping, engine->last_active, engine->moved, size);
 }
 
@@ -564,7 +566,7 @@ static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *co
                            fplt_progress *progress, fplt_result *result, fplt_error *error)
 {
     const fplt_run_settings *settings = &engine->settings;
-    fplt__stopping stopping = stopping_of(settings);
+    fplt__stopping stopping = stopping_of(engine);
     int stalled = has_stalled(engine);
     progress->measured = fplt__is_due(&stopping, engine->round, engine->started, stalled);
     if (progress->measured) {
@@ -674,17 +676,11 @@ fplt_status fplt_engine_visit(fplt_engine *engine,
     return engine->fleet->verbs->carry(engine->fleet, FPLT__OUT, visit_piece, &visiting, error);
 }
 
-fplt_status fplt__engine_information(fplt_engine *engine, const double *x, double *information,
-                                     double *scores, double *losses, fplt_error *error)
+fplt_status fplt__engine_information(fplt_engine *engine, const double *x,
+                                     const fplt__information *sums, fplt_error *error)
 {
-    size_t square = engine->plan.dimension * engine->plan.dimension;
-    fplt__information sums = {information, scores, losses};
-    memset(information, 0, square * sizeof *information);
-    if (scores)
-        memset(scores, 0, square * sizeof *scores);
-    if (losses)
-        *losses = 0;
-    return engine->fleet->verbs->inform(engine->fleet, x, &sums, error);
+    fplt__information_clear(sums, engine->plan.dimension);
+    return engine->fleet->verbs->inform(engine->fleet, x, sums, error);
 }
 
 const fplt_counters *fplt_engine_counters(const fplt_engine *engine)

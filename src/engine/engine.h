@@ -48,7 +48,7 @@ double fplt__engine_target(const fplt_engine *engine);
 const fplt_sum *fplt__engine_found(const fplt_engine *engine, const double *x);
 
 /* The information in the records of all agents, as fplt__objective_information has it. */
-fplt_status fplt__engine_information(fplt_engine *engine, const double *x, double *information,
-                                     double *scores, double *losses, fplt_error *error);
+fplt_status fplt__engine_information(fplt_engine *engine, const double *x,
+                                     const fplt__information *sums, fplt_error *error);
 
 #endif

@@ -32,6 +32,7 @@
 #include "fedplt/engine.h"
 #include "fedplt/steps.h"
 #include "fedplt/sum.h"
+#include "objective/objective.h"
 
 typedef struct fplt__fleet fplt__fleet;
 
@@ -40,12 +41,6 @@ typedef fplt_status (*fplt__piece)(void *context, uint32_t first, uint32_t agent
 
 /* Of the agents' state: out of the fleet, to be read; or into it, to be filled. */
 typedef enum fplt__direction { FPLT__OUT, FPLT__IN } fplt__direction;
-
-/* The information in all records at a point, where the costs are over records: see
- * fplt__objective_information. */
-typedef struct fplt__information {
-    double *information, *scores, *losses; /* scores and losses may be NULL */
-} fplt__information;
 
 struct fplt__fleet_verbs {
     /* Initial vectors; adds the mirrored ones to `totals`. */

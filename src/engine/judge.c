@@ -1,6 +1,7 @@
 /* What a run is measured and stopped by. */
 #include "engine/judge.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -66,12 +67,22 @@ int fplt__is_due(const fplt__stopping *stopping, uint64_t round, int started, in
            (stalled || !started || round >= stopping->rounds || (every && round % every == 0));
 }
 
+/* Squared gradients that are nothing but rounding. The gradients of costs of at least 0 with curvature L are at most
+ * sqrt(2 L f_i), in sum over N agents sqrt(2 N L sum f_i); each is rounded to half an epsilon of itself. */
+static double rounding_of(const fplt__stopping *stopping, const fplt_measure *measure)
+{
+    double level = DBL_EPSILON / 2 * (DBL_EPSILON / 2);
+    double floor = level * 2 * stopping->smoothness * fabs(measure->objective);
+    return isfinite(floor) ? floor : 0;
+}
+
 fplt_outcome fplt__judge(const fplt__stopping *stopping, uint64_t round,
                          const fplt_measure *measure, double start_criterion, int stalled,
                          fplt_error *error)
 {
     double target = stopping->tolerance * (stopping->relative ? start_criterion : 1);
-    if (measure && stopping->tolerance > 0 && measure->criterion <= target)
+    if (measure && stopping->tolerance > 0 &&
+        measure->criterion <= fmax(target, rounding_of(stopping, measure)))
         return FPLT_CONVERGED;
     if (measure && measure->criterion > 1e16 * fmax(1, start_criterion)) {
         fplt_error_set(error, FPLT_DIVERGED, "the criterion grew from %.3g to %.3g",

@@ -22,13 +22,15 @@ typedef struct fplt__stopping {
     int relative;
     uint32_t evaluate_every;
     int blind;
+    double smoothness; /* N lmax: how fast the gradient of the sum changes at most; 0: not known */
 } fplt__stopping;
 
 /* Whether the model, of norm `size`, moved too little in a round with `active` agents. */
 int fplt__has_stalled(const fplt__stopping *stopping, uint32_t active, double moved, double size);
 /* Whether to measure after `round` rounds. */
 int fplt__is_due(const fplt__stopping *stopping, uint64_t round, int started, int stalled);
-/* What is then to be done. `measure` NULL: none was taken. A divergence comes with its sentence. */
+/* What is then to be done. With a tolerance a run ends also where the criterion is at the level of rounding, whatever
+ * the tolerance. `measure` NULL: none was taken. A divergence comes with its sentence. */
 fplt_outcome fplt__judge(const fplt__stopping *stopping, uint64_t round,
                          const fplt_measure *measure, double start_criterion, int stalled,
                          fplt_error *error);

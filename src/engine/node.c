@@ -37,7 +37,9 @@ struct fplt_node {
 static fplt_status allocate(fplt_node *node, fplt_error *error)
 {
     size_t n = node->plan.dimension, most = fplt__plan_largest_up(&node->plan);
-    size_t sums = most > n + FPLT_MEASURES ? most : n + FPLT_MEASURES;
+    size_t facts =
+        fplt__facts_count(n) > n + FPLT_MEASURES ? fplt__facts_count(n) : n + FPLT_MEASURES;
+    size_t sums = most > facts ? most : facts;
     sums = sums > node->shape.mirrored * n ? sums : node->shape.mirrored * n;
     const fplt_objective *objective = node->settings.objective;
     const fplt_training *training = &node->settings.training;
@@ -361,25 +363,26 @@ fplt_status fplt_node_local_model(fplt_node *node, uint64_t *words, fplt_error *
 
 size_t fplt_plan_information(const fplt_plan *plan)
 {
-    return 2 * plan->dimension * plan->dimension + 2;
+    return 2 * plan->dimension * plan->dimension + fplt__facts_count(plan->dimension);
 }
 
 fplt_status fplt_node_information(fplt_node *node, const double *x, uint64_t *words,
                                   fplt_error *error)
 {
     size_t n = node->plan.dimension;
-    double *matrix, *ends;
+    double *matrix;
     fplt_status status = fplt__alloc_into(&matrix, fplt_plan_information(&node->plan),
                                           sizeof *matrix, "the information", error);
     if (status)
         return status;
-    ends = matrix + 2 * n * n;
-    status = fplt__agent_information(node->settings.objective, node->settings.cost, x, matrix,
-                                     matrix + n * n, &ends[0], &ends[1], error);
+    fplt__information sums = {matrix, matrix + n * n, matrix + 2 * n * n};
+    status =
+        fplt__agent_information(node->settings.objective, node->settings.cost, x, &sums, error);
     for (size_t row = 0; row < 2 * n && !status; row++)
         status = as_words(node, matrix + row * n, n, words + 2 * row * n, "its Hessian", error);
     if (!status)
-        status = as_words(node, ends, 2, words + 4 * n * n, "its cost", error);
+        status =
+            as_words(node, sums.facts, fplt__facts_count(n), words + 4 * n * n, "its cost", error);
     fplt__free(matrix);
     return status;
 }

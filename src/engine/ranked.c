@@ -143,7 +143,8 @@ static void do_total(struct ranked *ranked, unsigned vector, unsigned count)
 
 static size_t information_size(const struct ranked *ranked, int scores)
 {
-    return (scores ? 2 : 1) * ranked->plan.dimension * ranked->plan.dimension + 1;
+    size_t n = ranked->plan.dimension;
+    return fplt__facts_count(n) + (scores ? 2 : 1) * n * n;
 }
 
 static void relay(struct ranked *ranked, const double *x, double *sums, int scores,
@@ -152,7 +153,8 @@ static void relay(struct ranked *ranked, const double *x, double *sums, int scor
     const fplt_ranks *ranks = ranked->ranks;
     size_t square = ranked->plan.dimension * ranked->plan.dimension;
     size_t bytes = information_size(ranked, scores) * sizeof *sums;
-    fplt__information parts = {sums + 1, scores ? sums + 1 + square : NULL, sums};
+    double *matrices = sums + fplt__facts_count(ranked->plan.dimension);
+    fplt__information parts = {matrices, scores ? matrices + square : NULL, sums};
     if (ranks->number)
         ranks->receive(ranks->context, ranks->number - 1, sums, bytes);
     *status = ranked->inner->verbs->inform(ranked->inner, x, &parts, error);
@@ -314,13 +316,14 @@ static fplt_status inform(fplt__fleet *fleet, const double *x, const fplt__infor
     int scores = into->scores != NULL;
     give_order(ranked, (struct order){.kind = INFORM, .count = (unsigned)scores}, x, n);
     fplt_status status = do_inform(ranked, x, scores, &sums, error);
+    size_t facts = fplt__facts_count(n);
     for (size_t i = 0; !status && i < n * n; i++) {
-        into->information[i] += sums[1 + i];
+        into->information[i] += sums[facts + i];
         if (scores)
-            into->scores[i] += sums[1 + n * n + i];
+            into->scores[i] += sums[facts + n * n + i];
     }
-    if (!status && into->losses)
-        *into->losses += sums[0];
+    for (size_t i = 0; !status && into->facts && i < facts; i++)
+        into->facts[i] += sums[i];
     fplt__free(sums);
     return status;
 }

@@ -559,8 +559,7 @@ static fplt_status inform(fplt__fleet *fleet, const double *x, const fplt__infor
 {
     struct threads *threads = threads_of(fleet);
     return fplt__objective_add_information(threads->objective, threads->first,
-                                           threads->first + threads->own, x, sums->information,
-                                           sums->scores, sums->losses, error);
+                                           threads->first + threads->own, x, sums, error);
 }
 
 static const double *kept(const fplt__fleet *fleet, uint32_t agent)

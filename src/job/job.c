@@ -524,6 +524,8 @@ fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task t
                                : fplt_settings_real(settings, "predictor-bound");
     if (cost.predictor_bound == 0 && !fplt_settings_is_auto(settings, "predictor-bound"))
         cost.predictor_bound = DBL_MIN; /* 0 is auto there, and e to this is 1 as well */
+    if (strcmp(cost.loss, "cox") == 0 || fplt_settings_given(settings, "ties"))
+        cost.ties = fplt_settings_text(settings, "ties");
     /* a preference is no wish: where the loss sees no intercept there is none */
     cost.intercept =
         fplt_settings_switch(settings, "intercept") &&

@@ -61,6 +61,8 @@ const fplt_setting fplt__job_cost_table[] = {
     {"predictor-bound", FPLT_REAL, FPLT_AUTO, "auto", -700, 700, NULL,
      "poisson: exp goes on as a parabola above this linear predictor, which bounds the curvature",
      0, 0, .rule = "one more than the logarithm of the largest count", .needs = "loss=poisson"},
+    {"ties", FPLT_CHOICE, 0, "efron", 0, 0, "efron|breslow",
+     "cox: how events of equal times are treated", 0, 0, .needs = "loss=auto|cox"},
     {"intercept", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "one more coordinate an output, not regularised", 0, 0},
     {"class-weight", FPLT_CHOICE, 0, "none", 0, 0, "none|balanced",

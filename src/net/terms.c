@@ -117,6 +117,8 @@ fplt_status fplt__terms_settings(const fplt__proposal *proposal, int reading, fp
     if ((status =
              fplt_job_declare(settings, TERMS | (reading ? FPLT_JOB_DATA : 0), algorithm, error)) ||
         (status = fplt_trainer_prefer(settings, 0, NULL, NULL, error)) ||
+        /* a proposal of an earlier program does not state them */
+        (status = fplt_settings_prefer(settings, "ties", "breslow", "an earlier program", error)) ||
         (status = set_all(settings, proposal, error)) || (status = check_terms(settings, error))) {
         fplt_settings_destroy(settings);
         return status;
@@ -231,19 +233,47 @@ static fplt_status check_effects(fplt_settings *settings, const fplt__proposal *
     return status ? status : fplt_settings_effective_in(settings, "coordinator", here, error);
 }
 
+/* Whether the loss is Cox's, by its name or by a schema of survival times. */
+static fplt_status find_survival(const fplt__proposal *proposal, const fplt_settings *settings,
+                                 int *survival, fplt_error *error)
+{
+    const char *loss = fplt_settings_text(settings, "loss");
+    fplt_schema *schema = NULL;
+    *survival = strcmp(loss, "cox") == 0;
+    if (strcmp(loss, "auto") != 0)
+        return FPLT_OK;
+    fplt_status status = fplt__terms_schema(proposal, &schema, error);
+    if (!status && schema)
+        *survival = fplt__schema_form(schema).task == FPLT_TASK_SURVIVAL;
+    fplt_schema_destroy(schema);
+    return status;
+}
+
+/* Beside preferences the algorithm; with survival times how ties are treated, and no intercept, which that loss does
+ * not see. */
+static int is_stated(const fplt_settings *settings, const char *name, int survival)
+{
+    if (strcmp(name, "intercept") == 0 && survival)
+        return 0;
+    return fplt_settings_preference(settings, name) || strcmp(name, "algorithm") == 0 ||
+           (survival && strcmp(name, "ties") == 0);
+}
+
 fplt_status fplt__terms_state_defaults(fplt__proposal *proposal, const fplt_settings *lead,
                                        fplt_error *error)
 {
     fplt_settings *settings;
     const fplt_setting *row;
+    int survival = 0;
     fplt_status status = fplt_settings_create(&settings, error);
     if (status)
         return status;
     if (!(status = fplt__trainer_declare(settings, TERMS, 1, given_there, proposal, error)))
         status = check_effects(settings, proposal, lead, error);
+    if (!status)
+        status = find_survival(proposal, settings, &survival, error);
     for (size_t i = 0; !status && (row = fplt_settings_row(settings, i, NULL)); i++)
-        if ((fplt_settings_preference(settings, row->name) ||
-             strcmp(row->name, "algorithm") == 0) &&
+        if (is_stated(settings, row->name, survival) &&
             !fplt__pair_find(proposal->setting, proposal->settings, row->name))
             status = fplt__proposal_set(proposal, row->name,
                                         fplt_settings_text(settings, row->name), error);
@@ -745,6 +775,7 @@ static fplt_status make_model(const fplt__terms *terms, const struct names *name
     fplt_model_info info = {.task = form->task,
                             .loss = terms->job.cost.loss,
                             .huber_delta = terms->job.cost.huber_delta,
+                            .ties = terms->job.cost.ties,
                             .intercept = terms->job.cost.intercept,
                             .features = form->features,
                             .classes = fplt_task_classifies(form->task) ? form->outputs : 0,
@@ -763,7 +794,8 @@ static fplt_status make_model(const fplt__terms *terms, const struct names *name
 static fplt_status infer(const fplt__terms *terms, const double *information,
                          fplt_inference *inference, fplt_error *error)
 {
-    size_t square = terms->job.dimension * terms->job.dimension;
+    size_t n = terms->job.dimension, square = n * n;
+    size_t intercepts = terms->job.cost.intercept ? n / (terms->job.form.features + 1) : 0;
     fplt_status status;
     if (!information)
         return FPLT_OK;
@@ -771,7 +803,6 @@ static fplt_status infer(const fplt__terms *terms, const double *information,
         !fplt_prox_is_zero(terms->job.prox) ||
         (terms->job.cost.weight > 0 && strcmp(terms->job.cost.regulariser, "none") != 0);
     inference->by_rows = terms->job.cost.weigh_rows;
-    inference->records = information[2 * square + 1];
     if ((status = fplt__alloc_into(&inference->information, square, sizeof(double),
                                    "the information", error)) ||
         (status = fplt__alloc_into(&inference->scores, square, sizeof(double), "the information",
@@ -779,8 +810,8 @@ static fplt_status infer(const fplt__terms *terms, const double *information,
         return status;
     memcpy(inference->information, information, square * sizeof(double));
     memcpy(inference->scores, information + square, square * sizeof(double));
-    return fplt__inference_complete(terms->job.cost.loss, terms->job.dimension,
-                                    information[2 * square], inference, error);
+    return fplt__inference_complete(terms->job.cost.loss, n, intercepts, information + 2 * square,
+                                    inference, error);
 }
 
 fplt_status fplt__terms_model(const fplt__agreement *agreement, const double *x, const char *record,

@@ -1,4 +1,6 @@
-/* What the records of all agents tell of the weights: the matrices behind standard errors. */
+/* Sums over the records of all agents at the weights: the matrices behind standard errors, and the numbers behind
+ * likelihoods and tests. */
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -13,11 +15,12 @@ static fplt_status make_room(const fplt_objective *o, struct room *room, fplt_er
     size_t n = o->dimension, square;
     if (__builtin_mul_overflow(n, n, &square))
         return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for %zu x %zu numbers", n, n);
-    fplt_status status = fplt__alloc_into(&room->matrix, square + o->scratch, sizeof *room->matrix,
+    size_t numbers = square < 2 * n ? 2 * n : square; /* a matrix, or two vectors */
+    fplt_status status = fplt__alloc_into(&room->matrix, numbers + o->scratch, sizeof *room->matrix,
                                           "the information", error);
     if (status)
         return status;
-    room->scratch = room->matrix + square;
+    room->scratch = room->matrix + numbers;
     return FPLT_OK;
 }
 
@@ -46,7 +49,7 @@ static fplt_status add_agent(const fplt_objective *o, uint32_t agent, const doub
     return FPLT_OK;
 }
 
-/* Without the regulariser, which every f_i has as often as its scale says. */
+/* The losses of an agent at a point, without the regulariser, which every f_i has as often as its scale says. */
 static fplt_status add_losses(const fplt_objective *o, uint32_t agent, const double *x,
                               double *scratch, double *losses)
 {
@@ -57,9 +60,76 @@ static fplt_status add_losses(const fplt_objective *o, uint32_t agent, const dou
     return status;
 }
 
+/* Losses and their gradient at 0: every regulariser is 0 there and level. */
+static fplt_status add_null(const fplt_objective *o, uint32_t agent, const struct room *room,
+                            double *facts)
+{
+    double *zero = room->matrix, *gradient = room->matrix + o->dimension;
+    memset(zero, 0, o->dimension * sizeof *zero);
+    fplt_status status = add_losses(o, agent, zero, room->scratch, &facts[FPLT__FACT_NULL_LOSSES]);
+    if (!status)
+        status = fplt_objective_gradient(o, agent, zero, gradient, room->scratch);
+    if (!status)
+        add(o->dimension, o->unit, gradient, facts + FPLT__FACTS);
+    return status;
+}
+
+/* Whether a record is of the second of two classes, or has its event. */
+static int is_event(const fplt_objective *o, const fplt__shard *shard, size_t r)
+{
+    if (o->task == FPLT_TASK_SURVIVAL)
+        return !signbit(shard->label[r]);
+    if (o->task != FPLT_TASK_BINARY)
+        return 0;
+    return o->loss->flips ? !shard->negative[r] : shard->label[r] > 0;
+}
+
+/* What minus the log-likelihood has beyond a record's loss: log y! of a count. With weights a stratum of Cox's loss
+ * has them with mean 1, which takes the logarithm of the mean from every event. */
+static double constant_of(const fplt_objective *o, const fplt__shard *shard, size_t r, double mean)
+{
+    int sign;
+    if (o->loss->counts)
+        return lgamma_r(shard->label[r] + 1, &sign);
+    return o->loss->whole && is_event(o, shard, r) ? log(mean) : 0;
+}
+
+static void count_records(const fplt_objective *o, uint32_t agent, double *facts)
+{
+    fplt__shard shard = fplt__shard_of(o, agent);
+    double mean = shard.total / (double)shard.records;
+    facts[FPLT__FACT_RECORDS] += shard.total;
+    for (size_t r = 0; r < shard.matrix.rows; r++) {
+        double weight = shard.weight ? shard.weight[r] * mean : 1;
+        if (!(weight > 0))
+            continue;
+        facts[FPLT__FACT_ROWS]++;
+        facts[FPLT__FACT_EVENTS] += is_event(o, &shard, r);
+        facts[FPLT__FACT_OFFSETS] += shard.offset && shard.offset[r] != 0;
+        facts[FPLT__FACT_LOG_WEIGHTS] += log(weight);
+        facts[FPLT__FACT_CONSTANT] += weight * constant_of(o, &shard, r, mean);
+    }
+}
+
+static fplt_status add_facts(const fplt_objective *o, uint32_t agent, const double *x,
+                             const struct room *room, double *facts)
+{
+    fplt_status status = add_losses(o, agent, x, room->scratch, &facts[FPLT__FACT_LOSSES]);
+    if (!status)
+        status = add_null(o, agent, room, facts);
+    if (!status)
+        count_records(o, agent, facts);
+    return status;
+}
+
+size_t fplt__facts_count(size_t dimension)
+{
+    return FPLT__FACTS + dimension;
+}
+
 fplt_status fplt__objective_add_information(const fplt_objective *o, uint32_t first, uint32_t end,
-                                            const double *x, double *information, double *scores,
-                                            double *losses, fplt_error *error)
+                                            const double *x, const fplt__information *sums,
+                                            fplt_error *error)
 {
     struct room room;
     fplt_status status = make_room(o, &room, error);
@@ -70,42 +140,42 @@ fplt_status fplt__objective_add_information(const fplt_objective *o, uint32_t fi
         return fplt_error_set(error, FPLT_UNSUPPORTED, "a caller's own costs have no records");
     }
     for (uint32_t i = first; !status && i < end; i++)
-        status = add_agent(o, i, x, o->unit, &room, information, scores);
-    for (uint32_t i = first; !status && losses && i < end; i++)
-        status = add_losses(o, i, x, room.scratch, losses);
+        status = add_agent(o, i, x, o->unit, &room, sums->information, sums->scores);
+    for (uint32_t i = first; !status && sums->facts && i < end; i++)
+        status = add_facts(o, i, x, &room, sums->facts);
     fplt__free(room.matrix);
     return status ? fplt_error_set(error, status, "the information could not be computed")
                   : FPLT_OK;
 }
 
-/* Of agents first, first + 1, ... */
-static fplt_status sum_agents(const fplt_objective *o, uint32_t first, uint32_t end,
-                              const double *x, double *information, double *scores, double *losses,
-                              fplt_error *error)
+void fplt__information_clear(const fplt__information *sums, size_t dimension)
 {
-    size_t square = o->dimension * o->dimension;
-    memset(information, 0, square * sizeof *information);
-    if (scores)
-        memset(scores, 0, square * sizeof *scores);
-    if (losses)
-        *losses = 0;
-    return fplt__objective_add_information(o, first, end, x, information, scores, losses, error);
+    size_t square = dimension * dimension;
+    memset(sums->information, 0, square * sizeof *sums->information);
+    if (sums->scores)
+        memset(sums->scores, 0, square * sizeof *sums->scores);
+    if (sums->facts)
+        memset(sums->facts, 0, fplt__facts_count(dimension) * sizeof *sums->facts);
 }
 
 fplt_status fplt__objective_information(const fplt_objective *o, const double *x,
-                                        double *information, double *scores, double *losses,
-                                        fplt_error *error)
+                                        const fplt__information *sums, fplt_error *error)
 {
-    return sum_agents(o, 0, o->agents, x, information, scores, losses, error);
+    fplt__information_clear(sums, o->dimension);
+    return fplt__objective_add_information(o, 0, o->agents, x, sums, error);
 }
 
 fplt_status fplt__agent_information(const fplt_objective *o, uint32_t agent, const double *x,
-                                    double *information, double *scores, double *losses,
-                                    double *records, fplt_error *error)
+                                    const fplt__information *sums, fplt_error *error)
 {
-    fplt_status status = sum_agents(o, agent, agent + 1, x, information,
-                                    o->loss && !o->loss->whole ? scores : NULL, losses, error);
-    if (!status)
-        *records = fplt__shard_of(o, agent).total;
-    return status;
+    fplt__information known = *sums;
+    fplt__information_clear(sums, o->dimension);
+    if (!fplt__objective_has_scores(o))
+        known.scores = NULL;
+    return fplt__objective_add_information(o, agent, agent + 1, x, &known, error);
+}
+
+int fplt__objective_has_scores(const fplt_objective *o)
+{
+    return o->loss && (!o->loss->whole || o->loss->score);
 }

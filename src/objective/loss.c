@@ -234,7 +234,7 @@ static const fplt__loss poisson = {
 static const fplt__loss cox = {
     .name = "cox",
     .likelihood = 1,
-    .help = "partial likelihood of survival times, each agent a stratum, ties after Breslow",
+    .help = "partial likelihood of survival times, each agent a stratum",
     .tasks = SURVIVAL,
     .whole = 1,
     .exponential = 1,
@@ -242,6 +242,8 @@ static const fplt__loss cox = {
     .slope = fplt__cox_slope,
     .curve = fplt__cox_curve,
     .bend = fplt__cox_bend,
+    .score = fplt__cox_score,
+    .parameter = "ties",
 };
 
 static const fplt__loss softmax = {

@@ -36,9 +36,9 @@ typedef struct fplt__loss {
     /* No sum over records: a block has all of an agent's, the latest times first, and what
      * `value`, `slope` and `bend` make of a record depends on the others, weights included. */
     int whole;
-    const char
-        *parameter;     /* the setting that it has beside: huber-delta, predictor-bound; or NULL */
-    double least, most; /* bounds of the second derivative in the margin */
+    const char *
+        parameter; /* the setting that it has beside: huber-delta, predictor-bound, ties; or NULL */
+    double least, most;                  /* bounds of the second derivative in the margin */
     double (*most_of)(double parameter); /* the same where it depends on the parameter; or NULL */
 
     void (*value)(const fplt__block *block, double *margins); /* margins become losses */
@@ -49,6 +49,9 @@ typedef struct fplt__loss {
      * direction */
     void (*curve)(const fplt__block *block, double *margins);
     void (*bend)(const fplt__block *block, const double *curve, double *directions);
+    /* whole losses only, or NULL: directions become the gradients' share of every record (score residuals), up to
+     * their sign, for robust errors */
+    void (*score)(const fplt__block *block, const double *curve, double *directions);
     size_t (*hits)(const fplt__block *block, const double *margins);
 } fplt__loss;
 

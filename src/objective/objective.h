@@ -233,23 +233,47 @@ const fplt__kernel *fplt__objective_arithmetic(const fplt_objective *objective);
 fplt_status fplt__objective_loss_hessian(const fplt_objective *objective, uint32_t agent,
                                          const double *x, double *hessian, double *scratch);
 
-/* Over all agents, at x, the loss's Hessian and the sum of the records' gradients times themselves,
- * row-major n x n, and the sum of their losses; a record counts as it does in the objective, on average
- * once, and with weights as often as it weighs. `scores` and `losses` may be NULL.
- * FPLT_UNSUPPORTED for a caller's own costs, and for scores where the loss is no sum over records. */
+/* Numbers about the records beside the matrices of fplt__information: FPLT__FACTS of them, then the gradient of the
+ * losses at 0 (dimension numbers). */
+enum fplt__fact {
+    FPLT__FACT_LOSSES,      /* sum of the losses at x, each as often as its record weighs */
+    FPLT__FACT_RECORDS,     /* sum of the weights */
+    FPLT__FACT_ROWS,        /* rows with a weight above 0 */
+    FPLT__FACT_EVENTS,      /* of these, rows of the second of two classes or with an event */
+    FPLT__FACT_LOG_WEIGHTS, /* sum of the logarithms of their weights */
+    FPLT__FACT_CONSTANT, /* what minus the log-likelihood has beyond the losses, where it is known */
+    FPLT__FACT_NULL_LOSSES, /* sum of the losses at 0 */
+    FPLT__FACT_OFFSETS,     /* rows with an offset that is not 0 */
+    FPLT__FACTS
+};
+
+/* FPLT__FACTS + dimension. */
+size_t fplt__facts_count(size_t dimension);
+
+/* Sums over records at a point, all borrowed; scores and facts may be NULL. A record counts as it does in the
+ * objective, on average once, and with weights as often as it weighs. */
+typedef struct fplt__information {
+    double *information; /* Hessian of the losses, row-major n x n */
+    double *scores;      /* sum of the records' gradients times themselves, row-major n x n */
+    double *facts;       /* fplt__facts_count numbers */
+} fplt__information;
+
+void fplt__information_clear(const fplt__information *sums, size_t dimension);
+
+/* Over all agents. FPLT_UNSUPPORTED for a caller's own costs, and for scores without fplt__objective_has_scores. */
 fplt_status fplt__objective_information(const fplt_objective *objective, const double *x,
-                                        double *information, double *scores, double *losses,
-                                        fplt_error *error);
+                                        const fplt__information *sums, fplt_error *error);
 /* Adds that of the agents `first` .. `end` - 1, one after the other. */
 fplt_status fplt__objective_add_information(const fplt_objective *objective, uint32_t first,
-                                            uint32_t end, const double *x, double *information,
-                                            double *scores, double *losses, fplt_error *error);
+                                            uint32_t end, const double *x,
+                                            const fplt__information *sums, fplt_error *error);
 /* The same of one agent, so that they add up to it, also over objectives that know of all agents
- * (all_agents); scores stay as they are where the loss is no sum over records. `records`: counted by their
- * weights. */
+ * (all_agents); scores are 0 without fplt__objective_has_scores. */
 fplt_status fplt__agent_information(const fplt_objective *objective, uint32_t agent,
-                                    const double *x, double *information, double *scores,
-                                    double *losses, double *records, fplt_error *error);
+                                    const double *x, const fplt__information *sums,
+                                    fplt_error *error);
+/* Whether records have gradients of their own. */
+int fplt__objective_has_scores(const fplt_objective *objective);
 
 /* Least and greatest eigenvalue of the Hessian of f_i at x (NULL: the origin), as
  * fplt_objective_probe finds them. */

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "data/dataset.h"
 #include "linalg/product.h"
+#include "objective/cox.h"
 
 /* Room in the caller's scratch. The packed records have the intercept as last column; x has all
  * intercepts at its end. With several outputs the two orders differ, and x is gathered. */
@@ -733,6 +734,35 @@ static void pair_slope(const fplt_objective *o, const fplt__block *block, const 
 
 static const struct pairing squared = {prepare_slope, pair_slope};
 
+/* Of a loss that is no sum over records: their score residuals, column after column. */
+static fplt_status sum_whole_scores(const fplt_objective *o, const fplt__shard *shard,
+                                    const double *weights, const struct room *room, double *scores)
+{
+    size_t rows = shard->matrix.rows, n = o->columns;
+    double *residuals;
+    fplt__block block = block_at(o, shard, room, 0);
+    if (!o->loss->score)
+        return FPLT_UNSUPPORTED;
+    fplt_status status =
+        fplt__alloc_into(&residuals, n * rows, sizeof *residuals, "score residuals", NULL);
+    if (status)
+        return status;
+    all_margins(o, shard, 0, &block, weights, room->margins);
+    o->loss->curve(&block, room->margins);
+    for (size_t j = 0; j < n; j++) {
+        memset(room->others, 0, o->chunk * sizeof *room->others);
+        fplt__matrix_column(&shard->matrix, 0, rows, j, room->others);
+        o->loss->score(&block, room->margins, room->others);
+        memcpy(residuals + j * rows, room->others, rows * sizeof *residuals);
+    }
+    for (size_t j = 0; j < n; j++)
+        for (size_t k = 0; k <= j; k++)
+            scores[j * o->dimension + k] =
+                o->kernel->dot(residuals + j * rows, residuals + k * rows, rows);
+    fplt__free(residuals);
+    return FPLT_OK;
+}
+
 static fplt_status loss_scores(const fplt_objective *o, uint32_t agent, const double *x,
                                double *scores, double *scratch)
 {
@@ -740,10 +770,14 @@ static fplt_status loss_scores(const fplt_objective *o, uint32_t agent, const do
     struct room room = divide(o, scratch);
     const double *weights = gather(o, x, room.weights);
     double share = shard->scale / (double)shard->matrix.rows;
-    if (o->loss->whole)
-        return FPLT_UNSUPPORTED;
+    fplt_status status = FPLT_OK;
     memset(scores, 0, o->dimension * o->dimension * sizeof *scores);
-    sum_pairs(o, shard, weights, &room, &squared, scores);
+    if (o->loss->whole)
+        status = sum_whole_scores(o, shard, weights, &room, scores);
+    else
+        sum_pairs(o, shard, weights, &room, &squared, scores);
+    if (status)
+        return status;
     complete_pairs(o, share * share, &room, scores);
     return FPLT_OK;
 }
@@ -845,7 +879,15 @@ static fplt_status choose_parameter(fplt_objective *o, const fplt_objective_sett
                                     const fplt_dataset *dataset, fplt_error *error)
 {
     int huber = o->loss->parameter && strcmp(o->loss->parameter, "huber-delta") == 0;
-    o->parameter = huber ? settings->huber_delta : settings->predictor_bound;
+    int ties = o->loss->parameter && strcmp(o->loss->parameter, "ties") == 0;
+    int efron = settings->ties && strcmp(settings->ties, "efron") == 0;
+    if (settings->ties && (!ties || (!efron && strcmp(settings->ties, "breslow") != 0)))
+        return fplt_error_set(error, FPLT_BAD_VALUE, "ties is '%.80s', but the loss %s has %s",
+                              settings->ties, o->loss->name,
+                              ties ? "efron and breslow" : "no ties of events");
+    o->parameter = huber  ? settings->huber_delta
+                   : ties ? (efron ? FPLT__TIES_EFRON : FPLT__TIES_BRESLOW)
+                          : settings->predictor_bound;
     if (huber && !(o->parameter > 0 && isfinite(o->parameter)))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "huber_delta is %g, but it must be finite and above 0", o->parameter);

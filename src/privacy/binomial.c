@@ -1,61 +1,22 @@
 /* Bounds on a binomial probability, and from them on the privacy loss that an attack's errors show.
  *
  * P(binomial(n, p) >= k) = I_p(k, n - k + 1): the bounds of [Clopper and Pearson 1934] are where
- * that, or its complement, equals the doubt. I by its continued fraction [DLMF 8.17.22], evaluated
- * forwards with the modified Lentz algorithm. A mu-GDP mechanism has false negatives at least
- * Phi(Phi^-1(1 - false positives) - mu) [Dong, Roth and Su 2022]. */
+ * that, or its complement, equals the doubt (base/statistics.h). A mu-GDP mechanism has false negatives at
+ * least Phi(Phi^-1(1 - false positives) - mu) [Dong, Roth and Su 2022]. */
 #include "privacy/binomial.h"
 
 #include <float.h>
 #include <math.h>
 
+#include "base/statistics.h"
 #include "fedplt/privacy.h"
 #include "privacy/boundary.h"
 #include "privacy/normal.h"
 #include "privacy/valid.h"
 
-static double log_gamma(double x)
-{
-    int sign;
-    return lgamma_r(x, &sign);
-}
-
-/* Converges in O(sqrt(max(a, b))) terms for x below (a + 1)/(a + b + 2). */
-static double beta_fraction(double a, double b, double x)
-{
-    const double tiny = 1e-300;
-    const int most = 1000000;
-    double c = 1, d = 1 - (a + b) * x / (a + 1);
-    d = 1 / (fabs(d) < tiny ? tiny : d);
-    double value = d;
-    for (int i = 1; i < most; i++) {
-        double even = i * (b - i) * x / ((a + 2 * i - 1) * (a + 2 * i));
-        double odd = -(a + i) * (a + b + i) * x / ((a + 2 * i) * (a + 2 * i + 1));
-        double before = value;
-        for (int half = 0; half < 2; half++) {
-            double coefficient = half ? odd : even;
-            d = 1 + coefficient * d;
-            c = 1 + coefficient / c;
-            d = 1 / (fabs(d) < tiny ? tiny : d);
-            c = fabs(c) < tiny ? tiny : c;
-            value *= c * d;
-        }
-        if (fabs(value - before) <= 1e-16 * fabs(value))
-            break;
-    }
-    return value;
-}
-
 double fplt__beta_ratio(double a, double b, double x)
 {
-    if (x <= 0)
-        return 0;
-    if (x >= 1)
-        return 1;
-    double log_front = a * log(x) + b * log1p(-x) + log_gamma(a + b) - log_gamma(a) - log_gamma(b);
-    if (x < (a + 1) / (a + b + 2))
-        return exp(log_front) * beta_fraction(a, b, x) / a;
-    return 1 - exp(log_front) * beta_fraction(b, a, 1 - x) / b;
+    return fplt__beta_tail(a, b, x, 1 - x);
 }
 
 struct tail {

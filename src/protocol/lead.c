@@ -394,7 +394,8 @@ static fplt_status adopt_plan(fplt__lead *lead, fplt__lead_plan *plan, fplt_erro
                                       .change = a->change,
                                       .relative = a->relative,
                                       .evaluate_every = a->evaluate_every,
-                                      .blind = a->private};
+                                      .blind = a->private,
+                                      .smoothness = lead->settings.members * a->curvature.highest};
     for (unsigned e = 0; e <= lead->shape.exchanges; e++)
         most = fplt_plan_down(&a->plan, e) > most ? fplt_plan_down(&a->plan, e) : most;
     const char *what = "the coordinator";

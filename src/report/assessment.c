@@ -10,6 +10,7 @@
 #include "report/quality.h"
 
 static const fplt__quality_measure measures[] = {
+    {"weight", offsetof(fplt_quality, weight), 6},
     {"loss", offsetof(fplt_quality, loss), 6},
     {"accuracy", offsetof(fplt_quality, accuracy), 4},
     {"auc", offsetof(fplt_quality, auc), 4},
@@ -114,14 +115,18 @@ static json_t *classes_json(const fplt_model *model, const fplt_assessment *asse
     return made;
 }
 
-static json_t *confusion_json(const fplt_assessment *assessment)
+/* Numbers of rows, or `weights` of them. */
+static json_t *confusion_json(const fplt_assessment *assessment, const double *weights)
 {
     json_t *made = json_array();
     for (uint32_t k = 0; k < assessment->classes; k++) {
         json_t *line = json_array();
-        for (uint32_t j = 0; j < assessment->classes; j++)
-            json_array_append_new(
-                line, json_integer((json_int_t)assessment->confusion[k * assessment->classes + j]));
+        for (uint32_t j = 0; j < assessment->classes; j++) {
+            size_t at = (size_t)k * assessment->classes + j;
+            json_array_append_new(line, weights
+                                            ? json_real(weights[at])
+                                            : json_integer((json_int_t)assessment->confusion[at]));
+        }
         json_array_append_new(made, line);
     }
     return made;
@@ -153,12 +158,13 @@ fplt_status fplt_assessment_text(const fplt_model *model, const fplt_dataset *da
                                  const fplt_quality *each, const fplt_assessment *made, char **text,
                                  fplt_error *error)
 {
-    json_t *document =
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "all",
-                  fplt__quality_json("all", &made->all), "sites", sites_json(dataset, each),
-                  "threshold", number(made->threshold), "classes", classes_json(model, made),
-                  "confusion", confusion_json(made), "roc", roc_json(made), "calibration",
-                  calibration_json(made));
+    json_t *document = json_pack(
+        "{s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "all",
+        fplt__quality_json("all", &made->all), "weighted", !isnan(made->all.weight), "sites",
+        sites_json(dataset, each), "threshold", number(made->threshold), "classes",
+        classes_json(model, made), "confusion", confusion_json(made, NULL), "confusion_weight",
+        made->confusion_weight ? confusion_json(made, made->confusion_weight) : json_null(), "roc",
+        roc_json(made), "calibration", calibration_json(made));
     char *dumped = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(document);
     *text = dumped ? fplt__strdup(dumped) : NULL;

@@ -14,8 +14,22 @@ struct answers {
     double *scores, *probabilities, *predicted; /* owned; the second may be NULL */
     double *actual;                             /* owned; classes as numbers from 0 */
     fplt__ranked *ranked;                       /* owned; room for all rows */
-    uint64_t *confusion;                        /* owned; classes x classes, or NULL */
+    double *confusion;                          /* owned; classes x classes weights, or NULL */
+    const double *weight;                       /* of the rows; NULL: all 1 */
 };
+
+static double weight_of(const struct answers *answers, size_t row)
+{
+    return answers->weight ? answers->weight[row] : 1;
+}
+
+static double weight_between(const struct answers *answers, size_t first, size_t count)
+{
+    double sum = 0;
+    for (size_t i = first; i < first + count; i++)
+        sum += weight_of(answers, i);
+    return sum;
+}
 
 static void clear_answers(struct answers *answers)
 {
@@ -52,6 +66,7 @@ static fplt_status answer(struct answers *answers, const fplt_dataset *dataset, 
     fplt_rows rows = fplt_dataset_all(dataset);
     fplt_task task = answers->model->info.task;
     fplt_status status = make_room(answers, rows.count, error);
+    answers->weight = rows.weight;
     if (status || (status = fplt_model_predict(answers->model, &rows, answers->scores,
                                                answers->probabilities, answers->predicted, error)))
         return status;
@@ -70,7 +85,8 @@ static void count_classes(const struct answers *answers, size_t first, size_t co
     uint32_t classes = answers->model->info.classes;
     memset(answers->confusion, 0, (size_t)classes * classes * sizeof *answers->confusion);
     for (size_t i = first; i < first + count; i++)
-        answers->confusion[(size_t)answers->actual[i] * classes + (size_t)answers->predicted[i]]++;
+        answers->confusion[(size_t)answers->actual[i] * classes + (size_t)answers->predicted[i]] +=
+            weight_of(answers, i);
 }
 
 /* How strongly a row speaks for a class. */
@@ -89,8 +105,9 @@ static double strength(const struct answers *answers, size_t row, uint32_t class
 static double area_of(const struct answers *answers, size_t first, size_t count, uint32_t class)
 {
     for (size_t i = 0; i < count; i++)
-        answers->ranked[i] = (fplt__ranked){strength(answers, first + i, class),
-                                            answers->actual[first + i] == class};
+        answers->ranked[i] =
+            (fplt__ranked){strength(answers, first + i, class), answers->actual[first + i] == class,
+                           weight_of(answers, first + i)};
     return fplt__area(answers->ranked, count);
 }
 
@@ -121,9 +138,9 @@ static double brier(const struct answers *answers, size_t first, size_t count)
     for (size_t i = first; i < first + count; i++)
         for (uint32_t k = classes == 2; k < classes; k++) {
             double gap = answers->probabilities[i * classes + k] - (answers->actual[i] == k);
-            sum += gap * gap;
+            sum += weight_of(answers, i) * gap * gap;
         }
-    return sum / (double)count;
+    return sum / weight_between(answers, first, count);
 }
 
 static void measure_classes(const struct answers *answers, size_t first, size_t count,
@@ -131,7 +148,7 @@ static void measure_classes(const struct answers *answers, size_t first, size_t 
 {
     uint32_t classes = answers->model->info.classes;
     struct mean precision = {0, 0}, recall = {0, 0}, f1 = {0, 0}, auc = {0, 0};
-    uint64_t right = 0;
+    double right = 0;
     count_classes(answers, first, count);
     for (uint32_t k = 0; k < classes; k++)
         right += answers->confusion[k * classes + k];
@@ -142,7 +159,7 @@ static void measure_classes(const struct answers *answers, size_t first, size_t 
         include(&f1, rates.f1);
         include(&auc, area_of(answers, first, count, k));
     }
-    quality->accuracy = (double)right / (double)count;
+    quality->accuracy = right / weight_between(answers, first, count);
     quality->precision = value_of(precision);
     quality->recall = value_of(recall);
     quality->f1 = value_of(f1);
@@ -155,18 +172,22 @@ static void measure_classes(const struct answers *answers, size_t first, size_t 
 static void measure_numbers(const struct answers *answers, size_t first, size_t count,
                             fplt_quality *quality)
 {
-    const double *predicted = answers->predicted + first, *actual = answers->actual + first;
-    double squares = 0, mean = 0, spread = 0;
-    for (size_t i = 0; i < count; i++)
-        mean += actual[i] / (double)count;
-    for (size_t i = 0; i < count; i++) {
-        squares += (predicted[i] - actual[i]) * (predicted[i] - actual[i]);
-        spread += (actual[i] - mean) * (actual[i] - mean);
+    const double *predicted = answers->predicted, *actual = answers->actual;
+    double squares = 0, mean = 0, spread = 0, deviance = 0;
+    double all = weight_between(answers, first, count);
+    for (size_t i = first; i < first + count; i++)
+        mean += weight_of(answers, i) * actual[i] / all;
+    for (size_t i = first; i < first + count; i++) {
+        double weight = weight_of(answers, i), gap = predicted[i] - actual[i];
+        squares += weight * gap * gap;
+        spread += weight * (actual[i] - mean) * (actual[i] - mean);
+        if (answers->model->kind->counts)
+            deviance += weight * fplt__poisson_deviance(actual[i], predicted[i]);
     }
-    quality->rmse = sqrt(squares / (double)count);
+    quality->rmse = sqrt(squares / all);
     quality->r2 = spread > 0 ? 1 - squares / spread : NAN;
     if (answers->model->kind->counts)
-        quality->deviance = fplt__poisson_deviance(actual, predicted, count);
+        quality->deviance = deviance / all;
 }
 
 /* Pairs of one agent only: each is a stratum of its own. */
@@ -179,7 +200,8 @@ static fplt_status measure_times(const struct answers *answers, const fplt_datas
     for (uint32_t i = 0; !status && i < fplt_dataset_agents(dataset); i++) {
         double own_right = 0, own_pairs = 0;
         size_t count = fplt_dataset_shard(dataset, i).count;
-        status = fplt__concordance(answers->scores + first, answers->actual + first, count,
+        status = fplt__concordance(answers->scores + first, answers->actual + first,
+                                   answers->weight ? answers->weight + first : NULL, count,
                                    &own_right, &own_pairs, error);
         if (each)
             each[i].concordance = own_pairs > 0 ? own_right / own_pairs : NAN;
@@ -194,24 +216,23 @@ static fplt_status measure_times(const struct answers *answers, const fplt_datas
 static void measure(const struct answers *answers, size_t first, size_t count,
                     fplt_quality *quality)
 {
+    if (answers->weight)
+        quality->weight = weight_between(answers, first, count);
     if (answers->model->info.classes)
         measure_classes(answers, first, count, quality);
     else if (answers->model->info.task == FPLT_TASK_REGRESSION)
         measure_numbers(answers, first, count, quality);
 }
 
-/* Losses of every agent, by the objective itself without its regulariser. */
-static fplt_status measure_losses(const fplt_model *model, const fplt_dataset *dataset,
+/* Losses of every agent, by the objective itself without its regulariser: means by the weights of its rows. */
+static fplt_status measure_losses(const struct answers *answers, const fplt_dataset *dataset,
                                   fplt_quality *each, fplt_quality *all, fplt_error *error)
 {
-    fplt_objective_settings settings = fplt_objective_defaults();
+    const fplt_model *model = answers->model;
+    size_t first = 0;
+    fplt_objective_settings settings = fplt__model_cost(model);
     fplt_objective *objective;
-    double *scratch = NULL, losses = 0;
-    settings.loss = model->info.loss;
-    settings.regulariser = "none";
-    settings.weight = 0;
-    settings.huber_delta = model->info.huber_delta;
-    settings.intercept = model->info.intercept;
+    double *scratch = NULL, losses = 0, weights = 0;
     fplt_status status = fplt_objective_create(&settings, dataset, &objective, error);
     if (status)
         return status;
@@ -223,11 +244,15 @@ static fplt_status measure_losses(const fplt_model *model, const fplt_dataset *d
             fplt_error_set(error, status, "the loss cannot be computed");
             break;
         }
-        losses += loss * (double)fplt_objective_records(objective, i);
+        size_t records = fplt_objective_records(objective, i);
+        double weight = weight_between(answers, first, records);
+        losses += loss * weight;
+        weights += weight;
+        first += records;
         if (each)
             each[i].loss = loss;
     }
-    all->loss = losses / (double)fplt_dataset_rows(dataset);
+    all->loss = losses / weights;
     fplt__free(scratch);
     fplt_objective_destroy(objective);
     return status;
@@ -246,7 +271,8 @@ static fplt_quality nothing_known(size_t rows)
                           .brier = NAN,
                           .r2 = NAN,
                           .deviance = NAN,
-                          .concordance = NAN};
+                          .concordance = NAN,
+                          .weight = NAN};
 }
 
 static fplt_status measure_all(const struct answers *answers, const fplt_dataset *dataset,
@@ -260,7 +286,7 @@ static fplt_status measure_all(const struct answers *answers, const fplt_dataset
     }
     *all = nothing_known(fplt_dataset_rows(dataset));
     measure(answers, 0, all->rows, all);
-    fplt_status status = measure_losses(answers->model, dataset, each, all, error);
+    fplt_status status = measure_losses(answers, dataset, each, all, error);
     if (!status && answers->model->info.task == FPLT_TASK_SURVIVAL)
         status = measure_times(answers, dataset, each, all, error);
     return status;
@@ -307,8 +333,8 @@ static fplt_status trace(const struct answers *answers, size_t rows, fplt_assess
     area_of(answers, 0, rows, 1);
     qsort(answers->ranked, rows, sizeof *answers->ranked, falling);
     for (size_t i = 0; i < rows; i++) {
-        positives += answers->ranked[i].positive;
-        negatives += !answers->ranked[i].positive;
+        const fplt__ranked *row = &answers->ranked[i];
+        *(row->positive ? &positives : &negatives) += row->weight;
     }
     if (!(positives > 0 && negatives > 0))
         return FPLT_OK;
@@ -316,8 +342,8 @@ static fplt_status trace(const struct answers *answers, size_t rows, fplt_assess
     for (size_t i = 0, end; i < rows; i = end) {
         double score = answers->ranked[i].score;
         for (end = i; end < rows && answers->ranked[end].score == score; end++) {
-            found += answers->ranked[end].positive;
-            wrong += !answers->ranked[end].positive;
+            const fplt__ranked *row = &answers->ranked[end];
+            *(row->positive ? &found : &wrong) += row->weight;
         }
         made->roc[made->roc_count++] =
             (fplt_roc_point){wrong / negatives, found / positives, score};
@@ -328,19 +354,21 @@ static fplt_status trace(const struct answers *answers, size_t rows, fplt_assess
 /* Rows by their probability of the second class, in ten bins of equal width. */
 static void calibrate(const struct answers *answers, size_t rows, fplt_assessment *made)
 {
+    double whole[FPLT_CALIBRATION_BINS] = {0};
     for (size_t i = 0; i < rows; i++) {
         double probability = answers->probabilities[2 * i + 1];
         size_t place = (size_t)(probability * FPLT_CALIBRATION_BINS);
-        fplt_calibration_bin *bin =
-            &made->bin[place < FPLT_CALIBRATION_BINS ? place : FPLT_CALIBRATION_BINS - 1];
+        place = place < FPLT_CALIBRATION_BINS ? place : FPLT_CALIBRATION_BINS - 1;
+        fplt_calibration_bin *bin = &made->bin[place];
         bin->rows++;
-        bin->predicted += probability;
-        bin->observed += answers->actual[i];
+        whole[place] += weight_of(answers, i);
+        bin->predicted += weight_of(answers, i) * probability;
+        bin->observed += weight_of(answers, i) * answers->actual[i];
     }
     for (size_t b = 0; b < FPLT_CALIBRATION_BINS; b++) {
         fplt_calibration_bin *bin = &made->bin[b];
-        bin->predicted = bin->rows ? bin->predicted / (double)bin->rows : NAN;
-        bin->observed = bin->rows ? bin->observed / (double)bin->rows : NAN;
+        bin->predicted = bin->rows ? bin->predicted / whole[b] : NAN;
+        bin->observed = bin->rows ? bin->observed / whole[b] : NAN;
     }
     made->calibrated = 1;
 }
@@ -359,10 +387,17 @@ static fplt_status look_closer(const struct answers *answers, size_t rows, fplt_
                                    "the confusion matrix", error)) ||
         (status = fplt__alloc_into(&made->each, classes, sizeof *made->each, "the classes", error)))
         return status;
+    if (answers->weight &&
+        (status = fplt__alloc_into(&made->confusion_weight, cells, sizeof *made->confusion_weight,
+                                   "the confusion matrix", error)))
+        return status;
+    for (size_t i = 0; i < rows; i++)
+        made->confusion[(size_t)answers->actual[i] * classes + (size_t)answers->predicted[i]]++;
     count_classes(answers, 0, rows);
-    memcpy(made->confusion, answers->confusion, cells * sizeof *made->confusion);
+    if (answers->weight)
+        memcpy(made->confusion_weight, answers->confusion, cells * sizeof *answers->confusion);
     for (uint32_t k = 0; k < classes; k++) {
-        fplt__hit_rates rates = fplt__rates_of(made->confusion, classes, k);
+        fplt__hit_rates rates = fplt__rates_of(answers->confusion, classes, k);
         made->each[k] = (fplt_class_quality){.precision = rates.precision,
                                              .recall = rates.recall,
                                              .f1 = rates.f1,
@@ -398,6 +433,7 @@ fplt_status fplt_model_assess(const fplt_model *model, const fplt_dataset *datas
 void fplt_assessment_clear(fplt_assessment *assessment)
 {
     fplt__free(assessment->confusion);
+    fplt__free(assessment->confusion_weight);
     fplt__free(assessment->each);
     fplt__free(assessment->roc);
     *assessment = (fplt_assessment){.threshold = NAN};

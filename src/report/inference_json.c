@@ -1,5 +1,6 @@
 /* The sums behind standard errors, in a model's file. */
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -41,12 +42,44 @@ static json_t *triangle(const double *matrix, size_t n)
     return made;
 }
 
+/* Numbers that earlier programs did not write. */
+static const struct {
+    const char *name;
+    size_t place;
+} numbers[] = {
+    {"rows", offsetof(fplt_inference, rows)},
+    {"events", offsetof(fplt_inference, events)},
+    {"losses", offsetof(fplt_inference, losses)},
+    {"log_weights", offsetof(fplt_inference, log_weights)},
+    {"constant", offsetof(fplt_inference, constant)},
+    {"zero_losses", offsetof(fplt_inference, zero_losses)},
+    {"null_losses", offsetof(fplt_inference, null_losses)},
+};
+
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
+
+static json_t *with_numbers(json_t *made, const fplt_inference *inference)
+{
+    for (size_t i = 0; made && inference->rows > 0 && i < NUMBERS; i++) {
+        double value;
+        memcpy(&value, (const char *)inference + numbers[i].place, sizeof value);
+        if (json_object_set_new(made, numbers[i].name,
+                                isfinite(value) ? json_real(value) : json_null())) {
+            json_decref(made);
+            made = NULL;
+        }
+    }
+    return made;
+}
+
 json_t *fplt__inference_json(const fplt_inference *inference, size_t n)
 {
-    return json_pack("{s:f, s:f, s:b, s:b, s:o, s:o}", "records", inference->records, "dispersion",
-                     inference->dispersion, "penalised", inference->penalised, "by_rows",
-                     inference->by_rows, "information", triangle(inference->information, n),
-                     "scores", triangle(inference->scores, n));
+    json_t *made =
+        json_pack("{s:f, s:f, s:b, s:b, s:o, s:o}", "records", inference->records, "dispersion",
+                  inference->dispersion, "penalised", inference->penalised, "by_rows",
+                  inference->by_rows, "information", triangle(inference->information, n), "scores",
+                  triangle(inference->scores, n));
+    return with_numbers(made, inference);
 }
 
 static fplt_status refuse(const char *path, const char *field, const char *legal, fplt_error *error)
@@ -63,6 +96,22 @@ static fplt_status read_number(const json_t *object, const char *path, const cha
     if (!json_is_number(found) || !isfinite(*value) || *value < 0)
         return refuse(path, field, "a number of at least 0", error);
     return FPLT_OK;
+}
+
+/* All or none of those that earlier programs did not write; null where one is not known. */
+static fplt_status read_numbers(const json_t *object, const char *path, fplt_inference *inference,
+                                fplt_error *error)
+{
+    if (!json_object_get(object, numbers[0].name))
+        return FPLT_OK;
+    for (size_t i = 0; i < NUMBERS; i++) {
+        const json_t *found = json_object_get(object, numbers[i].name);
+        double value = json_is_null(found) ? NAN : json_number_value(found);
+        if (!json_is_null(found) && (!json_is_number(found) || !isfinite(value)))
+            return refuse(path, numbers[i].name, "a finite number or null", error);
+        memcpy((char *)inference + numbers[i].place, &value, sizeof value);
+    }
+    return inference->rows > 0 ? FPLT_OK : refuse(path, "rows", "above 0", error);
 }
 
 static fplt_status read_truth(const json_t *object, const char *path, const char *field, int *value,
@@ -102,6 +151,7 @@ fplt_status fplt__inference_read(const json_t *object, const char *path, size_t 
                               "%s: the field inference must be an object or null", path);
     if ((status = read_number(object, path, "records", &inference->records, error)) ||
         (status = read_number(object, path, "dispersion", &inference->dispersion, error)) ||
+        (status = read_numbers(object, path, inference, error)) ||
         (status = read_truth(object, path, "penalised", &inference->penalised, error)) ||
         (status = read_truth(object, path, "by_rows", &inference->by_rows, error)) ||
         (status = read_triangle(object, path, "information", n, &inference->information, error)))

@@ -112,6 +112,12 @@ static fplt_status check(const fplt_model_info *info, const fplt__loss **kind, u
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "huber_delta is %g, but it must be a number above 0",
                               info->huber_delta);
+    if (info->ties && (strcmp(info->loss, "cox") != 0 ||
+                       (strcmp(info->ties, "efron") != 0 && strcmp(info->ties, "breslow") != 0)))
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "ties is '%.80s' with the loss %s, but it must be efron or breslow "
+                              "with the loss cox",
+                              info->ties, info->loss);
     if ((status = check_transform(info, error)) || (status = check_schema(info, error)))
         return status;
     return check_finite(info->weights, info->dimension, "weights", error);
@@ -170,6 +176,7 @@ static fplt_status copy_all(const fplt_model_info *info, fplt_model *model, fplt
         (status = copy_text(info->site, &model->site, error)) ||
         (status = copy_text(info->labels, &model->labels, error)) ||
         (status = copy_text(info->row_weight, &model->row_weight, error)) ||
+        (status = copy_text(info->ties, &model->ties, error)) ||
         (status = copy_text(info->id, &model->id, error)) ||
         (status = copy_text(info->program, &model->program, error)) ||
         (status = copy_text(info->training, &model->training, error)) ||
@@ -183,6 +190,7 @@ static fplt_status copy_all(const fplt_model_info *info, fplt_model *model, fplt
     model->info.site = model->site;
     model->info.labels = model->labels;
     model->info.row_weight = model->row_weight;
+    model->info.ties = model->ties;
     model->info.id = model->id;
     model->info.program = model->program;
     model->info.training = model->training;
@@ -244,6 +252,7 @@ void fplt_model_destroy(fplt_model *model)
     fplt__free(model->site);
     fplt__free(model->labels);
     fplt__free(model->row_weight);
+    fplt__free(model->ties);
     fplt__free(model->id);
     fplt__free(model->program);
     fplt__free(model->training);

@@ -14,7 +14,7 @@ struct fplt_model {
     uint32_t outputs;
     fplt_transform transform;
     fplt_schema *schema;
-    char *loss, *label, *site, *labels, *program, *training, *row_weight, *id;
+    char *loss, *label, *site, *labels, *program, *training, *row_weight, *id, *ties;
     char **feature_names, **class_names;
     double *weights;
     fplt_inference inference;
@@ -24,19 +24,26 @@ struct fplt_model {
 /* A new reference to the whole as JSON, or NULL when there is no memory or a text is not UTF-8. */
 json_t *fplt__model_json(const fplt_model *model);
 
-/* Copies the matrices of n x n numbers. */
 /* Beyond so many coordinates the sums behind standard errors are left out: they cost as much as
  * hundreds of gradients, and their square in the file. */
 enum { FPLT__INFERENCE_TO = 200 };
-/* From matrices and records that are there, the rest: dispersion, and no scores where the loss has none. */
 /* fplt_inference_make of the agents of an engine, wherever they are; NULL: all are in the objective. */
 fplt_status fplt__inference_make(const fplt_objective *objective, fplt_engine *engine,
                                  const char *loss, const double *x, int penalised, int by_rows,
                                  fplt_inference *inference, fplt_error *error);
-fplt_status fplt__inference_complete(const char *loss, size_t n, double losses,
-                                     fplt_inference *inference, fplt_error *error);
+/* From matrices that are there and the facts of fplt__information, the rest; no scores where the loss has none.
+ * `intercepts` are the last of the n coordinates. */
+fplt_status fplt__inference_complete(const char *loss, size_t n, size_t intercepts,
+                                     const double *facts, fplt_inference *inference,
+                                     fplt_error *error);
+/* The dispersion, from losses, rows and the number of coordinates with information. */
+void fplt__inference_disperse(int dispersed, size_t n, fplt_inference *inference);
+/* Copies the matrices of n x n numbers. */
 fplt_status fplt__inference_copy(const fplt_inference *from, size_t n, fplt_inference *to,
                                  fplt_error *error);
+/* The cost of the model's loss alone: no regulariser, and no bound on the linear predictor of counts, so that it
+ * does not depend on the data. */
+fplt_objective_settings fplt__model_cost(const fplt_model *model);
 /* As JSON: lower triangles, row after row; and back. NULL when there is no memory. */
 json_t *fplt__inference_json(const fplt_inference *inference, size_t n);
 fplt_status fplt__inference_read(const json_t *object, const char *path, size_t n,

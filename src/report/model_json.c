@@ -81,6 +81,8 @@ static json_t *with_rest(json_t *document, const fplt_model_info *info)
         failed |= json_object_set_new(reading, "row_weight", json_string(info->row_weight));
     if (info->id)
         failed |= json_object_set_new(reading, "id", json_string(info->id));
+    if (info->ties)
+        failed |= json_object_set_new(document, "ties", json_string(info->ties));
     if (info->transform->fill)
         failed |= json_object_set_new(json_object_get(document, "transform"), "fill",
                                       numbers(info->transform->fill, info->features));
@@ -376,6 +378,8 @@ static fplt_status take_all(struct draft *draft, const json_t *root, fplt_error 
     fplt_status status;
     if ((status = take_heading(draft, root, error)) || (status = take_task(draft, root, error)) ||
         (status = take_text(draft, root, "loss", TEXT, &info->loss, error)) ||
+        (json_object_get(root, "ties") &&
+         (status = take_text(draft, root, "ties", TEXT, &info->ties, error))) ||
         (status = take_real(draft, root, "huber_delta", &info->huber_delta, error)) ||
         (status = take_truth(draft, root, "intercept", &info->intercept, error)) ||
         (status = take_features(draft, root, error)) ||

@@ -12,22 +12,23 @@ static int by_score(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* By ranks, those of equal scores averaged [Mann and Whitney 1947]. */
+/* Of every row of the class, the weight of the others with lower scores, and half of those with the same
+ * [Mann and Whitney 1947]. */
 double fplt__area(fplt__ranked *rows, size_t count)
 {
-    double positives = 0, rank_sum = 0;
+    double positives = 0, negatives = 0, above = 0;
     qsort(rows, count, sizeof *rows, by_score);
     for (size_t i = 0, end; i < count; i = end) {
-        double found = 0;
+        double found = 0, others = 0;
         for (end = i; end < count && rows[end].score == rows[i].score; end++)
-            found += rows[end].positive;
-        rank_sum += found * ((double)(i + 1) + (double)end) / 2;
+            *(rows[end].positive ? &found : &others) += rows[end].weight;
+        above += found * (negatives + others / 2);
         positives += found;
+        negatives += others;
     }
-    double negatives = (double)count - positives;
     if (!(positives > 0 && negatives > 0))
         return NAN;
-    return (rank_sum - positives * (positives + 1) / 2) / (positives * negatives);
+    return above / (positives * negatives);
 }
 
 static double share(double part, double whole)
@@ -35,12 +36,12 @@ static double share(double part, double whole)
     return whole > 0 ? part / whole : NAN;
 }
 
-fplt__hit_rates fplt__rates_of(const uint64_t *confusion, uint32_t classes, uint32_t class)
+fplt__hit_rates fplt__rates_of(const double *confusion, uint32_t classes, uint32_t class)
 {
-    double right = (double)confusion[class * classes + class], said = 0, are = 0;
+    double right = confusion[class * classes + class], said = 0, are = 0;
     for (uint32_t k = 0; k < classes; k++) {
-        said += (double)confusion[k * classes + class];
-        are += (double)confusion[class * classes + k];
+        said += confusion[k * classes + class];
+        are += confusion[class * classes + k];
     }
     return (fplt__hit_rates){share(right, said), share(right, are), share(2 * right, said + are)};
 }
@@ -48,7 +49,7 @@ fplt__hit_rates fplt__rates_of(const uint64_t *confusion, uint32_t classes, uint
 /* Concordance */
 
 struct subject {
-    double score, time;
+    double score, time, weight;
     int event;
     size_t rank; /* of the score, from 1; equal scores have the same */
 };
@@ -68,16 +69,16 @@ static int subjects_by_time(const void *a, const void *b)
     return x->event - y->event;
 }
 
-/* Counts of ranks as a binary indexed tree [Fenwick 1994]. */
-static void tree_add(uint64_t *tree, size_t size, size_t rank)
+/* Weights of ranks as a binary indexed tree [Fenwick 1994]. */
+static void tree_add(double *tree, size_t size, size_t rank, double weight)
 {
     for (; rank <= size; rank += rank & -rank)
-        tree[rank]++;
+        tree[rank] += weight;
 }
 
-static uint64_t tree_sum(const uint64_t *tree, size_t rank)
+static double tree_sum(const double *tree, size_t rank)
 {
-    uint64_t sum = 0;
+    double sum = 0;
     for (; rank; rank -= rank & -rank)
         sum += tree[rank];
     return sum;
@@ -93,36 +94,40 @@ static void rank(struct subject *subject, size_t count)
 }
 
 /* Events of the same time are not compared with each other, so they join the tree together. */
-static void count_pairs(const struct subject *subject, size_t count, uint64_t *tree, double *right,
+static void count_pairs(const struct subject *subject, size_t count, double *tree, double *right,
                         double *pairs)
 {
+    double later = 0;
     for (size_t i = 0, end; i < count; i = end) {
         for (end = i; end < count && subject[end].time == subject[i].time &&
                       subject[end].event == subject[i].event;)
             end++;
         for (size_t j = i; j < end && subject[j].event; j++) {
-            double below = (double)tree_sum(tree, subject[j].rank - 1);
-            double same = (double)tree_sum(tree, subject[j].rank) - below;
-            *right += below + same / 2;
-            *pairs += (double)i;
+            double below = tree_sum(tree, subject[j].rank - 1);
+            double same = tree_sum(tree, subject[j].rank) - below;
+            *right += subject[j].weight * (below + same / 2);
+            *pairs += subject[j].weight * later;
         }
-        for (size_t j = i; j < end; j++)
-            tree_add(tree, count, subject[j].rank);
+        for (size_t j = i; j < end; j++) {
+            tree_add(tree, count, subject[j].rank, subject[j].weight);
+            later += subject[j].weight;
+        }
     }
 }
 
-fplt_status fplt__concordance(const double *score, const double *time, size_t count, double *right,
-                              double *pairs, fplt_error *error)
+fplt_status fplt__concordance(const double *score, const double *time, const double *weight,
+                              size_t count, double *right, double *pairs, fplt_error *error)
 {
     struct subject *subject;
-    uint64_t *tree = NULL;
+    double *tree = NULL;
     fplt_status status =
         fplt__alloc_into(&subject, count, sizeof *subject, "the concordance", error);
     if (!status)
         status = fplt__alloc_into(&tree, count + 1, sizeof *tree, "the concordance", error);
     if (!status) {
         for (size_t i = 0; i < count; i++)
-            subject[i] = (struct subject){score[i], fabs(time[i]), !signbit(time[i]), 0};
+            subject[i] = (struct subject){score[i], fabs(time[i]), weight ? weight[i] : 1,
+                                          !signbit(time[i]), 0};
         rank(subject, count);
         count_pairs(subject, count, tree, right, pairs);
     }
@@ -131,12 +136,8 @@ fplt_status fplt__concordance(const double *score, const double *time, size_t co
     return status;
 }
 
-double fplt__poisson_deviance(const double *count, const double *expected, size_t rows)
+double fplt__poisson_deviance(double count, double expected)
 {
-    double sum = 0;
-    for (size_t i = 0; i < rows; i++) {
-        double surprise = count[i] > 0 ? count[i] * log(count[i] / expected[i]) : 0;
-        sum += 2 * (surprise - (count[i] - expected[i]));
-    }
-    return sum / (double)rows;
+    double surprise = count > 0 ? count * log(count / expected) : 0;
+    return 2 * (surprise - (count - expected));
 }

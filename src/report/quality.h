@@ -21,13 +21,15 @@ const fplt__quality_measure *fplt__quality_measure_at(size_t index);
 /* Rows and every measure, null where it is not known; `site` NULL: without a name. */
 json_t *fplt__quality_json(const char *site, const fplt_quality *quality);
 
-/* A score, and whether its row is of the class in question. */
+/* A score, whether its row is of the class in question, and how much the row counts. */
 typedef struct fplt__ranked {
     double score;
     int positive;
+    double weight;
 } fplt__ranked;
 
-/* Area under the ROC curve, ties count half; sorts the rows. NaN without both kinds. */
+/* Area under the ROC curve, a pair counting by the product of its weights, ties half; sorts the rows. NaN without
+ * both kinds. */
 double fplt__area(fplt__ranked *rows, size_t count);
 
 /* Shares of a class, each NaN where it divides by nothing: rightly said of those said, rightly said of
@@ -36,16 +38,17 @@ typedef struct fplt__hit_rates {
     double precision, recall, f1;
 } fplt__hit_rates;
 
-/* Of class number `class` from a table of counts, actual classes down, predicted ones across. */
-fplt__hit_rates fplt__rates_of(const uint64_t *confusion, uint32_t classes, uint32_t class);
+/* Of class number `class` from a table of weights, actual classes down, predicted ones across. */
+fplt__hit_rates fplt__rates_of(const double *confusion, uint32_t classes, uint32_t class);
 
 /* Harrell's C: of the pairs of which one is known to have had its event first, the share in which that
  * one has the higher score, ties of scores count half. `time` is negative where it is censored.
- * Adds to `right` and `pairs`, so that strata can be summed. */
-fplt_status fplt__concordance(const double *score, const double *time, size_t count, double *right,
-                              double *pairs, fplt_error *error);
+ * A pair counts by the product of its weights (NULL: all 1). Adds to `right` and `pairs`, so that strata can be
+ * summed. */
+fplt_status fplt__concordance(const double *score, const double *time, const double *weight,
+                              size_t count, double *right, double *pairs, fplt_error *error);
 
-/* Mean deviance of counts with expected values: 2 (y log(y/mu) - (y - mu)). */
-double fplt__poisson_deviance(const double *count, const double *expected, size_t rows);
+/* Deviance of a count with its expected value: 2 (y log(y/mu) - (y - mu)). */
+double fplt__poisson_deviance(double count, double expected);
 
 #endif

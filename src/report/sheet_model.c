@@ -54,6 +54,10 @@ static fplt_status draw_intervals(const fplt__sheet *page, const fplt_table *tab
     json_t *lines = fplt__table_json(table);
     if (!lines)
         return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a picture");
+    if (!json_object_get(json_array_get(lines, 0), "low")) { /* a penalty: there are none */
+        json_decref(lines);
+        return FPLT_OK;
+    }
     const char *const *ratio = ratio_of(json_array_get(lines, 0));
     count = take_intervals(lines, ratio, interval);
     snprintf(axis, sizeof axis, "%s, %g %% interval", ratio ? ratio[1] : "coefficient",

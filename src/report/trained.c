@@ -201,6 +201,7 @@ static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fp
     fplt_model_info info = {.task = task,
                             .loss = view->cost.loss,
                             .huber_delta = view->cost.huber_delta,
+                            .ties = view->cost.ties,
                             .intercept = view->cost.intercept,
                             .features = fplt_dataset_features(view->training),
                             .classes = classes,

@@ -390,5 +390,6 @@ fplt_status fplt_trainer_information(fplt_trainer *trainer, const double *x, dou
                                               "without noise"
                                             : "of a caller's own costs: their records are not "
                                               "known");
-    return fplt__engine_information(trainer->engine, x, matrix, NULL, NULL, error);
+    fplt__information sums = {matrix, NULL, NULL};
+    return fplt__engine_information(trainer->engine, x, &sums, error);
 }

@@ -59,7 +59,7 @@ VALUES = {
     "checkpoint": ["OWN/state"], "checkpoint-every": ["2"], "resume": ["state"], "out": ["OWN/elsewhere"],
     "algorithms": ["fedprox,fedlin"], "parameters": ["fed-plt.rho=0.07"], "runs": ["3"], "points": ["3"],
     "tune-rounds": ["60"], "show": ["2"], "picture": ["OWN/drawn.svg"], "show-rounds": ["5"], "threshold": ["0.9"],
-    "level": ["0.5"], "to": ["OWN/other.html"], "title": ["A title"], "test-share": ["0.5"], "resamples": ["20"],
+    "level": ["0.5"], "reference": ["x1=2"], "to": ["OWN/other.html"], "title": ["A title"], "test-share": ["0.5"], "resamples": ["20"],
     "grid": ["0.2,2"], "folds": ["3"], "sensitivity": ["1"], "records": ["40"], "dimension": ["9"], "delta": ["1e-3"],
     "orders": ["3"], "batch-rate": ["0.2"], "epsilon": ["1"], "most-epochs": ["3"], "most-rounds": ["9"],
     "most": ["30"], "canary-agent": ["1"], "canary-record": ["1"], "confidence": ["0.9"], "epsilons": ["2"],

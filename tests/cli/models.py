@@ -244,7 +244,9 @@ def summaries_agree_with_statsmodels(folder):
                       "least-squares": statsmodels.families.Gaussian()}[loss]
             theirs = statsmodels.GLM(values, design, family=family)
             for robust in (False, True):
-                fitted = theirs.fit(tol=1e-14, maxiter=200, cov_type="HC0" if robust else "nonrobust")
+                how = "HC0" if robust else "nonrobust"
+                fitted = (statsmodels.OLS(values, design).fit(cov_type=how, use_t=True) if loss == "least-squares"
+                          else theirs.fit(tol=1e-14, maxiter=200, cov_type=how))
                 mine = json.loads(run(folder, "summary", "out/model.json", "d.csv", "--refit",
                                       "--json", *(["--robust"] if robust else [])).stdout)
                 found = mine["coefficients"]
@@ -253,7 +255,7 @@ def summaries_agree_with_statsmodels(folder):
                 for k, line in enumerate(found):
                     for name, right in (("coefficient", fitted.params[k]),
                                         ("std_error", fitted.bse[k]),
-                                        ("z", fitted.tvalues[k]),
+                                        ("t" if loss == "least-squares" else "z", fitted.tvalues[k]),
                                         ("low", interval[k][0]), ("high", interval[k][1])):
                         assert abs(line[name] - right) <= 1e-8 * max(1e-3, abs(right)), (
                             loss, standardise, robust, line["name"], name, line[name], right)
@@ -288,17 +290,26 @@ def cox_agrees_with_statsmodels(folder):
             file.write(f"s{site[i]},{time[i]:g},{'yes' if event[i] else 'no'}," +
                        ",".join(map(repr, map(float, rows[i]))) + "\n")
     (folder / "s.yaml").write_text(SURVIVAL)
-    for standardise in ("no", "schema"):
+    for standardise, ties in (("no", "breslow"), ("schema", "breslow"), ("no", "efron"), ("schema", None)):
         run(folder, "train", "--data", "d.csv", "--schema", "s.yaml", "--out", "out", "--pictures",
-            "no", "--eps", "0.01", "--weights", "rows", "--standardise", standardise, "--rounds", "5")
+            "no", "--eps", "0.01", "--weights", "rows", "--standardise", standardise, "--rounds", "5",
+            *(["--ties", ties] if ties else []))
+        model = json.loads((folder / "out/model.json").read_text())
+        assert model["ties"] == (ties or "efron")
         theirs = statsmodels.PHReg(time, rows, status=event.astype(int), strata=site,
-                                   ties="breslow").fit(tol=1e-14)
+                                   ties=ties or "efron").fit(tol=1e-14)
         found = json.loads(run(folder, "summary", "out/model.json", "d.csv", "--refit",
                                "--json").stdout)["coefficients"]
         for k, line in enumerate(found):
             assert abs(line["coefficient"] - theirs.params[k]) < 1e-8
             assert abs(line["std_error"] - theirs.bse[k]) < 1e-8
             assert abs(line["hazard_ratio"] - np.exp(theirs.params[k])) < 1e-7
+    # a model of an earlier program does not say, and is Breslow's
+    del model["ties"]
+    (folder / "old.json").write_text(json.dumps(model))
+    theirs = statsmodels.PHReg(time, rows, status=event.astype(int), strata=site, ties="breslow").fit(tol=1e-14)
+    found = json.loads(run(folder, "summary", "old.json", "d.csv", "--refit", "--json").stdout)["coefficients"]
+    assert all(abs(line["coefficient"] - right) < 1e-8 for line, right in zip(found, theirs.params))
     measured = json.loads(run(folder, "evaluate", "out/model.json", "d.csv", "--json").stdout)
     hazard = np.array([float(v) for v in columns_of(run(folder, "predict", "out/model.json",
                                                         "d.csv").stdout)["value"]])
@@ -353,6 +364,8 @@ def a_model_carries_its_sums(folder):
     run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--intercept", "yes",
         "--standardise", "yes", "--weights", "rows")
     own = run(folder, "summary", "out/model.json", "--csv").stdout
+    # a penalty leaves no tests and no intervals
+    assert own.splitlines()[0] == "name,coefficient,std_error,odds_ratio", own
     assert own == run(folder, "summary", "out/model.json", "d.csv", "--csv").stdout
     assert "penalty" in run(folder, "summary", "out/model.json").stdout
     run(folder, "train", "--data", "d.csv", "--out", "two", "--pictures", "no", "--weights", "agents",
@@ -369,8 +382,8 @@ def where_errors_mean_nothing(folder):
         file.write("label,a\n" + "".join(f"{i > 9:d},{i}\n" for i in range(20)))
     run(folder, "train", "--data", "sep.csv", "--out", "sep", "--pictures", "no", "--quiet",
         "--intercept", "yes")
-    assert "separate" in run(folder, "summary", "sep/model.json", "sep.csv", "--refit",
-                             status=2).stderr
+    assert "the columns separate the classes perfectly" in run(
+        folder, "summary", "sep/model.json", "sep.csv", "--refit", status=2).stderr
     told = json.loads(run(folder, "summary", "sep/model.json", "--json").stdout)["notes"]
     assert not any("separate" in note for note in told), told
     run(folder, "train", "--data", "sep.csv", "--out", "sep", "--pictures", "no", "--quiet", "--eps", "0")
@@ -380,10 +393,97 @@ def where_errors_mean_nothing(folder):
         file.write("label,a,b\n" + "".join(f"{i % 3 > 0:d},{i},{i}\n" for i in range(20)))
     run(folder, "train", "--data", "twice.csv", "--out", "twice", "--pictures", "no", "--quiet")
     assert "depend on each other" in run(folder, "summary", "twice/model.json", status=2).stderr
+    told = json.loads(run(folder, "summary", "twice/model.json", "twice.csv", "--refit", "--json").stdout)
+    assert "the columns before them: b." in told["notes"][0], told["notes"]
+    assert told["coefficients"][1]["coefficient"] is None and told["coefficients"][0]["p"] > 0
     run(folder, "data", "generate", "k.csv", "--generator", "planted", "--task", "classes", "--agents",
         "2", "--features", "3", "--rows", "40")
     run(folder, "train", "--data", "k.csv", "--out", "k", "--pictures", "no", "--quiet")
-    assert "softmax" in run(folder, "summary", "k/model.json", status=2).stderr
+    assert "compare a class with the class" in run(folder, "summary", "k/model.json").stdout
+    zeros(folder)
+
+
+def zeros(folder):
+    """Counts that are all 0, and columns that tell which counts are."""
+    for name, count in (("all", 0), ("some", 1)):
+        with open(folder / f"{name}.csv", "w") as file:
+            file.write("label,a\n" + "".join(f"{count * (i % 2) * (i % 3)},{i % 2}\n" for i in range(30)))
+        run(folder, "train", "--data", f"{name}.csv", "--loss", "poisson", "--task", "regression", "--out", name,
+            "--pictures", "no", "--quiet", "--rounds", "3")
+    assert "all counts are 0" in run(folder, "summary", "all/model.json", "all.csv", "--refit", status=2).stderr
+    assert "have a count of 0" in run(folder, "summary", "some/model.json", "some.csv", "--refit", status=2).stderr
+
+
+@case
+def references_are_levels(folder):
+    """Another reference changes contrasts and nothing else; what is no level is refused."""
+    with open(folder / "d.csv", "w") as file:
+        file.write("label,k,a\n" + "".join(f"{i * 7 % 5 > 1:d},{'uvw'[i * i % 3 + i % 2]},{i * 11 % 13}\n"
+                                           for i in range(60)))
+    run(folder, "train", "--data", "d.csv", "--categories", "k", "--out", "out", "--pictures", "no", "--quiet")
+    words = ["summary", "out/model.json", "d.csv", "--refit"]
+    first, other = ({line["name"]: line for line in json.loads(run(folder, *words, "--json", *more).stdout)[
+        "coefficients"]} for more in ([], ["--reference", "k=v"]))
+    assert first["k=u"]["coefficient"] is None and other["k=v"]["coefficient"] is None
+    near("contrast", other["k=u"]["coefficient"], -first["k=v"]["coefficient"])
+    near("error", other["k=u"]["std_error"], first["k=v"]["std_error"])
+    assert "compared with: k=v." in run(folder, *words, "--reference", "k=v").stdout
+    assert "there is no level 'k=x'" in run(folder, *words, "--reference", "k=x", status=2).stderr
+    assert "--refit" in run(folder, *words[:2], "--reference", "k=v", status=2).stderr
+    assert "the penalty is one" in run(folder, *words[:2], "--level", "0.9", status=2).stderr
+
+
+@case
+def runs_end_at_rounding(folder):
+    """Where the criterion is rounding already, and where a run without a tolerance goes on beyond it."""
+    run(folder, "data", "generate", "d.csv", "--generator", "planted", "--agents", "3", "--rows", "80", "--features", "5",
+        "--seed", "1")
+    run(folder, "train", "--data", "d.csv", "--h", "l1", "--h-weight", "100", "--class-weight", "balanced", "--out", "l1",
+        "--pictures", "no", "--quiet")
+    told = json.loads((folder / "l1/model.json").read_text())["training"]
+    assert told["outcome"] == "converged" and told["counters"]["rounds"] < 10, told["sentence"]
+    for loss in ("logistic", "least-squares", "huber"):
+        run(folder, "train", "--data", "d.csv", "--loss", loss, "--algorithm", "fed-lbfgs", "--tolerance", "0", "--rounds",
+            "400", "--out", "out", "--pictures", "no", "--quiet")
+        told = json.loads((folder / "out/model.json").read_text())["training"]
+        assert told["outcome"] == "rounds-done" and told["end"]["criterion"] < 1e-28, told["sentence"]
+
+
+@case
+def perfect_fits_have_no_errors(folder):
+    """As many rows as coefficients, and residuals that are rounding: never p = 0."""
+    for name, rows, says in (("few", 3, "as many coefficients as rows"), ("line", 20, "fit is perfect")):
+        with open(folder / f"{name}.csv", "w") as file:
+            file.write("label,a,b\n" + "".join(
+                f"{1.5 + 0.1 * i - 0.7 * (i * i % 7)},{i},{i * i % 7}\n" for i in range(rows)))
+        run(folder, "train", "--data", f"{name}.csv", "--task", "regression", "--out", name, "--pictures", "no",
+            "--quiet", "--intercept", "yes", "--rounds", "3")
+        told = json.loads(run(folder, "summary", f"{name}/model.json", f"{name}.csv", "--refit", "--json").stdout)
+        assert says in told["notes"][0], told["notes"]
+        for line, right in zip(told["coefficients"], (0.1, -0.7, 1.5), strict=True):
+            assert abs(line["coefficient"] - right) < 1e-9
+            assert all(line[key] is None for key in ("std_error", "t", "p", "low", "high")), line
+
+
+@case
+def counts_are_judged_whatever_the_largest_is(folder):
+    """The loss and deviance of a row do not depend on the other rows of the file."""
+    with open(folder / "d.csv", "w") as file:
+        file.write("label,a\n" + "".join(f"{i % 5 + 3 * (i == 7)},{i / 10}\n" for i in range(40)))
+    run(folder, "train", "--data", "d.csv", "--loss", "poisson", "--task", "regression", "--out", "out",
+        "--pictures", "no", "--quiet", "--rounds", "3", "--standardise", "no", "--intercept", "yes")
+    model = json.loads((folder / "out/model.json").read_text())
+    model["weights"] = [1.0, 1.0]
+    (folder / "m.json").write_text(json.dumps(model))
+    lines = (folder / "d.csv").read_text().splitlines()
+    losses = []
+    for name, some in (("all", lines[1:]), ("low", lines[1:8] + lines[9:]), ("one", lines[8:9])):
+        (folder / f"{name}.csv").write_text("\n".join([lines[0], *some]) + "\n")
+        found = json.loads(run(folder, "evaluate", "m.json", f"{name}.csv", "--json").stdout)["all"]
+        y, a = np.array([[float(cell) for cell in line.split(",")] for line in some]).T
+        near("loss", found["loss"], (np.exp(a + 1) - y * (a + 1)).mean())
+        losses.append(found["loss"] * len(some))
+    near("sum", losses[0], losses[1] + losses[2])
 
 
 def evaluation(folder, *more):
@@ -609,7 +709,7 @@ def counts_and_times_by_every_method(folder):
     assert len(methods) >= 24
     for loss, minimum, data in (
             ("poisson", poisson, ["count.csv", "--task", "regression", "--loss", "poisson"]),
-            ("cox", cox, ["time.csv", "--schema", "s.yaml"])):
+            ("cox", cox, ["time.csv", "--schema", "s.yaml", "--ties", "breslow"])):
         for algorithm, *solver in methods:
             words = ["--algorithm", algorithm, *(["--solver", *solver] if solver else [])]
             words += ["--tau", "0.001"] if solver and solver[0].startswith("noisy") else []

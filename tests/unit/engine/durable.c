@@ -7,6 +7,7 @@
 #include "fedplt/inference.h"
 #include "fedplt/steps.h"
 #include "fedplt/sum.h"
+#include "objective/objective.h"
 
 enum { AGENTS = 5, N = 3, ROUNDS = 12, ROOM = 4096 };
 
@@ -387,7 +388,7 @@ static void a_restarted_hub_is_enrolled_again(void **state)
 static void information_adds_up(void **state)
 {
     (void)state;
-    enum { ALL = 2 * N * N + 2 };
+    enum { ALL = 2 * N * N + FPLT__FACTS + N };
     struct scene scene;
     fplt_error error;
     fplt_inference whole;
@@ -428,7 +429,12 @@ static void information_adds_up(void **state)
         assert_near(total[k], whole.information[k], 1e-12);
         assert_near(total[N * N + k], whole.scores[k], 1e-12);
     }
-    assert_true(total[ALL - 1] == whole.records);
+    const double *facts = total + 2 * N * N;
+    assert_true(facts[FPLT__FACT_RECORDS] == whole.records);
+    assert_true(facts[FPLT__FACT_ROWS] == whole.rows && whole.rows == whole.records);
+    assert_true(facts[FPLT__FACT_EVENTS] == whole.events);
+    assert_near(facts[FPLT__FACT_LOSSES], whole.losses, 1e-12);
+    assert_near(facts[FPLT__FACT_NULL_LOSSES], whole.rows * log(2), 1e-10);
     fplt_inference_clear(&whole);
     fplt_sum_destroy(sum);
     fplt_sum_destroy(own);

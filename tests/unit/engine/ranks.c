@@ -18,7 +18,7 @@ enum { COUNTS = sizeof counts / sizeof *counts };
 /* All that a run leaves behind. */
 struct trace {
     double model[N], mean[N], kept[AGENTS * KEPT_MOST * N], information[N * N], scores[N * N],
-        losses;
+        facts[FPLT__FACTS + N];
     fplt_counters counters;
     fplt_measure measure;
     uint64_t updates[AGENTS];
@@ -57,8 +57,9 @@ static fplt_status lead(struct run *run, fplt_engine *engine)
         (status = fplt_engine_mean(engine, trace->mean)) ||
         (status = fplt_engine_measure(engine, &trace->measure, error)) ||
         (status = fplt_engine_visit(engine, note, run, error)) ||
-        (status = fplt__engine_information(engine, trace->model, trace->information, trace->scores,
-                                           &trace->losses, error)))
+        (status = fplt__engine_information(
+             engine, trace->model,
+             &(fplt__information){trace->information, trace->scores, trace->facts}, error)))
         return status;
     trace->counters = *fplt_engine_counters(engine);
     for (uint32_t i = 0; i < AGENTS; i++)

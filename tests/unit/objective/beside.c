@@ -210,8 +210,10 @@ static void batches_weigh_alike(void **state)
     }
 }
 
-/* sum over events of w (log(sum over those at risk of w e^m) - m), by two loops. */
-static long double naive_cox(const struct sample *s, size_t first, size_t count, const double *x)
+/* sum over events of w (mean over l of log(sum over those at risk of w e^m, less l/d of that over the d events of the
+ * same time) - m), by two loops; Breslow's has no l. */
+static long double naive_cox(const struct sample *s, size_t first, size_t count, const double *x,
+                             int efron)
 {
     long double m[ROWS], sum = 0, total = 0;
     for (size_t r = first; r < first + count; r++) {
@@ -221,13 +223,19 @@ static long double naive_cox(const struct sample *s, size_t first, size_t count,
         total += s->weight[r];
     }
     for (size_t j = first; j < first + count; j++) {
-        long double risk = 0;
+        long double risk = 0, tied = 0, logs = 0;
+        int events = 0;
         if (s->label[j] < 0)
             continue;
-        for (size_t k = first; k < first + count; k++)
-            if (fabs(s->label[k]) >= s->label[j])
-                risk += s->weight[k] / total * count * expl(m[k]);
-        sum += s->weight[j] * (logl(risk) - m[j]);
+        for (size_t k = first; k < first + count; k++) {
+            long double part = s->weight[k] / total * count * expl(m[k]);
+            risk += fabs(s->label[k]) >= s->label[j] ? part : 0;
+            tied += s->label[k] == s->label[j] ? part : 0;
+            events += s->label[k] == s->label[j];
+        }
+        for (int l = 0; l < events; l++)
+            logs += logl(risk - (efron ? tied * l / events : 0)) / events;
+        sum += s->weight[j] * (logs - m[j]);
     }
     return sum / total;
 }
@@ -252,13 +260,14 @@ static long double naive_poisson(const struct sample *s, size_t first, size_t co
 static void counts_and_times_follow_their_definitions(void **state)
 {
     (void)state;
-    for (int cox = 0; cox < 2; cox++)
+    for (int cox = 0; cox < 3; cox++)
         for (uint64_t seed = 0; seed < 5; seed++) {
             fplt_task task = cox ? FPLT_TASK_SURVIVAL : FPLT_TASK_REGRESSION;
             struct sample s = sample_of(task, seed);
             fplt_rows rows = rows_of(&s);
             fplt_objective_settings settings = fplt_objective_defaults();
             settings.loss = cox ? "cox" : "poisson";
+            settings.ties = cox == 2 ? "efron" : NULL;
             settings.weight = 0;
             settings.predictor_bound = 1.5;
             fplt_objective *o = objective_of(&rows, task, s.share, AGENTS, &settings);
@@ -268,7 +277,7 @@ static void counts_and_times_follow_their_definitions(void **state)
                 size_t first = i ? s.share[0] : 0;
                 assert_int_equal(fplt_objective_value_gradient(o, i, x, &value, gradient, scratch),
                                  FPLT_OK);
-                long double exact = cox ? naive_cox(&s, first, s.share[i], x)
+                long double exact = cox ? naive_cox(&s, first, s.share[i], x, cox == 2)
                                         : naive_poisson(&s, first, s.share[i], x, 1.5);
                 assert_true(fabsl(value - exact) <= 1e-13L * (1 + fabsl(exact)));
                 for (size_t j = 0; j < FEATURES; j++) {
@@ -277,7 +286,7 @@ static void counts_and_times_follow_their_definitions(void **state)
                     for (int k = 0; k < 2; k++) {
                         memcpy(at[k], x, sizeof at[k]);
                         at[k][j] += k ? h : -h;
-                        side[k] = cox ? naive_cox(&s, first, s.share[i], at[k])
+                        side[k] = cox ? naive_cox(&s, first, s.share[i], at[k], cox == 2)
                                       : naive_poisson(&s, first, s.share[i], at[k], 1.5);
                     }
                     assert_true(fabsl((side[1] - side[0]) / (2 * h) - gradient[j]) <= 1e-6);
@@ -293,7 +302,9 @@ static void hessians_and_curvature_hold(void **state)
 {
     (void)state;
     for (size_t pair = 0; pair < PAIRS; pair++)
-        for (int sparse = 0; sparse < 2; sparse++) {
+        for (int sparse = 0; sparse < 4; sparse++) { /* from 2 on Efron's ties */
+            if (sparse > 1 && strcmp(pairs[pair].loss, "cox") != 0)
+                continue;
             struct sample s = sample_of(pairs[pair].task, pair + 300);
             fplt_rows rows = rows_of(&s);
             size_t start[ROWS + 1];
@@ -302,7 +313,7 @@ static void hessians_and_curvature_hold(void **state)
                 column[e] = (uint32_t)(e % FEATURES);
             for (size_t r = 0; r <= ROWS; r++)
                 start[r] = r * FEATURES;
-            if (sparse) {
+            if (sparse % 2) {
                 rows.dense = NULL;
                 rows.start = start;
                 rows.column = column;
@@ -311,6 +322,7 @@ static void hessians_and_curvature_hold(void **state)
             if (strcmp(pairs[pair].loss, "softmax") == 0)
                 rows.offset = NULL;
             fplt_objective_settings settings = settings_of(pair);
+            settings.ties = sparse > 1 ? "efron" : NULL;
             fplt_objective *o = objective_of(&rows, pairs[pair].task, s.share, AGENTS, &settings);
             size_t n = fplt_objective_dimension(o);
             double *x = random_vector(n, pair, 0.3), *scratch = new_scratch(o);
@@ -371,6 +383,12 @@ static void what_does_not_fit_is_refused(void **state)
     settings.clip = 1;
     refuse(&rows, FPLT_TASK_SURVIVAL, &settings, "no sum over records");
     refuse(&rows, FPLT_TASK_REGRESSION, &settings, "does not fit a data set for regression");
+    settings.clip = 0;
+    settings.ties = "exact";
+    refuse(&rows, FPLT_TASK_SURVIVAL, &settings, "has efron and breslow");
+    settings.ties = "efron";
+    settings.loss = "least-squares";
+    refuse(&rows, FPLT_TASK_REGRESSION, &settings, "no ties of events");
     settings = fplt_objective_defaults();
     settings.loss = "poisson";
     refuse(&rows, FPLT_TASK_REGRESSION, &settings, "is of counts, at least 0");

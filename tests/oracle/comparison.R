@@ -1,0 +1,172 @@
+# The statistics of R behind tests/golden/comparison.json: reads the data sets in a folder, prints one JSON object
+# {case: {quantity: [numbers]}}. Called by tests/oracle/comparison.py.
+library(survival)
+
+folder <- commandArgs(TRUE)[1]
+read <- function(name) read.csv(file.path(folder, paste0(name, ".csv")), stringsAsFactors = FALSE)
+found <- list()
+keep <- function(case, ...) found[[case]] <<- list(...)
+
+fine <- glm.control(epsilon = 1e-15, maxit = 100)
+finest <- coxph.control(eps = 1e-14, iter.max = 100, toler.inf = 1e-10)
+
+linear <- function(case, fit) {
+    s <- summary(fit)
+    table <- s$coefficients
+    interval <- confint(fit)
+    interval <- interval[rownames(table), , drop = FALSE]
+    f <- s$fstatistic
+    keep(case, coefficient = table[, 1], std_error = table[, 2], t = table[, 3], p = table[, 4],
+         low = interval[, 1], high = interval[, 2], names = rownames(table),
+         sigma = s$sigma, r2 = s$r.squared, adjusted_r2 = s$adj.r.squared, f = f[[1]],
+         f_p = pf(f[[1]], f[[2]], f[[3]], lower.tail = FALSE), log_likelihood = as.numeric(logLik(fit)),
+         aic = AIC(fit), bic = BIC(fit), rows = nobs(fit))
+}
+
+# z, p and intervals of estimates by Wald.
+wald <- function(case, names, estimate, error, ..., freedom = Inf) {
+    reach <- qt(0.975, freedom)
+    statistic <- estimate / error
+    list(case, names = names, coefficient = estimate, std_error = error,
+         p = 2 * pt(-abs(statistic), freedom), low = estimate - reach * error,
+         high = estimate + reach * error, ...)
+}
+keep_wald <- function(...) do.call(keep, wald(...))
+
+# The covariance at the estimate: summary(glm) has that of the iteration before the last one.
+covariance <- function(fit) {
+    x <- model.matrix(fit)[, !is.na(coef(fit)), drop = FALSE]
+    solve(crossprod(x * sqrt(fit$family$variance(fitted(fit)) * fit$prior.weights)))
+}
+
+general <- function(case, fit, null = NULL, ...) {
+    estimate <- coef(fit)[!is.na(coef(fit))]
+    error <- sqrt(diag(covariance(fit)))
+    null <- if (is.null(null)) fit$null.deviance else deviance(null)
+    free <- fit$df.null - fit$df.residual
+    chi <- null - deviance(fit)
+    keep_wald(case, names(estimate), estimate, error, log_likelihood = as.numeric(logLik(fit)),
+              aic = AIC(fit), bic = BIC(fit), rows = nobs(fit), chi_squared = chi,
+              chi_p = pchisq(chi, free, lower.tail = FALSE), ratio = exp(estimate), ...)
+}
+
+# HC0: (X'WX)^-1 X' diag(score^2) X (X'WX)^-1
+sandwich <- function(case, fit, scores, freedom = Inf) {
+    bread <- if (inherits(fit, "glm")) covariance(fit) else summary(fit)$cov.unscaled
+    keep_wald(case, names(coef(fit)), coef(fit), sqrt(diag(bread %*% crossprod(scores) %*% bread)),
+              freedom = freedom)
+}
+
+cox <- function(case, fit) {
+    s <- summary(fit)
+    table <- s$coefficients
+    error <- sqrt(diag(fit$var))
+    chi <- 2 * diff(fit$loglik)
+    keep_wald(case, names(coef(fit)), coef(fit), error, ratio = exp(coef(fit)), rows = fit$n,
+              events = fit$nevent, log_likelihood = fit$loglik[2], aic = AIC(fit), bic = BIC(fit),
+              chi_squared = chi, chi_p = pchisq(chi, length(coef(fit)), lower.tail = FALSE))
+}
+
+# Least squares
+d <- read("numbers")
+linear("least squares", lm(y ~ a + b + c, d))
+linear("least squares, weighted", lm(y ~ a + b + c, d, weights = w))
+linear("least squares, weights times 100", lm(y ~ a + b + c, d, weights = 100 * w))
+linear("least squares without an intercept", lm(y ~ 0 + a + b + c, d))
+linear("least squares, collinear and constant columns", lm(y ~ a + b + c + d + e, cbind(d, d = d$a - 2 * d$b, e = 3)))
+linear("least squares, a category", lm(y ~ a + k, d))
+linear("least squares on six rows", lm(y ~ a + b, d[1:6, ]))
+fit <- lm(y ~ a + b + c, d)
+sandwich("least squares, robust", fit, model.matrix(fit) * resid(fit), fit$df.residual)
+fit <- lm(y ~ a + b + c, d, weights = w)
+sandwich("least squares, weighted, robust", fit, model.matrix(fit) * resid(fit) * d$w, fit$df.residual)
+
+# Logistic regression
+d <- read("classes")
+general("logistic", glm(y ~ a + b + c, binomial, d, control = fine))
+general("logistic, whole weights", glm(y ~ a + b + c, binomial, d, weights = w, control = fine))
+general("logistic without an intercept", glm(y ~ 0 + a + b + c, binomial, d, control = fine))
+general("logistic, two categories", glm(y ~ a + k + s, binomial, d, control = fine))
+general("logistic, another reference", glm(y ~ a + relevel(factor(k), "z") + s, binomial, d, control = fine))
+found[["logistic, another reference"]]$names <- c("(Intercept)", "a", "kx", "ky", "sm")
+general("logistic, collinear column", glm(y ~ a + b + c + d, binomial, cbind(d, d = d$a + d$b),
+                                          control = glm.control(epsilon = 1e-10)))
+fit <- glm(y ~ a + b + c, binomial, d, control = fine)
+sandwich("logistic, robust", fit, model.matrix(fit) * (d$y - fitted(fit)))
+
+# Counts
+d <- read("counts")
+general("Poisson", glm(y ~ a + b, poisson, d, control = fine))
+general("Poisson, weighted", glm(y ~ a + b, poisson, d, weights = w, control = fine))
+general("Poisson, offset", glm(y ~ a + b + offset(o), poisson, d, control = fine), glm(y ~ 1 + offset(o), poisson, d, control = fine))
+fit <- glm(y ~ a + b, poisson, d, control = fine)
+sandwich("Poisson, robust", fit, model.matrix(fit) * (d$y - fitted(fit)))
+d <- read("steep")
+fit <- glm(y ~ a + b, poisson, d, control = fine)
+general("Poisson, predictor past the largest count", fit)
+
+# Several classes, as a log-linear model with an effect of every row [Baker 1994]
+d <- read("kinds")
+long <- data.frame(row = factor(rep(seq_len(nrow(d)), each = 3)), class = factor(rep(c("p", "q", "r"), nrow(d))))
+long$a <- rep(d$a, each = 3)
+long$b <- rep(d$b, each = 3)
+long$count <- as.numeric(rep(d$y, each = 3) == long$class)
+fit <- glm(count ~ row + class + class:a + class:b, poisson, long, control = glm.control(epsilon = 1e-10))
+# R leaves the last class's products out: contrasts to the first one from the covariance
+contrast <- function(class) {
+    m <- matrix(0, 3, length(coef(fit)), dimnames = list(NULL, names(coef(fit))))
+    for (i in 1:2) {
+        column <- c("a", "b")[i]
+        plus <- paste0("class", class, ":", column)
+        minus <- paste0("classp:", column)
+        if (!is.na(coef(fit)[plus])) m[i, plus] <- 1
+        if (!is.na(coef(fit)[minus])) m[i, minus] <- m[i, minus] - 1
+    }
+    m[3, paste0("class", class)] <- 1
+    m
+}
+m <- rbind(contrast("q"), contrast("r"))
+known <- !is.na(coef(fit))
+m <- m[, known]
+keep_wald("multinomial", rep(c("a", "b", "(Intercept)"), 2), as.numeric(m %*% coef(fit)[known]),
+          sqrt(diag(m %*% covariance(fit) %*% t(m))))
+
+# Survival
+d <- read("times")
+for (ties in c("breslow", "efron")) {
+    cox(paste("Cox,", ties), coxph(Surv(time, event) ~ a + b, d, ties = ties, control = finest))
+    cox(paste("Cox, strata,", ties), coxph(Surv(time, event) ~ a + b + strata(site), d, ties = ties, control = finest))
+    cox(paste("Cox, weighted,", ties), coxph(Surv(time, event) ~ a + b, d, weights = w, ties = ties, robust = FALSE,
+                                             control = finest))
+    cox(paste("Cox, robust,", ties), coxph(Surv(time, event) ~ a + b, d, ties = ties, robust = TRUE, control = finest))
+    cox(paste("Cox, weighted, strata, robust,", ties),
+        coxph(Surv(time, event) ~ a + b + strata(site), d, weights = w, ties = ties, robust = TRUE, control = finest))
+}
+
+# Measures of predictions
+d <- read("judged")
+w <- d$w
+keep("evaluate, weighted regression", rmse = sqrt(weighted.mean((d$y - d$p)^2, w)),
+     r2 = 1 - sum(w * (d$y - d$p)^2) / sum(w * (d$y - weighted.mean(d$y, w))^2),
+     loss = weighted.mean((d$y - d$p)^2, w) / 2)
+q <- plogis(d$m)
+called <- q > 0.5
+right <- sum(w[called & d$z == 1])
+pairs <- outer(d$m[d$z == 1], d$m[d$z == 0], function(x, y) (x > y) + (x == y) / 2)
+by <- outer(w[d$z == 1], w[d$z == 0])
+keep("evaluate, weighted classes", loss = weighted.mean(-ifelse(d$z == 1, log(q), log1p(-q)), w),
+     accuracy = weighted.mean(called == d$z, w), brier = weighted.mean((q - d$z)^2, w),
+     precision = right / sum(w[called]), recall = right / sum(w[d$z == 1]),
+     f1 = 2 * right / (sum(w[called]) + sum(w[d$z == 1])), auc = sum(pairs * by) / sum(by))
+mu <- exp(d$m)
+keep("evaluate, weighted counts", loss = weighted.mean(mu - d$n * d$m, w),
+     deviance = weighted.mean(poisson()$dev.resids(d$n, mu, 1), w))
+
+number <- function(x) paste0("[", paste(vapply(unname(as.numeric(x)), function(v) if (is.finite(v)) sprintf("%.17g", v) else "null", ""), collapse = ", "), "]")
+text <- function(x) paste0("[", paste0("\"", x, "\"", collapse = ", "), "]")
+lines <- vapply(names(found), function(case) {
+    own <- found[[case]]
+    fields <- vapply(names(own), function(name) sprintf("    \"%s\": %s", name, if (is.character(own[[name]])) text(own[[name]]) else number(own[[name]])), "")
+    sprintf("  \"%s\": {\n%s\n  }", case, paste(fields, collapse = ",\n"))
+}, "")
+cat("{\n", paste(lines, collapse = ",\n"), "\n}\n", sep = "")

@@ -1,0 +1,371 @@
+#!/usr/bin/python3
+"""`fedplt summary --refit` and `fedplt evaluate` beside R: every number of every case. Speaks TAP.
+
+usage: tests/oracle/comparison.py PROGRAM [--r | --write]
+
+R's numbers are in tests/golden/comparison.json, so that the test needs no R. --r computes them again
+(comparison.R; needs r-base-core and r-cran-survival) and compares; --write writes them, and the table of
+docs/comparison-with-r.md.
+"""
+import csv
+import json
+import math
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+GOLDEN = HERE.parent / "golden" / "comparison.json"
+PAGE = HERE.parent.parent / "docs" / "comparison-with-r.md"
+PROGRAM = os.path.abspath(sys.argv[1])
+TOLERANCE = 1e-8
+
+# ---- data, the same with every version of Python ----
+
+
+def columns_of(seed, count, **functions):
+    """A column a function of the row so far and a source of uniform and normal numbers."""
+    source = random.Random(seed)
+    rows = []
+    for number in range(count):
+        row = {"number": number}
+        for name, make in functions.items():
+            row[name] = make(row, source)
+        del row["number"]
+        rows.append(row)
+    return rows
+
+
+def normal(row, source):
+    """By sums of uniform numbers, which no version of Python changes."""
+    return round(sum(source.random() for _ in range(12)) - 6, 6)
+
+
+def poisson(mean, source):
+    """The largest count whose product of uniform numbers stays above e^-mean [Knuth]."""
+    count, left = 0, source.random()
+    while left > math.exp(-mean):
+        count, left = count + 1, left * source.random()
+    return count
+
+
+def chance(margin, source):
+    return int(source.random() < 1 / (1 + math.exp(-margin)))
+
+
+def kind(row, source):
+    margins = [0, 0.4 + row["a"], -0.3 + 0.5 * row["b"] - 0.5 * row["a"]]
+    draw = source.random() * sum(map(math.exp, margins))
+    for name, margin in zip("pqr", margins):
+        draw -= math.exp(margin)
+        if draw <= 0:
+            return name
+    return "r"
+
+
+def weight(row, source):
+    return round(0.2 + 2 * source.random(), 3)
+
+
+def whole_weight(row, source):
+    return 1 + int(3 * source.random())
+
+
+def level(names):
+    return lambda row, source: names[row["number"] % len(names) if row["number"] < len(names)
+                                     else int(len(names) * source.random())]
+
+
+DATA = {
+    "numbers": columns_of(
+        1, 40, a=normal, b=normal, c=lambda row, s: round(100 + 15 * normal(row, s), 3),
+        k=level(["amber", "blue", "cyan"]), w=weight,
+        y=lambda row, s: round(2 + row["a"] - 0.5 * row["b"] + 0.02 * row["c"] +
+                               (row["k"] == "blue") + normal(row, s), 4)),
+    "classes": columns_of(
+        2, 200, a=normal, b=normal, c=lambda row, s: round(40 + 10 * normal(row, s), 2),
+        k=level(["x", "y", "z"]), s=level(["f", "m"]), w=whole_weight,
+        y=lambda row, s: chance(-1 + row["a"] + 0.02 * row["c"] + 0.5 * (row["k"] == "y"), s)),
+    "counts": columns_of(
+        3, 150, a=normal, b=normal, o=lambda row, s: round(normal(row, s) / 2, 4), w=whole_weight,
+        y=lambda row, s: poisson(math.exp(0.4 + 0.3 * row["a"] - 0.4 * row["b"] + row["o"]), s)),
+    # high expectations meet low counts
+    "steep": columns_of(
+        4, 60, a=lambda row, s: round(3 * normal(row, s), 3), b=normal,
+        y=lambda row, s: 1 if row["number"] == 0 else poisson(min(3, math.exp(row["a"] / 2)), s)),
+    "kinds": columns_of(5, 90, a=normal, b=normal, y=kind),
+    "times": columns_of(
+        6, 120, site=level(["s0", "s1", "s2"]), a=normal, b=normal, w=weight,
+        time=lambda row, s: math.ceil(-8 * math.log(s.random()) * math.exp(-0.5 * row["a"])),
+        event=lambda row, s: int(s.random() < 0.7)),
+    "judged": columns_of(
+        7, 60, w=weight, p=normal, y=lambda row, s: round(row["p"] + normal(row, s), 3),
+        m=lambda row, s: round(2 * normal(row, s), 1), z=lambda row, s: chance(row["m"], s),
+        n=lambda row, s: poisson(math.exp(row["m"] / 3), s)),
+}
+for place, row in enumerate(DATA["steep"]):  # a predictor far above 1 + log of the largest count
+    if place % 10 == 9:
+        row["a"], row["y"] = 12.0, poisson(2, random.Random(place))
+
+# ---- what fedplt is asked ----
+
+LINEAR = ["coefficient", "std_error", "t", "p", "low", "high"]
+LINEAR_FIT = ["sigma", "r2", "adjusted_r2", "f", "f_p", "log_likelihood", "aic", "bic", "rows"]
+WALD = ["coefficient", "std_error", "p", "low", "high"]
+WALD_FIT = ["log_likelihood", "aic", "bic", "rows", "chi_squared", "chi_p"]
+
+
+class Case:
+    def __init__(self, data, columns, loss, lines, fit, robust=False, weight=None, rows=None, ratio=None,
+                 intercept=True, more=None, ties=None, reference=None):
+        self.data, self.columns, self.loss, self.lines, self.fit = data, columns, loss, lines, fit
+        self.robust, self.weight, self.rows, self.ratio = robust, weight, rows, ratio
+        self.intercept, self.more, self.ties, self.reference = intercept, more, ties, reference
+
+    def write(self, folder):
+        """The columns of the case, the label last."""
+        rows = [dict(row) for row in DATA[self.data][:self.rows]]
+        for row in rows:
+            row.update(self.more(row) if self.more else {})
+            if self.loss == "cox":
+                row["event"] = ["no", "yes"][row["event"]]
+        with open(folder / "d.csv", "w", newline="") as file:
+            out = csv.DictWriter(file, self.columns, extrasaction="ignore")
+            out.writeheader()
+            out.writerows(rows)
+
+    def schema(self, folder):
+        """Survival times and offsets need one."""
+        types = {"site": "{type: site, names: [s0, s1, s2]}", "time": "{type: time, bounds: 0.5..10000}",
+                 "event": "{type: event, classes: [no, yes]}", "w": "{type: weight, bounds: 0.1..10}",
+                 "o": "{type: offset, bounds: -5..5}", "y": "{type: label, bounds: 0..1000}"}
+        if self.loss != "cox" and "o" not in self.columns:
+            return []
+        (folder / "s.yaml").write_text("columns:\n" + "".join(
+            f"  {name}: {types.get(name, '{type: number, bounds: -100..100}')}\n" for name in self.columns))
+        return ["--schema", "s.yaml"]
+
+    def train(self, folder):
+        schema = self.schema(folder)
+        words = ["train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--quiet", "--loss", self.loss,
+                 "--eps", "0.05", "--rounds", "2", "--weights", "rows", *schema]
+        if not schema:
+            words += ["--label", self.columns[-1], "--standardise", "yes" if self.intercept else "no"]
+            words += ["--categories", "auto"] if {"k", "s"} & set(self.columns) else []
+        if self.weight and not schema:
+            words += ["--row-weight", self.weight]
+        if self.loss != "cox":
+            words += ["--intercept", "yes" if self.intercept else "no"]
+        if self.ties:
+            words += ["--ties", self.ties]
+        if self.loss in ("least-squares", "poisson") and not schema:
+            words += ["--task", "regression"]
+        run(folder, *words)
+
+    def answer(self, folder):
+        self.write(folder)
+        self.train(folder)
+        told = json.loads(run(folder, "summary", "out/model.json", "d.csv", "--refit", "--json",
+                              *(["--robust"] if self.robust else []),
+                              *(["--reference", self.reference] if self.reference else [])).stdout)
+        lines = [line for line in told["coefficients"] if line["coefficient"] is not None]
+        lines = lines if self.loss == "softmax" else sorted(lines, key=lambda l: l["name"] != "(intercept)")
+        found = {name: [line[name] for line in lines] for name in self.lines}
+        found.update({name: [told["fit"][name]] for name in self.fit})
+        if self.ratio:
+            found["ratio"] = [line[self.ratio] for line in lines]
+        found["names"] = [line["name"] for line in lines]
+        return found
+
+
+class Judged:
+    """A model whose linear predictor is one column of the data."""
+    def __init__(self, columns, loss, measures):
+        self.columns, self.loss, self.measures = columns, loss, measures
+
+    def answer(self, folder):
+        Case("judged", self.columns, self.loss, [], []).write(folder)
+        run(folder, "train", "--data", "d.csv", "--out", "out", "--pictures", "no", "--quiet", "--loss", self.loss,
+            "--label", self.columns[-1], "--row-weight", "w", "--rounds", "2", "--standardise", "no",
+            *([] if self.loss == "logistic" else ["--task", "regression"]), "--intercept", "yes")
+        model = json.loads((folder / "out/model.json").read_text())
+        model["weights"] = [1.0, 0.0]
+        (folder / "m.json").write_text(json.dumps(model))
+        told = json.loads(run(folder, "evaluate", "m.json", "d.csv", "--json").stdout)
+        assert told["weighted"] is True
+        return {name: [told["all"][name]] for name in self.measures}
+
+
+def least_squares(columns, robust=False, **more):
+    return Case("numbers", columns + ["y"], "least-squares", WALD if robust else LINEAR,
+                [] if robust else LINEAR_FIT, robust, **more)
+
+
+def logistic(columns, robust=False, **more):
+    return Case("classes", columns + ["y"], "logistic", WALD, [] if robust else WALD_FIT, robust,
+                ratio=None if robust else "odds_ratio", **more)
+
+
+def counts(columns, robust=False, data="counts", **more):
+    return Case(data, columns + ["y"], "poisson", WALD, [] if robust else WALD_FIT, robust,
+                ratio=None if robust else "rate_ratio", **more)
+
+
+def survival(columns, ties, robust=False):
+    return Case("times", columns + ["time", "event"], "cox", WALD, [] if robust else WALD_FIT + ["events"], robust,
+                ratio="hazard_ratio", ties=ties)
+
+
+CASES = {
+    "least squares": least_squares(["a", "b", "c"]),
+    "least squares, weighted": least_squares(["a", "b", "c", "w"], weight="w"),
+    "least squares, weights times 100": least_squares(["a", "b", "c", "w"], weight="w",
+                                                      more=lambda row: {"w": 100 * row["w"]}),
+    "least squares without an intercept": least_squares(["a", "b", "c"], intercept=False),
+    "least squares, collinear and constant columns": least_squares(
+        ["a", "b", "c", "d", "e"], more=lambda row: {"d": row["a"] - 2 * row["b"], "e": 3}),
+    "least squares, a category": least_squares(["a", "k"]),
+    "least squares on six rows": least_squares(["a", "b"], rows=6),
+    "least squares, robust": least_squares(["a", "b", "c"], robust=True),
+    "least squares, weighted, robust": least_squares(["a", "b", "c", "w"], weight="w", robust=True),
+    "logistic": logistic(["a", "b", "c"]),
+    "logistic, whole weights": logistic(["a", "b", "c", "w"], weight="w"),
+    "logistic without an intercept": logistic(["a", "b", "c"], intercept=False),
+    "logistic, two categories": logistic(["a", "k", "s"]),
+    "logistic, another reference": logistic(["a", "k", "s"], reference="k=z"),
+    "logistic, collinear column": logistic(["a", "b", "c", "d"], more=lambda row: {"d": row["a"] + row["b"]}),
+    "logistic, robust": logistic(["a", "b", "c"], robust=True),
+    "Poisson": counts(["a", "b"]),
+    "Poisson, weighted": counts(["a", "b", "w"], weight="w"),
+    "Poisson, offset": counts(["a", "b", "o"]),
+    "Poisson, robust": counts(["a", "b"], robust=True),
+    "Poisson, predictor past the largest count": counts(["a", "b"], data="steep"),
+    "multinomial": Case("kinds", ["a", "b", "y"], "softmax", WALD, []),
+    "evaluate, weighted regression": Judged(["p", "w", "y"], "least-squares", ["rmse", "r2", "loss"]),
+    "evaluate, weighted classes": Judged(
+        ["m", "w", "z"], "logistic", ["loss", "accuracy", "brier", "precision", "recall", "f1", "auc"]),
+    "evaluate, weighted counts": Judged(["m", "w", "n"], "poisson", ["loss", "deviance"]),
+}
+for ties in "breslow", "efron":
+    CASES[f"Cox, {ties}"] = survival(["a", "b"], ties)
+    CASES[f"Cox, strata, {ties}"] = survival(["site", "a", "b"], ties)
+    CASES[f"Cox, weighted, {ties}"] = survival(["a", "b", "w"], ties)
+    CASES[f"Cox, robust, {ties}"] = survival(["a", "b"], ties, robust=True)
+    CASES[f"Cox, weighted, strata, robust, {ties}"] = survival(["site", "a", "b", "w"], ties, robust=True)
+
+# ---- comparing ----
+
+
+def run(folder, *words):
+    done = subprocess.run([PROGRAM, *words], cwd=folder, text=True, capture_output=True,
+                          stdin=subprocess.DEVNULL, timeout=120)
+    assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
+    return done
+
+
+def ask_r():
+    with tempfile.TemporaryDirectory(prefix="fedplt-comparison-") as name:
+        for data, rows in DATA.items():
+            with open(pathlib.Path(name) / f"{data}.csv", "w", newline="") as file:
+                out = csv.DictWriter(file, list(rows[0]))
+                out.writeheader()
+                out.writerows(rows)
+        done = subprocess.run(["Rscript", "--vanilla", HERE / "comparison.R", name], text=True, capture_output=True,
+                              check=False)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+def difference(quantity, mine, theirs):
+    """The largest, relative to the number; a p-value below 0.001 is measured by its logarithm, which is as accurate as
+    the statistic behind it."""
+    assert len(mine) == len(theirs), (mine, theirs)
+    if quantity in ("p", "chi_p", "f_p"):
+        mine, theirs = ([math.log(x) if y < 1e-3 else x for x, y in zip(values, theirs)] for values in (mine, theirs))
+    return max(0.0 if x == y else abs(x - y) / max(abs(y), 1e-300) for x, y in zip(mine, theirs))
+
+
+def spelled(name):
+    """A coefficient as fedplt names it: R joins a category and its level."""
+    if name == "(Intercept)":
+        return "(intercept)"
+    return f"{name[0]}={name[1:]}" if name[0] in "ks" and len(name) > 1 else name
+
+
+def compare(name, theirs):
+    """{quantity: (numbers, largest difference)}"""
+    with tempfile.TemporaryDirectory(prefix="fedplt-comparison-") as folder:
+        mine = CASES[name].answer(pathlib.Path(folder))
+    if "names" in theirs:
+        assert mine.pop("names") == [spelled(found) for found in theirs["names"]], theirs["names"]
+    return {quantity: (len(values), difference(quantity, values, theirs[quantity])) for quantity, values in mine.items()}
+
+
+def tell(golden):
+    failed, results = 0, {}
+    print(f"1..{len(CASES)}")
+    for number, name in enumerate(CASES, 1):
+        try:
+            results[name] = compare(name, golden[name])
+            wrong = [f"{quantity} differs by {gap:.2g}" for quantity, (_, gap) in results[name].items()
+                     if not gap <= TOLERANCE]
+        except (AssertionError, KeyError, TypeError) as problem:
+            wrong = [f"{type(problem).__name__}: {problem}"]
+        failed += bool(wrong)
+        print(f"{'not ok' if wrong else 'ok'} {number} - {name}")
+        for line in wrong:
+            print("# " + line.replace("\n", " "))
+    return failed, results
+
+
+def page(results):
+    lines = ["# Comparison with R", "",
+             "`fedplt summary --refit` and `fedplt evaluate` compute the numbers of `lm`, `glm` and `coxph` (package",
+             "survival) from sums over the sites. This table is written by `tests/oracle/comparison.py PROGRAM --write`",
+             "with R 4.2; `make check` compares every number again with R's, which are in `tests/golden/comparison.json`,",
+             f"and fails where one differs by more than {TOLERANCE:g} of itself.", "",
+             "| case | quantity | numbers | largest relative difference |", "|---|---|---|---|"]
+    count = total = 0
+    for name, found in results.items():
+        for quantity, (numbers, gap) in found.items():
+            count, total = count + 1, total + numbers
+            lines.append(f"| {name} | {quantity.replace('_', ' ')} | {numbers} | {gap:.0e} |" if gap else
+                         f"| {name} | {quantity.replace('_', ' ')} | {numbers} | 0 |")
+    lines += ["", f"{count} comparisons of {total} numbers in {len(results)} cases.", "",
+              "What is compared: coefficients, standard errors, t or z with their p-values and 95 % intervals; odds, rate",
+              "and hazard ratios; log-likelihood, AIC, BIC (with survival times counted by events, as R does);",
+              "likelihood-ratio and F tests; R-squared; weighted measures of predictions. Robust errors are HC0, without a",
+              "factor for small samples, with least squares by Student's distribution; those of Cox regression are R's",
+              "`robust = TRUE`, which R chooses by itself where weights are not whole numbers. Several classes are compared with the first one; R's numbers are those of the",
+              "equivalent log-linear model.", "", "Next: [clinical use](clinical.md)."]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    if "--r" in sys.argv or "--write" in sys.argv:
+        if not shutil.which("Rscript"):
+            print("1..0 # SKIP Rscript is not installed (r-base-core, r-cran-survival)")
+            return 0
+        made = ask_r()
+        if "--write" in sys.argv:
+            GOLDEN.write_text(json.dumps(made, indent=1) + "\n")
+            failed, results = tell(made)
+            if not failed:
+                PAGE.write_text(page(results))
+            return failed > 0
+        golden = json.loads(GOLDEN.read_text())
+        same = {name: made.get(name) == golden.get(name) or all(
+            quantity == "names" or difference(quantity, values, golden[name][quantity]) < 1e-9
+            for quantity, values in made[name].items()) for name in golden}
+        print("1..1\n" + ("ok" if all(same.values()) else "not ok") + " 1 - the golden numbers are R's")
+        print("".join(f"# {name}\n" for name, good in same.items() if not good), end="")
+        return 0 if all(same.values()) else 1
+    return tell(json.loads(GOLDEN.read_text()))[0] > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
