@@ -164,7 +164,7 @@ typedef struct fplt_read_settings {
     /* Of an existing model, borrowed, or NULL: the classes in their order, and the features that
      * the data set must have, in their order. CSV columns are then found by name in any order,
      * others are left out; `name=level` makes the column `name` a category. A level that the model
-     * does not know is refused, but with drop_first_level it counts as the first. */
+     * does not know is answered by `unknown_level`. */
     const char *const *class_names;
     uint32_t class_count;
     const char *const *feature_names;
@@ -173,8 +173,8 @@ typedef struct fplt_read_settings {
      * `site`, which may be none. */
     const fplt_schema *schema;
     int leave_out; /* columns that the schema does not declare: 0 refused, 1 not looked at */
-    const char
-        *separator; /* CSV: comma, tab, semicolon; NULL or auto: the first of them that is in the
+    const char *
+        separator; /* CSV: comma, tab, semicolon, bar; NULL or auto: the first of them that is in the
                               first line */
     size_t largest; /* bytes of a file at most; 0: 2^40, of what has no size (a pipe) 2^30 */
     int set_aside; /* CSV: columns `label` and `site` are no features, although there is no label or site */
@@ -193,6 +193,19 @@ typedef struct fplt_read_settings {
     /* Borrowed, or NULL: of all this only what was asked for, where the rest is that of an existing model. What
      * does not apply to a file is refused if it was asked for. */
     const struct fplt_read_settings *asked;
+    /* CSV: decimal sign of numbers: NULL or point, or comma. With comma a number with a point is refused. */
+    const char *decimal;
+    /* CSV: values, separated by commas, that stand for a missing one beside those of drop_missing; they are
+     * compared as texts, then as numbers. NULL: none, and numbers that look like such codes (-9 among numbers
+     * of at least 0) are refused; none: they are not. */
+    const char *missing_codes;
+    /* Of an existing model, borrowed, or NULL: `column=level` of the levels that have no feature. */
+    const char *const *reference_levels;
+    size_t reference_count;
+    /* A level that an existing model does not know: NULL or refuse; reference: as the one without a feature;
+     * missing: as a missing value. */
+    const char *unknown_level;
+    const char *dates; /* CSV: dates among features: NULL or refuse; days since 1970-01-01; years */
 } fplt_read_settings;
 
 /* Everything NULL or 0: CSV with columns `label` and `site`, or LIBSVM, or NPY. */

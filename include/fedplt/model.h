@@ -36,8 +36,11 @@ typedef struct fplt_model_info {
     size_t dimension;                  /* outputs x (features + intercept) */
     const char *program;               /* name and version of the program that trained it */
     const char *training; /* a JSON object: how it was trained and what came of it; or NULL */
-    const fplt_inference *inference; /* where standard errors come from, or NULL */
-    const char *row_weight, *id;     /* columns by these names had a part in reading; or NULL */
+    const fplt_inference *inference;     /* where standard errors come from, or NULL */
+    const char *row_weight, *id;         /* columns by these names had a part in reading; or NULL */
+    const char *missing_codes, *dates;   /* as in fplt_read_settings, or NULL */
+    const char *const *reference_levels; /* `column=level` of levels without a feature, or NULL */
+    size_t reference_count;
 } fplt_model_info;
 
 typedef struct fplt_model fplt_model;

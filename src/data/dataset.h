@@ -61,7 +61,9 @@ struct fplt_dataset {
     size_t left_out_count;
     fplt__names feature_names, agent_names;
     fplt__names class_names; /* in order of the class values */
-    fplt_schema *schema;     /* kept, or NULL */
+    fplt__names
+        references; /* `column=level` of each category that has no feature for its first level */
+    fplt_schema *schema; /* kept, or NULL */
     /* Where the rows of some agents are in other processes: of every agent, and the largest label there. An
      * agent that is not here has no rows in the arrays above. NULL: all are here. */
     fplt__census *census;

@@ -81,6 +81,13 @@ static json_t *with_rest(json_t *document, const fplt_model_info *info)
         failed |= json_object_set_new(reading, "row_weight", json_string(info->row_weight));
     if (info->id)
         failed |= json_object_set_new(reading, "id", json_string(info->id));
+    if (info->missing_codes)
+        failed |= json_object_set_new(reading, "missing_codes", json_string(info->missing_codes));
+    if (info->dates)
+        failed |= json_object_set_new(reading, "dates", json_string(info->dates));
+    if (info->reference_count)
+        failed |= json_object_set_new(reading, "reference_levels",
+                                      texts(info->reference_levels, info->reference_count));
     if (info->transform->fill)
         failed |= json_object_set_new(json_object_get(document, "transform"), "fill",
                                       numbers(info->transform->fill, info->features));
@@ -117,7 +124,7 @@ struct draft {
     const char *path;
     fplt_model_info info;
     fplt_transform transform;
-    const char **feature_names, **class_names;
+    const char **feature_names, **class_names, **references;
     fplt_schema *schema;
     double *weights;
     fplt_inference inference;
@@ -325,9 +332,20 @@ static fplt_status take_reading(struct draft *draft, const json_t *root, fplt_er
     if (json_object_get(object, "row_weight") &&
         (status = take_text(draft, object, "row_weight", TEXT_OR_NULL, &info->row_weight, error)))
         return status;
-    return json_object_get(object, "id")
-               ? take_text(draft, object, "id", TEXT_OR_NULL, &info->id, error)
-               : FPLT_OK;
+    if (json_object_get(object, "id") &&
+        (status = take_text(draft, object, "id", TEXT_OR_NULL, &info->id, error)))
+        return status;
+    if (json_object_get(object, "missing_codes") &&
+        (status = take_text(draft, object, "missing_codes", TEXT, &info->missing_codes, error)))
+        return status;
+    if (json_object_get(object, "dates") &&
+        (status = take_text(draft, object, "dates", TEXT, &info->dates, error)))
+        return status;
+    if (json_object_get(object, "reference_levels"))
+        status = take_names(draft, object, "reference_levels", &draft->references,
+                            &info->reference_count, error);
+    info->reference_levels = draft->references;
+    return status;
 }
 
 /* Absent in models of earlier programs. JSON is YAML, so the canonical text has one reader. */
@@ -396,6 +414,7 @@ static void clear(struct draft *draft)
     fplt_schema_destroy(draft->schema);
     fplt__free(draft->feature_names);
     fplt__free(draft->class_names);
+    fplt__free(draft->references);
     fplt__free(draft->weights);
     fplt_inference_clear(&draft->inference);
     free(draft->training);
