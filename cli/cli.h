@@ -125,6 +125,10 @@ fplt_status cli_model_data(const cli_call *cli, const fplt_model *model, int lab
 /* Output. */
 void cli_print_text(cli_text *text); /* to standard output; empties it */
 fplt_status cli_print_table(const fplt_table *table, fplt_error *error);
+/* Adds the values of the rows that were filled in; nothing where none was. */
+fplt_status cli_write_filled(const fplt_dataset *dataset, cli_text *out, fplt_error *error);
+/* The same, to standard output. */
+fplt_status cli_print_filled(const fplt_dataset *dataset, fplt_error *error);
 /* As CSV into folder/name. */
 fplt_status cli_save_table(const char *folder, const char *name, const fplt_table *table,
                            fplt_error *error);

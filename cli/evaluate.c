@@ -44,7 +44,7 @@ static fplt_status print_sites(const struct evaluation *evaluation, fplt_error *
         return status;
     status = cli_print_table(out, error);
     fplt_table_destroy(out);
-    return status;
+    return status ? status : cli_print_filled(evaluation->dataset, error);
 }
 
 static fplt_status print_confusion(const struct evaluation *evaluation, fplt_error *error)

@@ -284,7 +284,8 @@ fplt_status train_print(cli_call *cli, const struct training *training, fplt_err
     if (!view->run.blind)
         write_measures(training, &record, &out);
     write_costs(training, &out);
-    if ((status = write_held_out(training, &out, error)))
+    if ((status = write_held_out(training, &out, error)) ||
+        (status = cli_write_filled(view->training, &out, error)))
         return status;
     write_choices(training, &record, &out);
     cli_write_defaults(cli->settings, &out);

@@ -308,6 +308,8 @@ FPLT_API fplt_status fplt_transform_fit(const fplt_dataset *dataset,
  * as computed in double precision is at most `radius`, never a rounding error above. */
 FPLT_API fplt_status fplt_transform_apply(const fplt_transform *transform, fplt_dataset *dataset,
                                           fplt_error *error);
+/* How many values of a feature and an agent were missing before fplt_transform_apply filled them in. */
+FPLT_API size_t fplt_dataset_filled(const fplt_dataset *dataset, uint32_t agent, size_t feature);
 /* Releases what the struct owns; a zeroed struct is legal. */
 FPLT_API void fplt_transform_clear(fplt_transform *transform);
 

@@ -183,6 +183,9 @@ FPLT_API fplt_status fplt_model_assess(const fplt_model *model, const fplt_datas
 FPLT_API fplt_status fplt_quality_table(const fplt_dataset *dataset, const fplt_quality *each,
                                         const fplt_quality *all, fplt_table **table,
                                         fplt_error *error);
+/* The values that were filled in, one line a column and site that has any: column, site, filled, rows, share. */
+FPLT_API fplt_status fplt_filled_table(const fplt_dataset *dataset, fplt_table **table,
+                                       fplt_error *error);
 /* Everything as one JSON document, released with fplt_free. */
 FPLT_API fplt_status fplt_assessment_text(const fplt_model *model, const fplt_dataset *dataset,
                                           const fplt_quality *each,

@@ -74,7 +74,8 @@ fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings 
     if (!status)
         status = fplt__dialect_init(&builder->dialect, settings, error);
     if (!status && builder->schema)
-        return fplt__declared_init(builder, error);
+        return (status = fplt__clipped_init(builder, error)) ? status
+                                                             : fplt__declared_init(builder, error);
     if (!status && settings->categories && !word_is(settings->categories, "auto"))
         status = add_words(&builder->categories, settings->categories, error);
     if (!status && settings->ignore)
@@ -116,6 +117,7 @@ void fplt__builder_clear(fplt__builder *builder)
     fplt__profile_clear(&builder->profile);
     fplt__left_out_clear(&builder->left_out);
     fplt__free(builder->person_rows);
+    fplt__free(builder->clipped);
     for (size_t k = 0; k < FPLT__EXTRAS; k++)
         fplt__free(builder->extra[k]);
 }
@@ -412,11 +414,16 @@ static int is_level_of(fplt__span feature, fplt__span column)
 static fplt_status group_features(const fplt__builder *builder, fplt_dataset *dataset,
                                   fplt_error *error)
 {
-    if (!has_categories(builder) || builder->expected.count)
+    if (!has_categories(builder))
         return FPLT_OK;
     fplt_status status = fplt__alloc_into(&dataset->group, dataset->features,
                                           sizeof *dataset->group, "columns", error);
     for (uint32_t i = 0; !status && i < builder->header.count; i++)
+        for (uint32_t k = 0; builder->column[i].category && k < builder->expected.count; k++)
+            if (is_level_of(fplt__lookup_word(&builder->expected, k),
+                            fplt__lookup_word(&builder->header, i)))
+                dataset->group[k] = i + 1;
+    for (uint32_t i = 0; !status && !builder->expected.count && i < builder->header.count; i++)
         for (uint32_t k = 0; builder->column[i].category && k < builder->column[i].levels.count;
              k++)
             if (builder->column[i].slot[k] != FPLT__NOWHERE)

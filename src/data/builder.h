@@ -72,6 +72,13 @@ typedef struct fplt__left_out {
     size_t *of_site, site_capacity;
 } fplt__left_out;
 
+/* Of a column of a schema: values, and those that were changed. */
+typedef struct fplt__clipped {
+    size_t values, below, above; /* numbers; those outside of the bounds */
+    size_t replaced;             /* missing or undeclared */
+    double low, high;            /* of the numbers as they were */
+} fplt__clipped;
+
 /* What becomes of a level that an existing model does not know. */
 typedef enum fplt__unknown {
     FPLT__UNKNOWN_REFUSED,
@@ -125,6 +132,7 @@ typedef struct fplt__builder {
 
     const fplt_schema *schema;    /* of the settings, or NULL */
     const fplt__portion *portion; /* with a schema: whose rows are kept; NULL: everyone's */
+    fplt__clipped *clipped;       /* owned: one a column of the schema, or NULL */
     int neutral;                  /* the row being read becomes the schema's neutral row */
     double *extra[FPLT__EXTRAS];  /* one a row, or NULL */
     size_t extra_capacity[FPLT__EXTRAS];
@@ -215,6 +223,12 @@ typedef struct fplt__csv_visitor {
 } fplt__csv_visitor;
 fplt_status fplt__csv_visit(const fplt__source *source, int no_header,
                             const fplt__csv_visitor *visitor, fplt_error *error);
+
+/* Values that a schema changes (clipped.c); the site's own log says how many. */
+fplt_status fplt__clipped_init(fplt__builder *builder, fplt_error *error);
+void fplt__clipped_see(const fplt__builder *builder, const fplt__declared *column, double value);
+void fplt__clipped_replace(const fplt__builder *builder, const fplt__declared *column);
+void fplt__clipped_log(const fplt__builder *builder, const char *path);
 
 /* Levels beside an existing model (levels.c). Without one every level is known. */
 fplt_status fplt__levels_init(fplt__builder *builder, fplt_error *error);

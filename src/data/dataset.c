@@ -175,6 +175,7 @@ void fplt_dataset_destroy(fplt_dataset *dataset)
     fplt__names_clear(&dataset->agent_names);
     fplt__names_clear(&dataset->class_names);
     fplt__names_clear(&dataset->references);
+    fplt__free(dataset->filled);
     fplt__free(dataset);
 }
 

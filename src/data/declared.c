@@ -41,11 +41,13 @@ static fplt_status take_number(fplt__builder *builder, const fplt__source *sourc
                                double *value, fplt_error *error)
 {
     if (!missing && fplt__number_parse(fplt__span_trim(text), value) == FPLT__NUMBER) {
+        fplt__clipped_see(builder, column, *value);
         *value = fmin(fmax(*value, column->low), column->high);
         return FPLT_OK;
     }
     *value = column->missing == FPLT__CONSTANT ? column->missing_value : column->centre;
     builder->neutral |= column->missing == FPLT__NEUTRAL_ROW;
+    fplt__clipped_replace(builder, column);
     if (column->missing != FPLT__REFUSED)
         return FPLT_OK;
     return bad_value(builder, source, line, column, missing ? (fplt__span){"", 0} : text,
@@ -64,6 +66,7 @@ static fplt_status take_level(fplt__builder *builder, const fplt__source *source
     if (answer == FPLT__CONSTANT)
         *level = missing ? (uint32_t)column->missing_value : column->other_level;
     builder->neutral |= answer == FPLT__NEUTRAL_ROW;
+    fplt__clipped_replace(builder, column);
     if (answer != FPLT__REFUSED)
         return FPLT_OK;
     return bad_value(builder, source, line, column, missing ? (fplt__span){"", 0} : text,

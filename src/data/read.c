@@ -347,8 +347,10 @@ static fplt_status read_paths(const char *const *paths, size_t count, fplt__buil
                                           : visit_path(paths[i], builder, &format, 0, input, error);
     if (!status)
         status = fplt__builder_finish(builder, dataset, error);
-    if (!status)
+    if (!status) {
         fplt__left_out_log(&builder->left_out, paths[0]);
+        fplt__clipped_log(builder, paths[0]);
+    }
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include "data/dataset.h"
 #include "job/job.h"
 #include "promise/certificate.h"
+#include "report/filled.h"
 #include "report/model.h"
 #include "report/quality.h"
 
@@ -128,6 +129,9 @@ static json_t *training_json(const fplt_job_view *view, const fplt_engine *engin
     json_object_set_new(document, "defaults", defaults_json(view->settings));
     if (!document)
         return NULL;
+    json_t *filled = view->run.blind ? NULL : fplt__filled_json(view->training);
+    if (filled)
+        json_object_set_new(document, "filled", filled);
     json_object_set_new(document, "counters", counters_json(fplt_engine_counters(engine)));
     if (result)
         add_result(view, result, document);

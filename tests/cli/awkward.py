@@ -221,6 +221,50 @@ def values_with_two_meanings_are_refused(folder):
     assert model["weights"] == train(folder, "--data", "p.csv", "--task", "regression")["weights"]
 
 
+# ---- what was filled in or clipped ----
+
+@case
+def filled_values_are_counted_by_column_and_site(folder):
+    header, table, _ = clean(folder)
+    at = {name: i for i, name in enumerate(header)}
+    table = [[None if name == "cp" and i % 50 == 0 else value for name, value in zip(header, row)] for i, row in enumerate(table)]
+    (folder / "gaps.csv").write_text(text_of(header, table))
+    expected = {}
+    for row in table:
+        for name in header:
+            if row[at[name]] is None:
+                expected[name, row[at["site"]]] = expected.get((name, row[at["site"]]), 0) + 1
+    said = run(folder, "train", "--data", "gaps.csv", *BASE, *ASIDE, "--out", "out", "--pictures", "no").stdout
+    counts = lambda lines: {(line["column"], line["site"]): line["filled"] for line in lines}
+    model = json.loads((folder / "out/model.json").read_text())
+    assert counts(model["training"]["filled"]) == expected, model["training"]["filled"]
+    found = json.loads(run(folder, "evaluate", "out/model.json", "gaps.csv", "--json").stdout)
+    assert counts(found["filled"]) == expected
+    for text in (said, run(folder, "evaluate", "out/model.json", "gaps.csv").stdout):
+        says(text, "missing values that were filled in")
+        assert any(line.split()[:4] == ["ca", "va", "198", "200"] for line in text.splitlines()), text
+    run(folder, "report", "out")
+    says((folder / "out/report.html").read_text(), "Missing values that were filled in", "switzerland")
+    model = train(folder, "--data", "gaps.csv", *BASE[:-1], "drop", *ASIDE)
+    assert "filled" not in model["training"]
+
+
+@case
+def clipped_values_are_counted_at_the_site(folder):
+    (folder / "s.yaml").write_text("columns:\n  label: {type: label, classes: [no, yes], missing: neutral-row, other: neutral-row}\n"
+                                   "  chol: {type: number, bounds: 2..12, missing: centre}\n  age: {type: number, bounds: 0..100, missing: centre}\n")
+    write = lambda scale: (folder / "d.csv").write_text("label,chol,age\n" + "".join(
+        f"{'yes' if i % 3 else 'no'},{'' if i % 20 == 0 else scale * (3 + i % 5)},{101 if i == 7 else 40 + i % 9}\n" for i in range(60)))
+    fit = lambda *words: run(folder, "train", "--data", "d.csv", "--schema", "s.yaml", "--out", "out", "--pictures", "no", *words)
+    write(38.67)  # mg/dl instead of mmol/l
+    for words in ([], ["--privacy.epsilon", "2"]):
+        done = fit(*words)
+        says(done.stderr, "warning: d.csv: column 'chol': 57 of 57 values (100 %) are outside of the bounds 2 to 12", "116.01 to 270.69",
+             "another unit", "column 'age': 1 of 60 values", "column 'chol': 3 missing or undeclared values were replaced")
+    write(1)
+    assert "warning" not in fit().stderr
+
+
 # ---- levels that a model does not know ----
 
 def levels(folder):
