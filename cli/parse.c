@@ -227,6 +227,13 @@ static void name_command(const cli_call *cli, fplt_error *error)
                        command->name);
 }
 
+int cli_names_config(const cli_call *cli)
+{
+    const char *dot = cli->argument_count ? strrchr(cli->arguments[0], '.') : NULL;
+    return cli->command->config_by_name && dot &&
+           (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+}
+
 static fplt_status first_reading(cli_call *cli, fplt_error *error)
 {
     fplt_settings *scratch;
@@ -235,7 +242,8 @@ static fplt_status first_reading(cli_call *cli, fplt_error *error)
         return status;
     if (!(status = declare(cli, scratch, error)) &&
         !(status = find_arguments(cli, scratch, error)) &&
-        !(status = check_arguments(cli, error)) && cli->command->config && cli->argument_count)
+        !(status = check_arguments(cli, error)) &&
+        ((cli->command->config && cli->argument_count) || cli_names_config(cli)))
         status = fplt_config_load(cli->arguments[0], &cli->config, error);
     fplt_settings_destroy(scratch);
     return status;

@@ -327,6 +327,28 @@ FPLT_API fplt_description fplt_dataset_describe(const fplt_dataset *dataset);
 /* Rows of class number `index` (of two classes: 0 is -1); 0 in regression. */
 FPLT_API size_t fplt_dataset_class_rows(const fplt_dataset *dataset, uint32_t index);
 
+/* What the columns of CSV files hold, before anything is refused but what is no table: a line for every column over all
+ * rows, then one for each site (the site column, or the file where there are several). */
+typedef struct fplt_survey fplt_survey;
+typedef struct fplt_survey_line {
+    const char *column, *site; /* belong to the survey; site NULL: all rows */
+    size_t rows, missing, numbers, words;
+    double mean,
+        deviation; /* of the numbers, divided by their number less 1; NaN where there are too few */
+    double quantile[5]; /* least, quarters, largest, as R's default; NaN: no numbers */
+    const char *levels; /* the most frequent words with their counts; belongs to the survey */
+} fplt_survey_line;
+/* Reads the files by decimal, missing_codes, separator, no_header and site of the settings, which must outlive the
+ * call only. */
+FPLT_API fplt_status fplt_survey_create(const char *const *paths, size_t count,
+                                        const fplt_read_settings *settings, fplt_survey **survey,
+                                        fplt_error *error);
+/* Line number `index`; returns 0 past the last. */
+FPLT_API int fplt_survey_get(const fplt_survey *survey, size_t index, fplt_survey_line *line);
+/* A sentence about a likely mistake, with the remedy: number `index`, NULL past the last. */
+FPLT_API const char *fplt_survey_problem(const fplt_survey *survey, size_t index);
+FPLT_API void fplt_survey_destroy(fplt_survey *survey);
+
 /* The settings as tables, for files and flags: reading, generating, dividing, transforming. */
 FPLT_API extern const fplt_setting fplt_read_table[];
 FPLT_API extern const fplt_setting fplt_generate_table[];

@@ -247,6 +247,7 @@ fplt_status fplt__refuse_encoding(const fplt__source *source, size_t line, unsig
                                   fplt_error *error);
 
 /* Refuses columns of numbers that look like codes for missing values, or like the numbers of the rows. */
+int fplt__find_code(const double *value, size_t values, double *code, size_t *count);
 fplt_status fplt__check_numbers(const fplt__builder *builder, fplt_error *error);
 
 fplt_status fplt__csv_write(const fplt_dataset *dataset, fplt__file *file, fplt_error *error);

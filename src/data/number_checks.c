@@ -65,6 +65,14 @@ static int find_code(const struct extremes *column, double *code, size_t *count)
     return low || high;
 }
 
+int fplt__find_code(const double *value, size_t values, double *code, size_t *count)
+{
+    struct extremes column = {.values = 0};
+    for (size_t i = 0; i < values; i++)
+        see(&column, value[i]);
+    return values >= FEWEST_ROWS && find_code(&column, code, count);
+}
+
 static size_t rows_to_see(const fplt__builder *builder)
 {
     size_t most = MOST_CELLS / builder->width + FEWEST_ROWS;

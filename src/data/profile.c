@@ -187,6 +187,15 @@ fplt_status fplt__profile_categories(const fplt__profile *profile,
     return status;
 }
 
+fplt_status fplt__profile_check(const fplt__profile *profile, fplt__span name,
+                                const fplt_read_settings *settings, fplt_error *error)
+{
+    uint32_t i = fplt__lookup_find(&profile->names, name);
+    if (i == FPLT__NOWHERE || !profile->column[i].words.count)
+        return FPLT_OK;
+    return check_column(settings, &profile->column[i], name, error);
+}
+
 fplt_status fplt__bad_cell(fplt_error *error, const char *file, size_t line, fplt__span name,
                            const fplt__field *field)
 {

@@ -39,6 +39,10 @@ fplt_status fplt__profile_categories(const fplt__profile *profile,
                                      const fplt_read_settings *settings, fplt__lookup *categories,
                                      fplt_error *error);
 
+/* The same sentence about one column; FPLT_OK where there is nothing to say. */
+fplt_status fplt__profile_check(const fplt__profile *profile, fplt__span name,
+                                const fplt_read_settings *settings, fplt_error *error);
+
 /* A value of a column of numbers that is none: what it looks like, and which setting helps. */
 fplt_status fplt__bad_cell(fplt_error *error, const char *file, size_t line, fplt__span name,
                            const fplt__field *field);

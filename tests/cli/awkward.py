@@ -9,9 +9,11 @@ import csv
 import datetime
 import io
 import json
+import math
 import os
 import pathlib
 import shlex
+import statistics
 import subprocess
 import sys
 import zipfile
@@ -263,6 +265,29 @@ def clipped_values_are_counted_at_the_site(folder):
              "another unit", "column 'age': 1 of 60 values", "column 'chol': 3 missing or undeclared values were replaced")
     write(1)
     assert "warning" not in fit().stderr
+
+
+@case
+def inspection_shows_every_column_at_every_site(folder):
+    """Beside the quantiles of Python's statistics module; also where training refuses the file."""
+    header, table, _ = clean(folder)
+    said = run(folder, "data", "inspect", "clean.csv", "--label", "disease", status=2)
+    lines = {tuple(line.split()[:2]): line.split()[2:] for line in said.stdout.splitlines() if len(line.split()) > 4}
+    for name in ("age", "chol", "ca"):
+        for site in ("all", *SITES):
+            own = [row[header.index(name)] for row in table if site in ("all", row[1])]
+            values = sorted(float(value) for value in own if value is not None)
+            quarters = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [math.nan] * 3
+            expected = [statistics.fmean(values), statistics.stdev(values), values[0], *quarters, values[-1]]
+            found = lines[name, site]
+            assert found[:2] == [str(len(own)), str(len(own) - len(values))], (name, site, found)
+            assert all(abs(float(a) - b) <= 1e-3 * abs(b) for a, b in zip(found[2:], expected)), (name, site, found, expected)
+    says(said.stdout, "male 726, female 194", "likely mistakes", "--id patient_id", "--dates days", "'ca': 611 of 920 values are missing")
+    (folder / "t.yaml").write_text("data: clean.csv\nlabel: disease\ncategories: auto\nmissing: mean\nignore: [patient_id, date]\n"
+                                   "algorithm: fedavg\nout: never\n")
+    said = run(folder, "data", "inspect", "t.yaml").stdout
+    says(said, "920 rows, 17 features, 4 agents", "median")
+    assert "--dates" not in said and not (folder / "never").exists()
 
 
 # ---- levels that a model does not know ----
