@@ -308,7 +308,12 @@ const char *fplt_pairs_next(const char *pairs, char *key, size_t key_size, char 
 static fplt_status unknown_name(const fplt_settings *settings, const char *name, const char *origin,
                                 fplt_error *error)
 {
-    const char *nearest = fplt_settings_nearest(settings, name);
+    const char *nearest = fplt_settings_nearest(settings, name), *how;
+    const char *synonym = fplt__settings_synonym(settings, name, &how);
+    if (synonym)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: there is no setting '%.80s'; here it is '%s', %s", origin, name,
+                              synonym, how);
     return fplt_error_set(error, FPLT_BAD_VALUE, "%s: there is no setting '%.80s'%s%s%s", origin,
                           name, nearest ? "; did you mean '" : "", nearest ? nearest : "",
                           nearest ? "'?" : "");

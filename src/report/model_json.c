@@ -1,7 +1,9 @@
 /* The model's file. Version 1 is an object with the fields written in fplt__model_json; a reader
  * passes over fields it does not know. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -428,8 +430,10 @@ fplt_status fplt_model_parse(const char *text, size_t length, const char *path, 
     *model = NULL;
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
     if (!root)
-        return fplt_error_set(error, FPLT_BAD_DATA, "%s:%d: this is not JSON: %s", path, where.line,
-                              where.text);
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "%s:%d: this is not JSON: %s; a model is a file such as "
+                              "fedplt-out/model.json, and stands before the data",
+                              path, where.line, where.text);
     fplt_status status = json_is_object(root) ? take_all(&draft, root, error)
                                               : fplt_error_set(error, FPLT_BAD_DATA,
                                                                "%s: this is not a model: it must "
@@ -446,9 +450,14 @@ fplt_status fplt_model_parse(const char *text, size_t length, const char *path, 
 
 fplt_status fplt_model_read(const char *path, fplt_model **model, fplt_error *error)
 {
-    char *text;
+    char *text, inside[4200];
     size_t length;
+    struct stat about;
     *model = NULL;
+    if (!stat(path, &about) && S_ISDIR(about.st_mode)) { /* what train wrote */
+        snprintf(inside, sizeof inside, "%.4100s/model.json", path);
+        path = inside;
+    }
     fplt_status status = fplt_file_read(path, largest_file, &text, &length, error);
     if (status)
         return status;
