@@ -202,7 +202,7 @@ class Table:
                 choices = wants.split("|")
             elif wants == "WORD":
                 choices = re.search(r"\(([^()]*)\)(?: \[[^\[\]]*\])?$", about).group(1).split(", ")
-            self.rows[name] = (wants, default and default.group(1), choices)
+            self.rows[name] = (wants, default and default.group(1).split("; with --data")[0], choices)
 
     def knows(self, command, name):
         wants, _, choices = self.rows[name]

@@ -37,7 +37,7 @@ REFUSED = [
     ("predict h.csv m/model.json", "h.csv", "stands before the data"), ("evaluate m/model.json", "DATA"), ("report", "OUT"),
     ("train -d h.csv", "two dashes"), ("agent join abc", "abc"), ("privacy", "usage"),
 ]
-WORK = [("-h", "usage"), ("train -h", "--eps"), ("help train", "--eps"), ("help data inspect", "missing values"), ("-v", "fedplt"),
+WORK = [("-h", "usage"), ("train -h", "[0.5; with --data 0.01]"), ("help train", "--eps"), ("help data inspect", "missing values"), ("-v", "fedplt"),
         ("evaluate m h.csv", "accuracy"), ("summary m", "x1"), ("train --data=h.csv --out e --quiet", "")]
 
 
@@ -60,7 +60,7 @@ def call(folder, line):
 
 def answer(folder, line, status, words):
     done = call(folder, line)
-    said = done.stdout + done.stderr
+    said = " ".join((done.stdout + done.stderr).split())
     if done.returncode != status:
         return f"fedplt {line}: status {done.returncode}: {said[:300]}"
     lacking = [word for word in words if word not in said]
