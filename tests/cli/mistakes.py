@@ -16,7 +16,8 @@ PROGRAM = os.path.abspath(sys.argv[1])
 REFUSED = [
     ("trian", "train"), ("Train", "train"), ("train --dat h.csv", "'data'"), ("train --data hh.csv", "hh.csv", "No such file"),
     ("train --data dir", "folder"), ("train h.csv", "fedplt train --data h.csv"), ("train --data", "--data needs a value"),
-    ("train --data h.csv --eps", "--eps needs a value"), ("train --data h.csv --eps 0,01", "0,01", "number"),
+    ("train --data h.csv --eps", "--eps needs a value"), ("train --data h.csv --eps 0,01", "0,01", "number", "decimal sign is a point"),
+    ("train --data h.csv --epoch 5", "step, pass", "'epochs'"),
     ("train --data h.csv --eps -1", "at least 0"), ("train --data h.csv --eps 10%", "10%", "number"),
     ("train --data h.csv --rounds 1e3", "whole number"), ("train --data h.csv --lambda 0.1", "'eps'"),
     ("train --data h.csv --C 1", "'eps'", "1/(C x rows)"), ("train --data h.csv --lr 0.1", "'gamma'", "step size"),
