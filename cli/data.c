@@ -450,7 +450,6 @@ const cli_command cli_data[] = {
          "likely mistakes with the setting that helps; also where training would refuse the file. "
          "Takes the YAML file of a training as well.",
      .examples = "fedplt data inspect hospitals.csv\n"
-                 "fedplt data inspect train.yaml\n"
                  "fedplt data inspect a9a --partition skewed --agents 100 --json",
      .least = 1,
      .most = 1000000,
