@@ -47,6 +47,7 @@ typedef struct cli_command {
     const char *examples;  /* lines */
     size_t least, most;    /* arguments that are not flags */
     int config;            /* the first of them is a YAML file with settings */
+    int config_by_name;    /* it is one where its name says so */
     int spreads;           /* over the processes of `engine: mpi`, all of which run it */
     /* Adds the tables of its flags. Called twice: first to find the arguments (cli_peek then knows
      * nothing), then for good. NULL: no flags. */
@@ -90,6 +91,9 @@ void cli_write_defaults(const fplt_settings *settings, cli_text *out);
 /* The file of the setting out; NULL: standard output. */
 const char *cli_out(const cli_call *cli);
 
+/* Whether the first argument is a file of settings for a command that also takes others. */
+int cli_names_config(const cli_call *cli);
+
 /* Reads flags and configuration. */
 fplt_status cli_parse(cli_call *cli, fplt_error *error);
 /* A fact that settings may need (both texts borrowed): refuses those that have no effect beside it. */
@@ -128,6 +132,12 @@ const char *cli_penalty_of(const fplt_model *model);
 /* Output. */
 void cli_print_text(cli_text *text); /* to standard output; empties it */
 fplt_status cli_print_table(const fplt_table *table, fplt_error *error);
+/* What the columns of the command's CSV files hold, and likely mistakes; nothing beside a schema. */
+fplt_status cli_print_survey(const cli_call *cli, fplt_error *error);
+/* Adds the values of the rows that were filled in; nothing where none was. */
+fplt_status cli_write_filled(const fplt_dataset *dataset, cli_text *out, fplt_error *error);
+/* The same, to standard output. */
+fplt_status cli_print_filled(const fplt_dataset *dataset, fplt_error *error);
 /* As CSV into folder/name. */
 fplt_status cli_save_table(const char *folder, const char *name, const fplt_table *table,
                            fplt_error *error);

@@ -39,7 +39,7 @@ static fplt_status declare_reading(const cli_call *cli, unsigned parts, fplt_set
 
 static fplt_status refuse_flag(const cli_call *cli, fplt_error *error)
 {
-    if (!fplt_settings_given(cli->settings, "data"))
+    if (!fplt_settings_given(cli->settings, "data") || cli->config)
         return FPLT_OK;
     return fplt_error_set(error, FPLT_BAD_VALUE,
                           "--data: fedplt %s takes its files without a flag: fedplt %s %s",
@@ -48,7 +48,8 @@ static fplt_status refuse_flag(const cli_call *cli, fplt_error *error)
 
 static fplt_status declare_inspect(const cli_call *cli, fplt_settings *settings, fplt_error *error)
 {
-    fplt_status status = declare_reading(cli, FPLT_JOB_DIVIDE, settings, error);
+    fplt_status status = cli->config ? cli_command_find("train")->declare(cli, settings, error)
+                                     : declare_reading(cli, FPLT_JOB_DIVIDE, settings, error);
     return status ? status : fplt_settings_add(settings, "output", json_table, error);
 }
 
@@ -173,8 +174,8 @@ static fplt_status read_whole(const cli_call *cli, size_t count, fplt_dataset **
 {
     fplt_transform_settings settings = fplt_transform_defaults();
     fplt_transform transform;
-    fplt_status status =
-        fplt_job_dataset(cli->settings, 0, cli->arguments, count, NULL, dataset, error);
+    fplt_status status = fplt_job_dataset(cli->settings, 0, cli->config ? NULL : cli->arguments,
+                                          cli->config ? 0 : count, NULL, dataset, error);
     if (status)
         return status;
     fplt_job_filling(cli->settings, &settings);
@@ -392,16 +393,11 @@ static fplt_status print_description(const fplt_dataset *dataset, const fplt_tab
     return status;
 }
 
-static fplt_status inspect(cli_call *cli, fplt_error *error)
+static fplt_status describe(const cli_call *cli, const fplt_dataset *dataset, fplt_error *error)
 {
     size_t most = (size_t)fplt_settings_integer(cli->settings, "show");
-    fplt_dataset *dataset;
     fplt_table *agents = NULL, *features = NULL;
-    fplt_status status = refuse_flag(cli, error);
-    if (!status)
-        status = read_whole(cli, cli->argument_count, &dataset, error);
-    if (status)
-        return status;
+    fplt_status status;
     if (!(status = agents_table(dataset, most, &agents, error)) &&
         !(status = features_table(dataset, most, &features, error)))
         status = fplt_settings_switch(cli->settings, "json")
@@ -409,8 +405,26 @@ static fplt_status inspect(cli_call *cli, fplt_error *error)
                      : print_description(dataset, agents, features, error);
     fplt_table_destroy(agents);
     fplt_table_destroy(features);
-    fplt_dataset_destroy(dataset);
     return status;
+}
+
+/* What the columns hold is printed also where the rows cannot be trained on. */
+static fplt_status inspect(cli_call *cli, fplt_error *error)
+{
+    fplt_dataset *dataset = NULL;
+    fplt_status status = refuse_flag(cli, error), surveyed;
+    if (status)
+        return status;
+    if (!(status = read_whole(cli, cli->argument_count, &dataset, error))) {
+        status = describe(cli, dataset, error);
+        fplt_dataset_destroy(dataset);
+    }
+    if (fplt_settings_switch(cli->settings, "json"))
+        return status;
+    surveyed = cli_print_survey(cli, NULL);
+    return status == FPLT_OK && surveyed == FPLT_NO_MEMORY
+               ? fplt_error_set(error, surveyed, "no memory for a table")
+               : status;
 }
 
 const cli_command cli_data[] = {
@@ -426,11 +440,15 @@ const cli_command cli_data[] = {
      .declare = declare_generate,
      .run = generate},
     {.name = "data inspect",
-     .summary = "rows, features, agents and labels of data files",
+     .summary = "rows, columns, sites, missing values and likely mistakes of data files",
      .arguments = "FILE...",
+     .config_by_name = 1,
      .about =
          "Reads data as `fedplt train` would and says what is in it. Several files are one agent "
-         "each.",
+         "each. Of CSV files without a schema follows what every column holds at every site: rows, "
+         "missing values, numbers with mean, deviation and quantiles, words with their counts, and "
+         "likely mistakes with the setting that helps; also where training would refuse the file. "
+         "Takes the YAML file of a training as well.",
      .examples = "fedplt data inspect hospitals.csv\n"
                  "fedplt data inspect a9a --partition skewed --agents 100 --json",
      .least = 1,

@@ -46,7 +46,7 @@ static fplt_status print_sites(const struct evaluation *evaluation, fplt_error *
     if (!status && !isnan(evaluation->made.all.weight))
         puts("\nRows are weighted: every measure counts a row by its weight.");
     fplt_table_destroy(out);
-    return status;
+    return status ? status : cli_print_filled(evaluation->dataset, error);
 }
 
 static fplt_status print_confusion(const struct evaluation *evaluation, fplt_error *error)

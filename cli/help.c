@@ -51,7 +51,9 @@ void cli_wants(const fplt_setting *row, char *text, size_t size)
                                           : "");
 }
 
-static void write_row(const fplt_setting *row, size_t width, cli_text *out)
+/* `own`: the same settings where data are given, or NULL. */
+static void write_row(const fplt_setting *row, const fplt_settings *own, size_t width,
+                      cli_text *out)
 {
     char wants[64], help[512];
     cli_wants(row, wants, sizeof wants);
@@ -73,7 +75,13 @@ static void write_row(const fplt_setting *row, size_t width, cli_text *out)
             cli_text_add(&text, *c == '|' ? ", " : (char[]){*c, 0});
         cli_text_add(&text, ")");
     }
-    if (row->standard)
+    const char *there =
+        own && fplt_settings_find(own, row->name) && fplt_settings_preference(own, row->name)
+            ? fplt_settings_text(own, row->name)
+            : NULL;
+    if (row->standard && there && strcmp(there, row->standard) != 0)
+        cli_text_format(&text, " [%s; with --data %s]", row->standard, there);
+    else if (row->standard)
         cli_text_format(&text, " [%s]", row->standard);
     cli_wrap(out, text.text ? text.text : "", HELP_COLUMN, HELP_COLUMN, width);
     cli_text_add(out, "\n");
@@ -107,7 +115,21 @@ fplt_settings *cli_settings_of(const cli_call *cli)
     return settings;
 }
 
-static void write_settings(const fplt_settings *settings, size_t width, cli_text *out)
+/* As if data of one's own were given; NULL where the command has no flag for them. */
+static fplt_settings *settings_with_data(const cli_call *cli, const fplt_settings *settings)
+{
+    static char flag[] = "--data", file[] = "FILE";
+    char *words[] = {flag, file};
+    cli_call own = *cli;
+    if (!fplt_settings_find(settings, "data") || cli_peek(cli, "data"))
+        return NULL;
+    own.words = words;
+    own.count = 2;
+    return cli_settings_of(&own);
+}
+
+static void write_settings(const fplt_settings *settings, const fplt_settings *with_data,
+                           size_t width, cli_text *out)
 {
     const char *group, *own;
     const fplt_setting *row;
@@ -115,7 +137,7 @@ static void write_settings(const fplt_settings *settings, size_t width, cli_text
         cli_text_format(out, "\n%s\n", group);
         for (size_t i = 0; (row = fplt_settings_row(settings, i, &own)); i++)
             if (strcmp(own, group) == 0)
-                write_row(row, width, out);
+                write_row(row, with_data, width, out);
     }
 }
 
@@ -134,8 +156,10 @@ void cli_help(const cli_call *cli, size_t width, cli_text *out)
         cli_text_format(out, "  %.*s\n", (int)length, line);
         line += length + (line[length] == '\n');
     }
+    fplt_settings *own = settings ? settings_with_data(cli, settings) : NULL;
     if (settings)
-        write_settings(settings, width, out);
+        write_settings(settings, own, width, out);
+    fplt_settings_destroy(own);
     fplt_settings_destroy(settings);
 }
 

@@ -151,13 +151,20 @@ int main(int argc, char **argv)
     cli_explain_lost_files();
     cli_ranks_hush();
     fplt_log_set(show_log, NULL);
+    char help[] = "--help";
+    if (argc > 2 && strcmp(argv[1], "help") == 0) { /* help train: train --help */
+        for (int i = 1; i + 1 < argc; i++)
+            argv[i] = argv[i + 1];
+        argv[argc - 1] = help;
+    }
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         cli_help_all(&text);
         return show(&text) ? FAILED : argc < 2 ? MISUSED : DONE;
     }
     char version[] = "version";
-    if (strcmp(argv[1], "--version") == 0)
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0 ||
+        strcmp(argv[1], "-V") == 0)
         argv[1] = version;
     const cli_command *command = find(argc - 1, argv + 1, &used);
     if (!command)

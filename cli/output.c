@@ -226,3 +226,44 @@ const char *cli_out(const cli_call *cli)
     const char *path = fplt_settings_text(cli->settings, "out");
     return path && strcmp(path, "-") == 0 ? NULL : path;
 }
+
+/* Beyond so many lines only their sum is printed. */
+enum { MOST_FILLED = 40 };
+
+static size_t count_filled(const fplt_dataset *dataset)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < fplt_dataset_agents(dataset); i++)
+        for (size_t j = 0; j < fplt_dataset_features(dataset); j++)
+            count += fplt_dataset_filled(dataset, i, j);
+    return count;
+}
+
+fplt_status cli_write_filled(const fplt_dataset *dataset, cli_text *out, fplt_error *error)
+{
+    fplt_table *table;
+    char *text = NULL;
+    fplt_status status = fplt_filled_table(dataset, &table, error);
+    if (status)
+        return status;
+    size_t lines = fplt_table_rows(table);
+    if (lines > MOST_FILLED)
+        cli_text_format(
+            out,
+            "\nmissing values that were filled in: %zu numbers in %zu columns of sites; "
+            "the JSON documents have each\n",
+            count_filled(dataset), lines);
+    else if (lines && !(status = fplt_table_render(table, FPLT_TABLE_ALIGNED, &text, error)))
+        cli_text_format(out, "\nmissing values that were filled in\n%s", text);
+    fplt_table_destroy(table);
+    fplt_free(text);
+    return status;
+}
+
+fplt_status cli_print_filled(const fplt_dataset *dataset, fplt_error *error)
+{
+    cli_text out = {NULL, 0, NULL};
+    fplt_status status = cli_write_filled(dataset, &out, error);
+    cli_print_text(&out);
+    return status;
+}

@@ -227,6 +227,29 @@ static void name_command(const cli_call *cli, fplt_error *error)
                        command->name);
 }
 
+int cli_names_config(const cli_call *cli)
+{
+    const char *dot = cli->argument_count ? strrchr(cli->arguments[0], '.') : NULL;
+    return cli->command->config_by_name && dot &&
+           (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+}
+
+/* Data where the settings are wanted. */
+static fplt_status check_config_name(const cli_call *cli, const fplt_settings *settings,
+                                     fplt_error *error)
+{
+    static const char *const ends[] = {".csv", ".tsv", ".txt",  ".data", ".libsvm", ".svm",
+                                       ".npy", ".gz",  ".fplt", ".xlsx", ".dta",    ".sav"};
+    const char *name = cli->arguments[0], *dot = strrchr(name, '.');
+    for (size_t i = 0; dot && i < sizeof ends / sizeof *ends; i++)
+        if (strcmp(dot, ends[i]) == 0 && fplt_settings_find(settings, "data"))
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "%.300s: here stands a YAML file with settings; data are given "
+                                  "with a flag: fedplt %s --data %.300s",
+                                  name, cli->command->name, name);
+    return FPLT_OK;
+}
+
 static fplt_status first_reading(cli_call *cli, fplt_error *error)
 {
     fplt_settings *scratch;
@@ -235,8 +258,10 @@ static fplt_status first_reading(cli_call *cli, fplt_error *error)
         return status;
     if (!(status = declare(cli, scratch, error)) &&
         !(status = find_arguments(cli, scratch, error)) &&
-        !(status = check_arguments(cli, error)) && cli->command->config && cli->argument_count)
-        status = fplt_config_load(cli->arguments[0], &cli->config, error);
+        !(status = check_arguments(cli, error)) &&
+        ((cli->command->config && cli->argument_count) || cli_names_config(cli)))
+        if (!(status = check_config_name(cli, scratch, error)))
+            status = fplt_config_load(cli->arguments[0], &cli->config, error);
     fplt_settings_destroy(scratch);
     return status;
 }
@@ -273,6 +298,19 @@ fplt_status cli_learn(cli_call *cli, const char *fact, const char *value, fplt_e
     return status ? status : check_effects(cli, error);
 }
 
+/* A file without settings is hardly meant: everything would be a default. */
+static fplt_status check_config(const cli_call *cli, fplt_error *error)
+{
+    const fplt_setting *row;
+    for (size_t i = 0; (row = fplt_settings_row(cli->settings, i, NULL)); i++)
+        if (fplt_settings_given(cli->settings, row->name))
+            return FPLT_OK;
+    return fplt_error_set(error, FPLT_BAD_DATA,
+                          "%.300s: the file has no settings: write lines such as 'data: "
+                          "hospitals.csv' into it, or leave it out",
+                          cli->arguments[0]);
+}
+
 fplt_status cli_parse(cli_call *cli, fplt_error *error)
 {
     fplt_status status;
@@ -291,6 +329,8 @@ fplt_status cli_parse(cli_call *cli, fplt_error *error)
         }
         return status;
     }
+    if (cli->config && (status = check_config(cli, error)))
+        return status;
     fplt_settings_overrule(cli->settings);
     status = apply_flags(cli, error);
     return status ? status : check_effects(cli, error);

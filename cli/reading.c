@@ -10,14 +10,25 @@ const fplt_setting cli_reading_table[] = {
      "format of the file; auto: by its name, then its content", 0, 0},
     {"schema", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "YAML file that declares the columns; by default the model's own schema, if it has one", 0, 0},
-    {"separator", FPLT_CHOICE, 0, "auto", 0, 0, "auto|comma|tab|semicolon",
+    {"separator", FPLT_CHOICE, 0, "auto", 0, 0, "auto|comma|tab|semicolon|bar",
      "between the fields of a CSV file; auto: the first of them that is in its first line", 0, 0},
+    {"decimal", FPLT_CHOICE, 0, "point", 0, 0, "point|comma",
+     "decimal sign of the numbers in a CSV file", 0, 0},
     {"header", FPLT_SWITCH, 0, "yes", 0, 0, NULL, "the first line of a CSV file names the columns",
      0, 0},
     {"missing", FPLT_CHOICE, 0, "refuse", 0, 0, "refuse|drop",
      "rows with a missing value (empty, ?, NA, N/A, NaN, NULL, -): refuse the file, or leave them "
      "out; a model that "
      "was trained to fill them does so instead of refusing",
+     0, 0},
+    {"missing-codes", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
+     "further values that stand for a missing one, such as -9 or . (CSV), or none; by default as "
+     "in "
+     "training",
+     0, 0},
+    {"unknown-level", FPLT_CHOICE, 0, "refuse", 0, 0, "refuse|reference|missing",
+     "a level of a category that the model does not know: refuse the file, take it as the "
+     "reference level, or as a missing value",
      0, 0},
     {"id", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "column that names the rows (CSV), or none; by default as in training", 0, 0},
@@ -48,6 +59,9 @@ static fplt_read_settings reading(const fplt_settings *settings)
     read.id = fplt_settings_text(settings, "id");
     read.row_weight = fplt_settings_text(settings, "row-weight");
     read.separator = fplt_settings_text(settings, "separator");
+    read.decimal = fplt_settings_text(settings, "decimal");
+    read.missing_codes = fplt_settings_text(settings, "missing-codes");
+    read.unknown_level = fplt_settings_text(settings, "unknown-level");
     read.no_header = !fplt_settings_switch(settings, "header");
     read.drop_missing = strcmp(fplt_settings_text(settings, "missing"), "drop") == 0;
     return read;

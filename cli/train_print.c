@@ -194,7 +194,7 @@ static void write_again(const cli_call *cli, const char *more, cli_text *out)
 /* How files are read that a model knows nothing of, as it was said for training. */
 static void write_reading(const fplt_settings *settings, cli_text *out)
 {
-    static const char *const names[] = {"format", "separator", "header"};
+    static const char *const names[] = {"format", "separator", "decimal", "header"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (fplt_settings_given(settings, names[i]))
             cli_text_format(out, " --%s %s", names[i], fplt_settings_text(settings, names[i]));
@@ -284,7 +284,8 @@ fplt_status train_print(cli_call *cli, const struct training *training, fplt_err
     if (!view->run.blind)
         write_measures(training, &record, &out);
     write_costs(training, &out);
-    if ((status = write_held_out(training, &out, error)))
+    if ((status = write_held_out(training, &out, error)) ||
+        (status = cli_write_filled(view->training, &out, error)))
         return status;
     write_choices(training, &record, &out);
     cli_write_defaults(cli->settings, &out);

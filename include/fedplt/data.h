@@ -164,7 +164,7 @@ typedef struct fplt_read_settings {
     /* Of an existing model, borrowed, or NULL: the classes in their order, and the features that
      * the data set must have, in their order. CSV columns are then found by name in any order,
      * others are left out; `name=level` makes the column `name` a category. A level that the model
-     * does not know is refused, but with drop_first_level it counts as the first. */
+     * does not know is answered by `unknown_level`. */
     const char *const *class_names;
     uint32_t class_count;
     const char *const *feature_names;
@@ -173,8 +173,8 @@ typedef struct fplt_read_settings {
      * `site`, which may be none. */
     const fplt_schema *schema;
     int leave_out; /* columns that the schema does not declare: 0 refused, 1 not looked at */
-    const char
-        *separator; /* CSV: comma, tab, semicolon; NULL or auto: the first of them that is in the
+    const char *
+        separator; /* CSV: comma, tab, semicolon, bar; NULL or auto: the first of them that is in the
                               first line */
     size_t largest; /* bytes of a file at most; 0: 2^40, of what has no size (a pipe) 2^30 */
     int set_aside; /* CSV: columns `label` and `site` are no features, although there is no label or site */
@@ -193,6 +193,19 @@ typedef struct fplt_read_settings {
     /* Borrowed, or NULL: of all this only what was asked for, where the rest is that of an existing model. What
      * does not apply to a file is refused if it was asked for. */
     const struct fplt_read_settings *asked;
+    /* CSV: decimal sign of numbers: NULL or point, or comma. With comma a number with a point is refused. */
+    const char *decimal;
+    /* CSV: values, separated by commas, that stand for a missing one beside those of drop_missing; they are
+     * compared as texts, then as numbers. NULL: none, and numbers that look like such codes (-9 among numbers
+     * of at least 0) are refused; none: they are not. */
+    const char *missing_codes;
+    /* Of an existing model, borrowed, or NULL: `column=level` of the levels that have no feature. */
+    const char *const *reference_levels;
+    size_t reference_count;
+    /* A level that an existing model does not know: NULL or refuse; reference: as the one without a feature;
+     * missing: as a missing value. */
+    const char *unknown_level;
+    const char *dates; /* CSV: dates among features: NULL or refuse; days since 1970-01-01; years */
 } fplt_read_settings;
 
 /* Everything NULL or 0: CSV with columns `label` and `site`, or LIBSVM, or NPY. */
@@ -295,6 +308,8 @@ FPLT_API fplt_status fplt_transform_fit(const fplt_dataset *dataset,
  * as computed in double precision is at most `radius`, never a rounding error above. */
 FPLT_API fplt_status fplt_transform_apply(const fplt_transform *transform, fplt_dataset *dataset,
                                           fplt_error *error);
+/* How many values of a feature and an agent were missing before fplt_transform_apply filled them in. */
+FPLT_API size_t fplt_dataset_filled(const fplt_dataset *dataset, uint32_t agent, size_t feature);
 /* Releases what the struct owns; a zeroed struct is legal. */
 FPLT_API void fplt_transform_clear(fplt_transform *transform);
 
@@ -311,6 +326,28 @@ typedef struct fplt_description {
 FPLT_API fplt_description fplt_dataset_describe(const fplt_dataset *dataset);
 /* Rows of class number `index` (of two classes: 0 is -1); 0 in regression. */
 FPLT_API size_t fplt_dataset_class_rows(const fplt_dataset *dataset, uint32_t index);
+
+/* What the columns of CSV files hold, before anything is refused but what is no table: a line for every column over all
+ * rows, then one for each site (the site column, or the file where there are several). */
+typedef struct fplt_survey fplt_survey;
+typedef struct fplt_survey_line {
+    const char *column, *site; /* belong to the survey; site NULL: all rows */
+    size_t rows, missing, numbers, words;
+    double mean,
+        deviation; /* of the numbers, divided by their number less 1; NaN where there are too few */
+    double quantile[5]; /* least, quarters, largest, as R's default; NaN: no numbers */
+    const char *levels; /* the most frequent words with their counts; belongs to the survey */
+} fplt_survey_line;
+/* Reads the files by decimal, missing_codes, separator, no_header and site of the settings, which must outlive the
+ * call only. */
+FPLT_API fplt_status fplt_survey_create(const char *const *paths, size_t count,
+                                        const fplt_read_settings *settings, fplt_survey **survey,
+                                        fplt_error *error);
+/* Line number `index`; returns 0 past the last. */
+FPLT_API int fplt_survey_get(const fplt_survey *survey, size_t index, fplt_survey_line *line);
+/* A sentence about a likely mistake, with the remedy: number `index`, NULL past the last. */
+FPLT_API const char *fplt_survey_problem(const fplt_survey *survey, size_t index);
+FPLT_API void fplt_survey_destroy(fplt_survey *survey);
 
 /* The settings as tables, for files and flags: reading, generating, dividing, transforming. */
 FPLT_API extern const fplt_setting fplt_read_table[];

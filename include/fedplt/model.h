@@ -36,9 +36,12 @@ typedef struct fplt_model_info {
     size_t dimension;                  /* outputs x (features + intercept) */
     const char *program;               /* name and version of the program that trained it */
     const char *training; /* a JSON object: how it was trained and what came of it; or NULL */
-    const fplt_inference *inference; /* where standard errors come from, or NULL */
-    const char *row_weight, *id;     /* columns by these names had a part in reading; or NULL */
-    const char *ties;                /* with the loss cox: efron or breslow; NULL: breslow */
+    const fplt_inference *inference;     /* where standard errors come from, or NULL */
+    const char *row_weight, *id;         /* columns by these names had a part in reading; or NULL */
+    const char *missing_codes, *dates;   /* as in fplt_read_settings, or NULL */
+    const char *const *reference_levels; /* `column=level` of levels without a feature, or NULL */
+    size_t reference_count;
+    const char *ties; /* with the loss cox: efron or breslow; NULL: breslow */
 } fplt_model_info;
 
 typedef struct fplt_model fplt_model;
@@ -185,6 +188,9 @@ FPLT_API fplt_status fplt_model_assess(const fplt_model *model, const fplt_datas
 FPLT_API fplt_status fplt_quality_table(const fplt_dataset *dataset, const fplt_quality *each,
                                         const fplt_quality *all, fplt_table **table,
                                         fplt_error *error);
+/* The values that were filled in, one line a column and site that has any: column, site, filled, rows, share. */
+FPLT_API fplt_status fplt_filled_table(const fplt_dataset *dataset, fplt_table **table,
+                                       fplt_error *error);
 /* Everything as one JSON document, released with fplt_free. */
 FPLT_API fplt_status fplt_assessment_text(const fplt_model *model, const fplt_dataset *dataset,
                                           const fplt_quality *each,

@@ -308,21 +308,30 @@ const char *fplt_pairs_next(const char *pairs, char *key, size_t key_size, char 
 static fplt_status unknown_name(const fplt_settings *settings, const char *name, const char *origin,
                                 fplt_error *error)
 {
-    const char *nearest = fplt_settings_nearest(settings, name);
+    const char *nearest = fplt_settings_nearest(settings, name), *how;
+    const char *synonym = fplt__settings_synonym(settings, name, &how);
+    if (synonym)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: there is no setting '%.80s'; here it is '%s', %s", origin, name,
+                              synonym, how);
     return fplt_error_set(error, FPLT_BAD_VALUE, "%s: there is no setting '%.80s'%s%s%s", origin,
                           name, nearest ? "; did you mean '" : "", nearest ? nearest : "",
                           nearest ? "'?" : "");
 }
 
-static fplt_status check_value(const fplt_setting *row, const char *value, const char *origin,
-                               fplt_error *error)
+static fplt_status check_value(const fplt_settings *settings, const fplt_setting *row,
+                               const char *value, const char *origin, fplt_error *error)
 {
     char what[400];
     if (legal(row, value))
         return FPLT_OK;
     fplt_setting_legal(row, what, sizeof what);
-    return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s is '%.80s', but it must be %s", origin,
-                          row->name, value, what);
+    const char *how, *meant = fplt__settings_synonym(settings, row->name, &how);
+    int comma = row->kind == FPLT_REAL && strchr(value, ',');
+    return fplt_error_set(error, FPLT_BAD_VALUE, "%s: %s is '%.80s', but it must be %s%s%s%s%s%s",
+                          origin, row->name, value, what, meant ? "; or is '" : "",
+                          meant ? meant : "", meant ? "' meant, " : "", meant ? how : "",
+                          comma ? "; the decimal sign is a point" : "");
 }
 
 fplt_status fplt_settings_set(fplt_settings *settings, const char *name, const char *value,
@@ -331,7 +340,7 @@ fplt_status fplt_settings_set(fplt_settings *settings, const char *name, const c
     struct entry *entry = entry_of(settings, name);
     if (!entry)
         return unknown_name(settings, name, origin, error);
-    fplt_status status = check_value(entry->row, value, origin, error);
+    fplt_status status = check_value(settings, entry->row, value, origin, error);
     if (status)
         return status;
     char *text = fplt__strdup(value), *where = fplt__strdup(origin);
@@ -360,7 +369,7 @@ fplt_status fplt_settings_append(fplt_settings *settings, const char *name, cons
     if (!entry || !(entry->row->flags & (FPLT_LIST | FPLT_PAIRS)) ||
         entry->layer != settings->overruled + 1)
         return fplt_settings_set(settings, name, value, origin, error);
-    fplt_status status = check_value(entry->row, value, origin, error);
+    fplt_status status = check_value(settings, entry->row, value, origin, error);
     size_t size = strlen(entry->value) + strlen(value) + 2;
     char *both;
     if (status || (status = fplt__alloc_into(&both, size, 1, "a list", error)))
@@ -406,7 +415,7 @@ fplt_status fplt_settings_prefer(fplt_settings *settings, const char *name, cons
     struct entry *entry = entry_of(settings, name);
     if (!entry)
         return unknown_name(settings, name, reason, error);
-    fplt_status status = check_value(entry->row, value, reason, error);
+    fplt_status status = check_value(settings, entry->row, value, reason, error);
     if (status)
         return status;
     entry->preferred = value;

@@ -24,4 +24,8 @@ fplt_status fplt__settings_effective_beside(const fplt_settings *settings,
 /* What was learnt, or NULL. */
 const char *fplt__settings_fact(const fplt_settings *settings, const char *fact);
 
+/* The setting that other programs call `other`, and what it is; NULL: none of these settings. */
+const char *fplt__settings_synonym(const fplt_settings *settings, const char *other,
+                                   const char **how);
+
 #endif

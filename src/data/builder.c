@@ -71,8 +71,11 @@ fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings 
     *builder =
         (fplt__builder){.settings = settings, .sources = sources, .schema = settings->schema};
     fplt_status status = check_task(builder, error);
+    if (!status)
+        status = fplt__dialect_init(&builder->dialect, settings, error);
     if (!status && builder->schema)
-        return fplt__declared_init(builder, error);
+        return (status = fplt__clipped_init(builder, error)) ? status
+                                                             : fplt__declared_init(builder, error);
     if (!status && settings->categories && !word_is(settings->categories, "auto"))
         status = add_words(&builder->categories, settings->categories, error);
     if (!status && settings->ignore)
@@ -81,6 +84,8 @@ fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings 
         status = add_words(&builder->features_only, settings->columns, error);
     for (size_t i = 0; i < settings->feature_count && settings->feature_names && !status; i++)
         status = expect(builder, settings->feature_names[i], error);
+    if (!status)
+        status = fplt__levels_init(builder, error);
     return status;
 }
 
@@ -107,8 +112,12 @@ void fplt__builder_clear(fplt__builder *builder)
     fplt__lookup_clear(&builder->ids);
     fplt__lookup_clear(&builder->ignored);
     fplt__lookup_clear(&builder->features_only);
+    fplt__lookup_clear(&builder->references);
+    fplt__dialect_clear(&builder->dialect);
+    fplt__profile_clear(&builder->profile);
     fplt__left_out_clear(&builder->left_out);
     fplt__free(builder->person_rows);
+    fplt__free(builder->clipped);
     for (size_t k = 0; k < FPLT__EXTRAS; k++)
         fplt__free(builder->extra[k]);
 }
@@ -323,7 +332,7 @@ static fplt_status new_level(fplt__lookup *names, fplt__span column, fplt__span 
     return status;
 }
 
-static fplt_status place_levels(const fplt__builder *builder, fplt__column *column, fplt__span name,
+static fplt_status place_levels(fplt__builder *builder, fplt__column *column, fplt__span name,
                                 fplt__lookup *names, fplt_error *error)
 {
     uint32_t count = column->levels.count, *order, slot;
@@ -337,8 +346,10 @@ static fplt_status place_levels(const fplt__builder *builder, fplt__column *colu
     for (uint32_t i = 0; i < count && !status; i++) {
         fplt__span level = fplt__lookup_word(&column->levels, order[i]);
         column->slot[order[i]] = FPLT__NOWHERE;
-        if (i == 0 && builder->settings->drop_first_level)
+        if (i == 0 && builder->settings->drop_first_level) {
+            status = new_level(&builder->references, name, level, &slot, error);
             continue;
+        }
         status = new_level(names, name, level, &slot, error);
         if (!status)
             column->slot[order[i]] = slot;
@@ -361,7 +372,7 @@ static fplt_status place_expected(const fplt__builder *builder, fplt__column *co
         column->slot[i] = fplt__lookup_find(&builder->expected, wanted);
         fplt__free((char *)(uintptr_t)wanted.text);
     }
-    return status;
+    return status ? status : fplt__levels_check(builder, column, name, error);
 }
 
 /* Decides which feature each column, or each level of a category, becomes. */
@@ -403,11 +414,16 @@ static int is_level_of(fplt__span feature, fplt__span column)
 static fplt_status group_features(const fplt__builder *builder, fplt_dataset *dataset,
                                   fplt_error *error)
 {
-    if (!has_categories(builder) || builder->expected.count)
+    if (!has_categories(builder))
         return FPLT_OK;
     fplt_status status = fplt__alloc_into(&dataset->group, dataset->features,
                                           sizeof *dataset->group, "columns", error);
     for (uint32_t i = 0; !status && i < builder->header.count; i++)
+        for (uint32_t k = 0; builder->column[i].category && k < builder->expected.count; k++)
+            if (is_level_of(fplt__lookup_word(&builder->expected, k),
+                            fplt__lookup_word(&builder->header, i)))
+                dataset->group[k] = i + 1;
+    for (uint32_t i = 0; !status && !builder->expected.count && i < builder->header.count; i++)
         for (uint32_t k = 0; builder->column[i].category && k < builder->column[i].levels.count;
              k++)
             if (builder->column[i].slot[k] != FPLT__NOWHERE)
@@ -733,6 +749,8 @@ static fplt_status name_everything(const fplt__builder *builder, const fplt__loo
     fplt_status status = fplt__lookup_names(features, &dataset->feature_names, error);
     if (!status)
         status = fplt__lookup_names(&builder->agents, &dataset->agent_names, error);
+    if (!status)
+        status = fplt__lookup_names(&builder->references, &dataset->references, error);
     return status;
 }
 
@@ -742,7 +760,9 @@ fplt_status fplt__builder_finish(fplt__builder *builder, fplt_dataset **dataset,
     size_t features;
     double *word_value = NULL;
     fplt_dataset *made = NULL;
-    fplt_status status = place_columns(builder, &names, error);
+    fplt_status status = fplt__check_numbers(builder, error);
+    if (!status)
+        status = place_columns(builder, &names, error);
     if (!status)
         status = count_features(builder, &names, &features, error);
     int taken = !status && cells_are_features(builder, features);

@@ -4,6 +4,8 @@
 
 #include "base/file.h"
 #include "base/map.h"
+#include "data/dialect.h"
+#include "data/profile.h"
 #include "data/schema.h"
 #include "data/text.h"
 
@@ -43,11 +45,6 @@ typedef struct fplt__row {
     uint32_t number; /* in its file, from 1 */
 } fplt__row;
 
-typedef struct fplt__origin {
-    const char *name; /* borrowed: of the file where a word appeared first */
-    size_t line;
-} fplt__origin;
-
 /* A feature column of a CSV file; a category keeps level numbers as its cells. */
 typedef struct fplt__column {
     int category;
@@ -74,6 +71,20 @@ typedef struct fplt__left_out {
     fplt__lookup sites;
     size_t *of_site, site_capacity;
 } fplt__left_out;
+
+/* Of a column of a schema: values, and those that were changed. */
+typedef struct fplt__clipped {
+    size_t values, below, above; /* numbers; those outside of the bounds */
+    size_t replaced;             /* missing or undeclared */
+    double low, high;            /* of the numbers as they were */
+} fplt__clipped;
+
+/* What becomes of a level that an existing model does not know. */
+typedef enum fplt__unknown {
+    FPLT__UNKNOWN_REFUSED,
+    FPLT__UNKNOWN_REFERENCE,
+    FPLT__UNKNOWN_MISSING
+} fplt__unknown;
 
 typedef struct fplt__builder {
     const fplt_read_settings *settings;
@@ -113,9 +124,15 @@ typedef struct fplt__builder {
     uint32_t number;                     /* of the row that was read last, in its file */
     size_t lost_levels;                  /* categories whose level is missing, in all rows */
     fplt__lookup ignored, features_only; /* CSV: columns by name */
+    fplt__lookup
+        references; /* CSV: `column=level` of levels without a feature, as a model knows them */
+    fplt__unknown unknown_level; /* CSV: levels that the model does not know */
+    fplt__dialect dialect;       /* CSV: how values are written */
+    fplt__profile profile;       /* CSV: what was seen of the columns, for categories auto */
 
     const fplt_schema *schema;    /* of the settings, or NULL */
     const fplt__portion *portion; /* with a schema: whose rows are kept; NULL: everyone's */
+    fplt__clipped *clipped;       /* owned: one a column of the schema, or NULL */
     int neutral;                  /* the row being read becomes the schema's neutral row */
     double *extra[FPLT__EXTRAS];  /* one a row, or NULL */
     size_t extra_capacity[FPLT__EXTRAS];
@@ -194,15 +211,6 @@ double fplt__declared_neutral_label(const fplt_schema *schema);
 fplt_status fplt__declared_finish(const fplt__builder *builder, fplt_dataset *dataset,
                                   fplt_error *error);
 
-/* A field of a CSV row, without its quotes. */
-typedef struct fplt__field {
-    fplt__span span;
-    int quoted;
-} fplt__field;
-
-/* Empty, or ? or NA without quotes. */
-int fplt__field_missing(const fplt__field *field);
-
 /* The rows of a CSV file one by one: first the names of the columns (numbers where there is no
  * header), then the fields of each row, as many as there are names. */
 typedef struct fplt__csv_visitor {
@@ -210,10 +218,39 @@ typedef struct fplt__csv_visitor {
                            fplt_error *error);
     fplt_status (*row)(void *context, const fplt__field *fields, size_t line, fplt_error *error);
     void *context;
-    const char *separator; /* as in fplt_read_settings */
+    const char *separator;        /* as in fplt_read_settings */
+    const fplt__dialect *dialect; /* NULL: values are written as the readers take them */
 } fplt__csv_visitor;
 fplt_status fplt__csv_visit(const fplt__source *source, int no_header,
                             const fplt__csv_visitor *visitor, fplt_error *error);
+
+/* Values that a schema changes (clipped.c); the site's own log says how many. */
+fplt_status fplt__clipped_init(fplt__builder *builder, fplt_error *error);
+void fplt__clipped_see(const fplt__builder *builder, const fplt__declared *column, double value);
+void fplt__clipped_replace(const fplt__builder *builder, const fplt__declared *column);
+void fplt__clipped_log(const fplt__builder *builder, const char *path);
+
+/* Levels beside an existing model (levels.c). Without one every level is known. */
+fplt_status fplt__levels_init(fplt__builder *builder, fplt_error *error);
+int fplt__level_is_known(const fplt__builder *builder, fplt__span column, fplt__span level);
+fplt_status fplt__refuse_level(const fplt__builder *builder, fplt__origin origin, fplt__span column,
+                               fplt__span level, fplt_error *error);
+/* Once all rows are read: where a model does not say what its reference levels are, one level of a column may be
+ * without a feature, and more are refused. */
+fplt_status fplt__levels_check(const fplt__builder *builder, const fplt__column *column,
+                               fplt__span name, fplt_error *error);
+
+/* Refuses by its first bytes a file that no reader takes (workbooks, statistics programs, PDF), with the way to make a
+ * CSV file of it; and what is not UTF-8, with the command that converts it. */
+fplt_status fplt__refuse_foreign(const fplt__source *source, fplt_error *error);
+fplt_status fplt__refuse_encoding(const fplt__source *source, size_t line, unsigned char byte,
+                                  fplt_error *error);
+
+/* Refuses columns of numbers that look like codes for missing values, or like the numbers of the rows. */
+int fplt__find_code(const double *value, size_t values, double *code, size_t *count);
+fplt_status fplt__check_numbers(const fplt__builder *builder, fplt_error *error);
+
+fplt_status fplt__csv_write(const fplt_dataset *dataset, fplt__file *file, fplt_error *error);
 
 /* A file format. */
 typedef struct fplt__format {

@@ -1,4 +1,4 @@
-/* CSV after RFC 4180: reader and writer. */
+/* CSV after RFC 4180: the reader. */
 #include <math.h>
 #include <stdio.h>
 
@@ -36,13 +36,17 @@ struct reader {
     /* where there are no categories, rows of numbers can be read in one pass: all columns */
     struct run *run;
     uint32_t runs;
-    fplt__marks *marks; /* borrowed: separators, line ends and quotes of the text */
+    fplt__marks *marks;           /* borrowed: separators, line ends and quotes of the text */
+    const fplt__dialect *dialect; /* borrowed; NULL: values are written as the readers take them */
+    char *rewritten;              /* owned: fields of the row at hand that are */
+    size_t rewritten_capacity;
 };
 
 static void reader_clear(struct reader *reader)
 {
     fplt__free(reader->field);
     fplt__free(reader->unquoted);
+    fplt__free(reader->rewritten);
     fplt__free(reader->role);
     fplt__free(reader->run);
     fplt__lookup_clear(&reader->names);
@@ -53,7 +57,7 @@ static fplt_status add_field(struct reader *reader, fplt__span span, int quoted,
     fplt_status status = fplt__grow(&reader->field, &reader->field_capacity, reader->fields + 1,
                                     sizeof *reader->field, "fields", error);
     if (!status)
-        reader->field[reader->fields++] = (fplt__field){span, quoted};
+        reader->field[reader->fields++] = (fplt__field){span, quoted, 0};
     return status;
 }
 
@@ -156,6 +160,27 @@ static fplt_status read_row(struct reader *reader, fplt_error *error)
     }
 }
 
+/* A first line of numbers is data, unless it numbers the columns. */
+static fplt_status check_header(const struct reader *reader, fplt_error *error)
+{
+    int numbering = 1;
+    for (size_t i = 0; i < reader->fields; i++) {
+        double value = 0;
+        if (!fplt__field_missing(&reader->field[i]) &&
+            fplt__number_parse(reader->field[i].span, &value) != FPLT__NUMBER)
+            return FPLT_OK;
+        numbering &= reader->field[i].span.length > 0 && value == (double)(i + 1);
+    }
+    if (numbering || reader->fields < 2)
+        return FPLT_OK;
+    return fplt__bad_data(error, reader->source->name, reader->row_line,
+                          "the first line has numbers (%s, %s, ...), not the names of the columns: "
+                          "add --header no, and name columns by their numbers (--label %zu), or "
+                          "write a line with the names before the first",
+                          fplt__show(reader->field[0].span).text,
+                          fplt__show(reader->field[1].span).text, reader->fields);
+}
+
 static fplt_status name_columns(struct reader *reader, int no_header, fplt_error *error)
 {
     fplt_status status = FPLT_OK;
@@ -175,7 +200,9 @@ static fplt_status name_columns(struct reader *reader, int no_header, fplt_error
         status = fplt__lookup_add(&reader->names, name, &number, error);
         if (!status && number < before)
             status = fplt__bad_data(error, reader->source->name, reader->row_line,
-                                    "two columns are called '%s'", fplt__show(name).text);
+                                    "two columns are called '%s': give every column a name of its "
+                                    "own in this line",
+                                    fplt__show(name).text);
     }
     return status;
 }
@@ -203,7 +230,7 @@ static fplt_status no_column(const struct reader *reader, const char *what, cons
     return fplt__bad_data(error, reader->source->name, reader->row_line,
                           "there is no %s column '%.80s'; the columns are %s%s%s", what, wanted,
                           list, i < reader->names.count ? ", ..." : "",
-                          reader->names.count == 1 && strpbrk(list, ";\t,")
+                          reader->names.count == 1 && strpbrk(list, ";\t,|")
                               ? " (separator auto looks for the sign between them)"
                               : "");
 }
@@ -412,24 +439,25 @@ static fplt_status match_columns(struct reader *reader, const fplt__builder *bui
     return FPLT_OK;
 }
 
-/* What stands between the fields: as said, or the first of comma, tab and semicolon that is in the first
+/* What stands between the fields: as said, or the first of comma, tab, semicolon and bar that is in the first
  * line outside quotes. */
 static char separator_of(const char *text, const char *end, const char *said)
 {
     static const struct {
         const char *name;
         char sign;
-    } known[] = {{"comma", ','}, {"tab", '\t'}, {"semicolon", ';'}};
-    int quoted = 0, found[3] = {0, 0, 0};
-    for (size_t i = 0; said && i < 3; i++)
+    } known[] = {{"comma", ','}, {"tab", '\t'}, {"semicolon", ';'}, {"bar", '|'}};
+    enum { SIGNS = sizeof known / sizeof *known };
+    int quoted = 0, found[SIGNS] = {0};
+    for (size_t i = 0; said && i < SIGNS; i++)
         if (strcmp(said, known[i].name) == 0)
             return known[i].sign;
     for (const char *c = text; c < end && (quoted || *c != '\n'); c++) {
         quoted ^= *c == '"';
-        for (size_t i = 0; i < 3; i++)
+        for (size_t i = 0; i < SIGNS; i++)
             found[i] |= !quoted && *c == known[i].sign;
     }
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < SIGNS; i++)
         if (found[i])
             return known[i].sign;
     return ',';
@@ -448,6 +476,8 @@ static fplt_status begin_names(struct reader *reader, const fplt__source *source
         status = read_row(reader, error);
     if (!status && !reader->fields)
         status = fplt__bad_data(error, source->name, 0, "the file is empty");
+    if (!status && !no_header)
+        status = check_header(reader, error);
     if (!status)
         status = name_columns(reader, no_header, error);
     if (!status && no_header) { /* the row is read again, as data */
@@ -470,19 +500,26 @@ static fplt_status begin(struct reader *reader, const fplt__source *source, fplt
         status = find_special(reader, builder, error);
     if (!status)
         status = leave_columns_out(reader, builder, error);
+    if (!fplt__dialect_is_plain(&builder->dialect))
+        reader->dialect = &builder->dialect;
     return status;
 }
 
-int fplt__field_missing(const fplt__field *field)
+/* Makes the fields what the readers take, where the file writes values in another way. */
+static fplt_status rewrite_row(struct reader *reader, fplt_error *error)
 {
-    static const char *const words[] = {"?", "NA", "N/A", "NaN", "nan", "NULL", "null", "-"};
-    static const char begins[] = "?Nn-";
-    if (field->span.length && !memchr(begins, *field->span.text, sizeof begins - 1))
-        return 0;
-    for (size_t i = 0; !field->quoted && i < sizeof words / sizeof *words; i++)
-        if (fplt__span_is(field->span, words[i]))
-            return 1;
-    return field->span.length == 0;
+    size_t needed = 0, used = 0;
+    for (size_t i = 0; i < reader->fields; i++)
+        needed += reader->field[i].span.length + FPLT__REWRITTEN;
+    fplt_status status = fplt__grow(&reader->rewritten, &reader->rewritten_capacity, needed, 1,
+                                    "fields of a row", error);
+    for (size_t i = 0; i < reader->fields && !status; i++) {
+        int role = reader->role ? reader->role[i] : LABEL;
+        if (role != ID && role != LEFT_OUT)
+            used += fplt__dialect_rewrite(reader->dialect, &reader->field[i], role >= 0,
+                                          reader->rewritten + used);
+    }
+    return status;
 }
 
 static fplt_status next_row(struct reader *reader, fplt_error *error)
@@ -492,6 +529,8 @@ static fplt_status next_row(struct reader *reader, fplt_error *error)
         status = fplt__bad_data(error, reader->source->name, reader->row_line,
                                 "%zu fields, but the first line has %u", reader->fields,
                                 reader->names.count);
+    if (!status && reader->fields && reader->dialect)
+        status = rewrite_row(reader, error);
     return status;
 }
 
@@ -500,6 +539,7 @@ fplt_status fplt__csv_visit(const fplt__source *source, int no_header,
 {
     struct reader reader;
     fplt_status status = begin_names(&reader, source, no_header, visitor->separator, error);
+    reader.dialect = visitor->dialect;
     if (!status)
         status = visitor->columns(visitor->context, &reader.names, reader.row_line, error);
     while (!status) {
@@ -512,60 +552,63 @@ fplt_status fplt__csv_visit(const fplt__source *source, int no_header,
     return status;
 }
 
+/* No value, or a level that counts as none. */
+static int is_missing(const struct reader *reader, const fplt__builder *builder, size_t i)
+{
+    int role = reader->role[i];
+    if (fplt__field_missing(&reader->field[i]))
+        return 1;
+    return builder->unknown_level == FPLT__UNKNOWN_MISSING && role >= 0 &&
+           builder->column[role].category &&
+           !fplt__level_is_known(builder, fplt__lookup_word(&reader->names, (uint32_t)i),
+                                 reader->field[i].span);
+}
+
 /* 1 when the row is to be left out. */
 static int check_missing(const struct reader *reader, const fplt__builder *builder,
                          fplt_status *status, fplt_error *error)
 {
     for (size_t i = 0; i < reader->fields; i++) {
         int role = reader->role[i];
-        if (role == LEFT_OUT || role == ID || !fplt__field_missing(&reader->field[i]) ||
+        if (role == LEFT_OUT || role == ID || !is_missing(reader, builder, i) ||
             (role >= 0 && builder->settings->keep_missing))
             continue;
         if (!builder->settings->drop_missing)
             *status =
                 fplt__bad_data(error, reader->source->name, reader->row_line,
-                               "column '%s': the value is missing (rows with missing values "
-                               "are left out on request: missing drop)",
-                               fplt__show(fplt__lookup_word(&reader->names, (uint32_t)i)).text);
+                               "column '%s': the value is missing%s: add --missing drop to leave "
+                               "such rows out%s",
+                               fplt__show(fplt__lookup_word(&reader->names, (uint32_t)i)).text,
+                               reader->field[i].span.length ? ", or counts as missing" : "",
+                               builder->expected.count
+                                   ? ""
+                                   : ", or --missing median to fill the gaps (mean, "
+                                     "most-frequent, constant)");
         return 1;
     }
     return 0;
 }
 
-/* A model's categories have no columns for new levels. */
-static fplt_status check_level(const struct reader *reader, const fplt__builder *builder,
-                               fplt__span name, fplt__span level, fplt_error *error)
+/* The number of a level, or NaN for one that counts as missing. */
+static fplt_status read_level(const struct reader *reader, fplt__builder *builder, size_t i,
+                              double *cell, fplt_error *error)
 {
-    if (!builder->expected.count || builder->settings->drop_first_level)
-        return FPLT_OK;
-    char text[LONGEST_NAME + 1 + LONGEST_NAME + 1];
-    size_t length = name.length + 1 + level.length;
-    if (length < sizeof text) {
-        memcpy(text, name.text, name.length);
-        text[name.length] = '=';
-        memcpy(text + name.length + 1, level.text, level.length);
-        if (fplt__lookup_find(&builder->expected, (fplt__span){text, length}) != FPLT__NOWHERE)
+    fplt__span text = reader->field[i].span, name = fplt__lookup_word(&reader->names, (uint32_t)i);
+    fplt__column *column = &builder->column[reader->role[i]];
+    uint32_t level = fplt__lookup_find(&column->levels, text);
+    if (level == FPLT__NOWHERE && !fplt__level_is_known(builder, name, text)) {
+        if (builder->unknown_level == FPLT__UNKNOWN_REFUSED)
+            return fplt__refuse_level(
+                builder, (fplt__origin){reader->source->name, reader->row_line}, name, text, error);
+        if (builder->unknown_level == FPLT__UNKNOWN_MISSING) {
+            builder->lost_levels++;
+            *cell = NAN;
             return FPLT_OK;
+        }
     }
-    return fplt__bad_data(error, reader->source->name, reader->row_line,
-                          "column '%s': the model does not know the level '%s'",
-                          fplt__show(name).text, fplt__show(level).text);
-}
-
-/* A field such as 0,126: with semicolons between fields that is how some countries write numbers. */
-static int has_decimal_comma(fplt__span text)
-{
-    char copy[64];
-    double value;
-    text = fplt__span_trim(text);
-    if (text.length >= sizeof copy)
-        return 0;
-    memcpy(copy, text.text, text.length);
-    char *comma = memchr(copy, ',', text.length);
-    if (!comma)
-        return 0;
-    *comma = '.';
-    return fplt__number_parse((fplt__span){copy, text.length}, &value) == FPLT__NUMBER;
+    fplt_status status = fplt__lookup_add(&column->levels, text, &level, error);
+    *cell = level;
+    return status;
 }
 
 static fplt_status read_cell(const struct reader *reader, fplt__builder *builder, size_t i,
@@ -578,26 +621,17 @@ static fplt_status read_cell(const struct reader *reader, fplt__builder *builder
         *cell = NAN;
         return FPLT_OK;
     }
-    if (column->category) {
-        uint32_t level, before = column->levels.count;
-        fplt_status status = fplt__lookup_add(&column->levels, text, &level, error);
-        if (!status && level == before)
-            status = check_level(reader, builder, fplt__lookup_word(&reader->names, (uint32_t)i),
-                                 text, error);
-        *cell = level;
-        return status;
-    }
+    if (column->category)
+        return read_level(reader, builder, i, cell, error);
     fplt__number kind = fplt__number_parse(fplt__span_trim(text), cell);
-    if (kind == FPLT__NUMBER)
+    if (kind == FPLT__NUMBER && !reader->field[i].foreign)
         return FPLT_OK;
-    return fplt__bad_data(
-        error, reader->source->name, reader->row_line,
-        kind == FPLT__NOT_FINITE ? "column '%s': '%s' is not a finite number"
-        : has_decimal_comma(text)
-            ? "column '%s': '%s' is not a number; write decimals with a point"
-            : "column '%s': '%s' is not a number; words become columns of 0 and 1 "
-              "with categories auto",
-        fplt__show(fplt__lookup_word(&reader->names, (uint32_t)i)).text, fplt__show(text).text);
+    fplt__span name = fplt__lookup_word(&reader->names, (uint32_t)i);
+    if (kind == FPLT__NOT_FINITE)
+        return fplt__bad_data(error, reader->source->name, reader->row_line,
+                              "column '%s': '%s' is not a finite number", fplt__show(name).text,
+                              fplt__show(text).text);
+    return fplt__bad_cell(error, reader->source->name, reader->row_line, name, &reader->field[i]);
 }
 
 /* With several files the file is the agent, and its site column may only name it. */
@@ -655,16 +689,25 @@ static fplt_status read_word(const struct reader *reader, fplt__builder *builder
     }
 }
 
+/* Labels and weights are numbers, unless they are words. */
+static int is_number_role(int role)
+{
+    return role == LABEL || role == WEIGHT;
+}
+
 static fplt_status take_row(const struct reader *reader, fplt__builder *builder, uint32_t *agent,
                             fplt_error *error)
 {
     double *cells, label = 0;
     fplt_status status = fplt__builder_cells(builder, &cells, error);
     for (size_t i = 0; i < reader->fields && !status; i++)
-        status = reader->role[i] >= 0
-                     ? read_cell(reader, builder, i, &cells[reader->role[i]], error)
-                     : read_word(reader, builder, reader->role[i], reader->field[i].span, &label,
-                                 agent, error);
+        status =
+            reader->field[i].foreign && is_number_role(reader->role[i])
+                ? fplt__bad_cell(error, reader->source->name, reader->row_line,
+                                 fplt__lookup_word(&reader->names, (uint32_t)i), &reader->field[i])
+            : reader->role[i] >= 0 ? read_cell(reader, builder, i, &cells[reader->role[i]], error)
+                                   : read_word(reader, builder, reader->role[i],
+                                               reader->field[i].span, &label, agent, error);
     return status ? status : fplt__builder_row(builder, label, *agent, error);
 }
 
@@ -684,7 +727,7 @@ static const char *field_end(const char *start, const char *sign)
 /* A field that is no feature; zero where it is blank, missing, or to be trimmed. */
 static int quick_word(const char *start, const char *end, int role, struct words *words)
 {
-    fplt__field field = {{start, (size_t)(end - start)}, 0};
+    fplt__field field = {{start, (size_t)(end - start)}, 0, 0};
     fplt__span span = fplt__span_trim(field.span);
     if (role == LEFT_OUT)
         return 1;
@@ -767,11 +810,11 @@ static int quick_row(struct reader *reader, fplt__builder *builder, uint32_t *ag
     return 1;
 }
 
-/* What rows of the file look like; no runs where one is a category. */
+/* What rows of the file look like; no runs where one is a category or fields are rewritten. */
 static fplt_status find_runs(struct reader *reader, const fplt__builder *builder, fplt_error *error)
 {
     for (uint32_t i = 0; i < builder->header.count; i++)
-        if (builder->column[i].category)
+        if (builder->column[i].category || reader->dialect)
             return FPLT_OK;
     fplt_status status =
         fplt__alloc_into(&reader->run, reader->names.count, sizeof *reader->run, "columns", error);
@@ -915,7 +958,7 @@ static fplt_status read_csv(const fplt__source *source, fplt__builder *builder, 
     return status;
 }
 
-/* Notes the columns that hold something else than numbers. */
+/* Looks at every value, to find the columns that hold something else than numbers. */
 static fplt_status scan_csv(const fplt__source *source, fplt__builder *builder, fplt_error *error)
 {
     struct reader reader;
@@ -927,104 +970,18 @@ static fplt_status scan_csv(const fplt__source *source, fplt__builder *builder, 
         status = next_row(&reader, error);
         if (status || !reader.fields)
             break;
-        for (size_t i = 0; i < reader.fields && !status; i++) {
-            double value;
-            uint32_t number;
-            if (reader.role[i] < 0 || fplt__field_missing(&reader.field[i]) ||
-                fplt__number_parse(fplt__span_trim(reader.field[i].span), &value) !=
-                    FPLT__NOT_A_NUMBER)
-                continue;
-            reader.role[i] = LEFT_OUT; /* once is enough */
-            status =
-                fplt__lookup_add(&builder->categories,
-                                 fplt__lookup_word(&reader.names, (uint32_t)i), &number, error);
-        }
+        for (size_t i = 0; i < reader.fields && !status; i++)
+            if (reader.role[i] >= 0)
+                status = fplt__profile_see(&builder->profile,
+                                           fplt__lookup_word(&reader.names, (uint32_t)i),
+                                           &reader.field[i],
+                                           (fplt__origin){source->name, reader.row_line}, error);
     }
     reader_clear(&reader);
     return status;
 }
 
-static fplt_status write_text(fplt__file *file, const char *text, fplt_error *error)
-{
-    return fplt__file_write(file, text, strlen(text), error);
-}
-
-/* Quotes where the reader would otherwise take something else. */
-static fplt_status write_name(fplt__file *file, const char *name, fplt_error *error)
-{
-    size_t length = strlen(name);
-    int plain = !strpbrk(name, ",\"\r\n") && strcmp(name, "?") != 0 && strcmp(name, "NA") != 0 &&
-                fplt__span_trim(fplt__span_of(name)).length == length;
-    if (plain)
-        return write_text(file, name, error);
-    fplt_status status = write_text(file, "\"", error);
-    for (const char *c = name; *c && !status; c++)
-        status = fplt__file_write(file, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1, error);
-    return status ? status : write_text(file, "\"", error);
-}
-
-static fplt_status write_number(fplt__file *file, double value, fplt_error *error)
-{
-    char text[40];
-    int length = snprintf(text, sizeof text, ",%.17g", value);
-    return fplt__file_write(file, text, (size_t)length, error);
-}
-
-static fplt_status write_header(const fplt_dataset *dataset, fplt__file *file, int sites,
-                                fplt_error *error)
-{
-    fplt_status status = write_text(file, sites ? "site,label" : "label", error);
-    for (size_t j = 0; j < dataset->features && !status; j++) {
-        const char *name = fplt_dataset_feature_name(dataset, j);
-        char standard[32];
-        snprintf(standard, sizeof standard, "x%zu", j + 1);
-        status = write_text(file, ",", error);
-        if (!status)
-            status = write_name(file, name ? name : standard, error);
-    }
-    return status ? status : write_text(file, "\n", error);
-}
-
-static fplt_status write_values(const fplt_rows *rows, size_t r, fplt__file *file,
-                                fplt_error *error)
-{
-    fplt_status status = FPLT_OK;
-    size_t k = rows->dense ? 0 : rows->start[r];
-    for (size_t j = 0; j < rows->features && !status; j++) {
-        double value = 0;
-        if (rows->dense)
-            value = rows->dense[r * rows->features + j];
-        else if (k < rows->start[r + 1] && rows->column[k] == j)
-            value = rows->value[k++];
-        status = write_number(file, value, error);
-    }
-    return status;
-}
-
-static fplt_status write_csv(const fplt_dataset *dataset, fplt__file *file, fplt_error *error)
-{
-    int sites = dataset->agents > 1 || dataset->agent_names.count;
-    fplt_status status = write_header(dataset, file, sites, error);
-    for (uint32_t i = 0; i < dataset->agents; i++) {
-        fplt_rows rows = fplt_dataset_shard(dataset, i);
-        const char *name = fplt_dataset_agent_name(dataset, i);
-        char standard[32], label[40];
-        snprintf(standard, sizeof standard, "%u", i);
-        for (size_t r = 0; r < rows.count && !status; r++) {
-            if (sites)
-                status = write_name(file, name ? name : standard, error);
-            snprintf(label, sizeof label, "%s%.17g", sites ? "," : "", rows.label[r]);
-            if (!status)
-                status = write_text(file, label, error);
-            if (!status)
-                status = write_values(&rows, r, file, error);
-            if (!status)
-                status = write_text(file, "\n", error);
-        }
-    }
-    return status;
-}
-
 const fplt__format fplt__format_csv = {
-    "csv", "comma-separated values with a header", ".csv", 1, scan_csv, read_csv, write_csv, NULL,
+    "csv", "comma-separated values with a header", ".csv", 1, scan_csv, read_csv, fplt__csv_write,
+    NULL,
 };

@@ -174,6 +174,8 @@ void fplt_dataset_destroy(fplt_dataset *dataset)
     fplt__names_clear(&dataset->feature_names);
     fplt__names_clear(&dataset->agent_names);
     fplt__names_clear(&dataset->class_names);
+    fplt__names_clear(&dataset->references);
+    fplt__free(dataset->filled);
     fplt__free(dataset);
 }
 
@@ -668,6 +670,8 @@ static fplt_status keep_meaning(const fplt_dataset *source, int same_agents, fpl
     fplt_status status = fplt__names_copy(&source->feature_names, &made->feature_names, error);
     if (!status)
         status = fplt__names_copy(&source->class_names, &made->class_names, error);
+    if (!status)
+        status = fplt__names_copy(&source->references, &made->references, error);
     if (!status && source->group)
         status = copy_groups(source, made, error);
     if (!status && same_agents)

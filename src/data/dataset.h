@@ -61,7 +61,11 @@ struct fplt_dataset {
     size_t left_out_count;
     fplt__names feature_names, agent_names;
     fplt__names class_names; /* in order of the class values */
-    fplt_schema *schema;     /* kept, or NULL */
+    fplt__names
+        references; /* `column=level` of each category that has no feature for its first level */
+    fplt_schema *schema; /* kept, or NULL */
+    size_t *
+        filled; /* owned: missing values, agents x features, before a transform filled them; NULL: none */
     /* Where the rows of some agents are in other processes: of every agent, and the largest label there. An
      * agent that is not here has no rows in the arrays above. NULL: all are here. */
     fplt__census *census;
@@ -159,6 +163,8 @@ fplt_status fplt__dataset_own_values(fplt_dataset *dataset, fplt_error *error);
 fplt_status fplt__names_make(const fplt__span *spans, size_t count, fplt__names *names,
                              fplt_error *error);
 fplt_status fplt__names_copy(const fplt__names *from, fplt__names *names, fplt_error *error);
+/* Counts the missing values into `filled`. */
+fplt_status fplt__dataset_count_missing(fplt_dataset *dataset, fplt_error *error);
 void fplt__names_clear(fplt__names *names);
 
 /* Divides the rows anew in place of the old division; consecutive rows stay where they are. */

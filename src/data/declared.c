@@ -41,11 +41,13 @@ static fplt_status take_number(fplt__builder *builder, const fplt__source *sourc
                                double *value, fplt_error *error)
 {
     if (!missing && fplt__number_parse(fplt__span_trim(text), value) == FPLT__NUMBER) {
+        fplt__clipped_see(builder, column, *value);
         *value = fmin(fmax(*value, column->low), column->high);
         return FPLT_OK;
     }
     *value = column->missing == FPLT__CONSTANT ? column->missing_value : column->centre;
     builder->neutral |= column->missing == FPLT__NEUTRAL_ROW;
+    fplt__clipped_replace(builder, column);
     if (column->missing != FPLT__REFUSED)
         return FPLT_OK;
     return bad_value(builder, source, line, column, missing ? (fplt__span){"", 0} : text,
@@ -64,6 +66,7 @@ static fplt_status take_level(fplt__builder *builder, const fplt__source *source
     if (answer == FPLT__CONSTANT)
         *level = missing ? (uint32_t)column->missing_value : column->other_level;
     builder->neutral |= answer == FPLT__NEUTRAL_ROW;
+    fplt__clipped_replace(builder, column);
     if (answer != FPLT__REFUSED)
         return FPLT_OK;
     return bad_value(builder, source, line, column, missing ? (fplt__span){"", 0} : text,
@@ -91,7 +94,7 @@ fplt_status fplt__declared_label(fplt__builder *builder, const fplt__source *sou
                                  fplt__span text, double *label, fplt_error *error)
 {
     const fplt__declared *column = fplt__schema_column(builder->schema, FPLT__LABEL);
-    fplt__field field = {text, 0};
+    fplt__field field = {text, 0, 0};
     return take_label(builder, source, line, column, text, fplt__field_missing(&field), label,
                       error);
 }
@@ -208,6 +211,9 @@ static fplt_status take_field(struct reading *reading, size_t line, const fplt__
                               const fplt__field *field, double *label, fplt_error *error)
 {
     int missing = fplt__field_missing(field);
+    if (field->foreign && column->bounded)
+        return fplt__bad_cell(error, reading->source->name, line, fplt__span_of(column->name),
+                              field);
     switch (column->type) {
     case FPLT__NUMBERS:
         return take_number(reading->builder, reading->source, line, column, field->span, missing,
@@ -417,7 +423,9 @@ fplt_status fplt__declared_csv(const fplt__source *source, fplt__builder *builde
                                fplt_error *error)
 {
     struct reading reading = {.source = source, .builder = builder};
-    fplt__csv_visitor visitor = {match_columns, take_row, &reading, builder->settings->separator};
+    fplt__csv_visitor visitor = {match_columns, take_row, &reading, builder->settings->separator,
+                                 fplt__dialect_is_plain(&builder->dialect) ? NULL
+                                                                           : &builder->dialect};
     if (!builder->first_source)
         builder->first_source = source->name;
     fplt_status status = fplt__alloc_into(&reading.row, builder->schema->features,

@@ -249,15 +249,18 @@ static fplt_status draft_csv(const char *const *paths, size_t count, const fplt_
 {
     struct draft draft = {.read = read};
     fplt__source source = {NULL, NULL, 0, NULL};
-    fplt_status status = FPLT_OK;
+    fplt__dialect dialect;
+    fplt_status status = fplt__dialect_init(&dialect, read, error);
     for (size_t i = 0; i < count && !status; i++) {
-        fplt__csv_visitor visitor = {see_columns, see_row, &draft, read->separator};
+        fplt__csv_visitor visitor = {see_columns, see_row, &draft, read->separator,
+                                     fplt__dialect_is_plain(&dialect) ? NULL : &dialect};
         draft.source = &source;
         if ((status = fplt__source_load(paths[i], read, &source, error)))
             break;
         status = fplt__csv_visit(&source, read->no_header, &visitor, error);
         fplt__source_release(&source);
     }
+    fplt__dialect_clear(&dialect);
     if (!status)
         status = write_csv(&draft, out, error);
     draft_clear(&draft);
@@ -408,7 +411,7 @@ static fplt_status skip_row(void *context, const fplt__field *fields, size_t lin
 static fplt_status read_names(const char *path, struct draft *draft, fplt_error *error)
 {
     fplt__source source;
-    fplt__csv_visitor visitor = {see_columns, skip_row, draft, draft->read->separator};
+    fplt__csv_visitor visitor = {see_columns, skip_row, draft, draft->read->separator, NULL};
     fplt_status status = fplt__source_load(path, draft->read, &source, error);
     if (status)
         return status;

@@ -396,6 +396,8 @@ static fplt_status check_wishes(const struct opening *o, fplt_error *error)
         name = s->id && !s->id_if_there ? "id" : NULL;
     if (s->no_header || (s->separator && strcmp(s->separator, "auto") != 0))
         name = s->no_header ? "header" : "separator";
+    if (!name)
+        name = fplt__dialect_asked(s);
     if (name)
         return fplt__bad_data(
             error, o->source->name, 0,

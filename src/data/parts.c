@@ -114,6 +114,8 @@ static fplt_status part_begin(fplt__builder *part, const fplt__builder *whole, f
     part->header = whole->header;
     part->expected = whole->expected;
     part->expected_categories = whole->expected_categories;
+    part->references = whole->references;
+    part->unknown_level = whole->unknown_level;
     part->part = 1;
     part->rows = part->cells = part->entries = part->features = part->lost_levels = 0;
     part->number = 0;
@@ -216,7 +218,7 @@ static void part_clear(fplt__builder *part)
         fplt__lookup_clear(&part->column[i].levels);
     fplt__free(part->column);
     part->column = NULL;
-    part->header = part->expected = part->expected_categories = borrowed;
+    part->header = part->expected = part->expected_categories = part->references = borrowed;
     fplt__builder_clear(part);
 }
 

@@ -59,13 +59,13 @@ static const fplt__format *by_extension(const char *path)
     return NULL;
 }
 
-/* Whether a line separates fields as CSV does: by a comma or a semicolon, or by a tab where what
+/* Whether a line separates fields as CSV does: by a comma, a semicolon or a bar, or by a tab where what
  * follows is no index:value of LIBSVM. */
 static int is_separated(const char *line, const char *end)
 {
     size_t length = (size_t)(end - line);
     const char *tab = memchr(line, '\t', length);
-    return memchr(line, ',', length) || memchr(line, ';', length) ||
+    return memchr(line, ',', length) || memchr(line, ';', length) || memchr(line, '|', length) ||
            (tab && !memchr(tab, ':', (size_t)(end - tab)));
 }
 
@@ -111,6 +111,9 @@ static fplt_status choose_format(const fplt__source *source, const fplt_read_set
     }
     if (given)
         return find_format(settings->format, format, error);
+    fplt_status status = fplt__refuse_foreign(source, error);
+    if (status)
+        return status;
     *format = by_extension(source->name);
     if (!*format)
         *format = by_content(source);
@@ -145,6 +148,7 @@ static fplt_status check_settings(const fplt__source *source, const fplt__format
                                   const fplt_read_settings *settings, fplt_error *error)
 {
     const char *site = settings->site, *label = settings->label, *separator = settings->separator;
+    const fplt_read_settings *asked = settings->asked ? settings->asked : settings;
     if (format->columns || format->open)
         return FPLT_OK;
     const char *name = site && strcmp(site, "none") != 0             ? "site"
@@ -155,7 +159,7 @@ static fplt_status check_settings(const fplt__source *source, const fplt__format
                        : settings->no_header                         ? "header"
                        : separator && strcmp(separator, "auto") != 0 ? "separator"
                        : settings->id && !settings->id_if_there      ? "id"
-                                                                     : NULL;
+                                                                     : fplt__dialect_asked(asked);
     if (name)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s: %s is for CSV files, but this file is read as %s", source->name,
@@ -219,14 +223,8 @@ fplt_status fplt__text_check(const fplt__source *source, fplt_error *error)
     const unsigned char *c = (const unsigned char *)source->text, *end = c + source->size;
     while ((c = skip_plain(c, end)) < end) {
         size_t length = *c >= 0x80 ? sequence(c, end) : 0;
-        if (*c == 0)
-            return fplt__bad_data(error, source->name, line_of(source, c),
-                                  "a NUL byte: this is not a text file");
         if (length == 0)
-            return fplt__bad_data(error, source->name, line_of(source, c),
-                                  "byte 0x%02x is not UTF-8: this is not a text file, or one in "
-                                  "another encoding",
-                                  *c);
+            return fplt__refuse_encoding(source, line_of(source, c), *c, error);
         c += length;
     }
     return FPLT_OK;
@@ -341,13 +339,18 @@ static fplt_status read_paths(const char *const *paths, size_t count, fplt__buil
     if (categories && strcmp(categories, "auto") == 0)
         for (size_t i = 0; i < count && !status; i++)
             status = visit_path(paths[i], builder, &format, 1, input, error);
+    if (!status)
+        status = fplt__profile_categories(&builder->profile, builder->settings,
+                                          &builder->categories, error);
     for (size_t i = 0; i < count && !status; i++)
         status = is_elsewhere(builder, i) ? skip_path(paths[i], builder, error)
                                           : visit_path(paths[i], builder, &format, 0, input, error);
     if (!status)
         status = fplt__builder_finish(builder, dataset, error);
-    if (!status)
+    if (!status) {
         fplt__left_out_log(&builder->left_out, paths[0]);
+        fplt__clipped_log(builder, paths[0]);
+    }
     return status;
 }
 
@@ -356,7 +359,8 @@ static void choose_pieces(fplt__builder *builder, size_t piece)
 {
     const fplt_read_settings *settings = builder->settings;
     int automatic = settings->categories && strcmp(settings->categories, "auto") == 0;
-    builder->piece = builder->schema || automatic ? 0 : piece;
+    builder->piece =
+        builder->schema || automatic || !fplt__dialect_is_plain(&builder->dialect) ? 0 : piece;
     builder->threads = fplt__cores(settings->threads);
 }
 
@@ -433,6 +437,8 @@ static fplt_status attempt_memory(fplt__source *source, size_t piece,
     } else if (!status) {
         format = NULL;
         if (!(status = visit(source, &builder, &format, 1, error)) &&
+            !(status = fplt__profile_categories(&builder.profile, settings, &builder.categories,
+                                                error)) &&
             !(status = visit(source, &builder, &format, 0, error)))
             status = fplt__builder_finish(&builder, dataset, error);
     }

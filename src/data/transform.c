@@ -365,6 +365,8 @@ fplt_status fplt_transform_apply(const fplt_transform *transform, fplt_dataset *
                                  fplt_error *error)
 {
     fplt_status status = check_transform(transform, dataset, error);
+    if (!status && transform->fill && !dataset->filled)
+        status = fplt__dataset_count_missing(dataset, error);
     for (size_t r = 0; r < dataset->rows && !status; r++)
         if (changes_row(transform, dataset, r) &&
             !(status = fplt__dataset_own_values(dataset, error)))

@@ -174,6 +174,9 @@ fplt_read_settings fplt_job_read(const fplt_settings *settings)
     read.categories = fplt_settings_text(settings, "categories");
     read.drop_first_level = fplt_settings_switch(settings, "drop-first-level");
     read.task = fplt_settings_text(settings, "task");
+    read.decimal = fplt_settings_text(settings, "decimal");
+    read.missing_codes = fplt_settings_text(settings, "missing-codes");
+    read.dates = fplt_settings_text(settings, "dates");
     if (fplt_settings_find(settings, "threads"))
         read.threads = (unsigned)fplt_settings_integer(settings, "threads");
     return read;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "report/filled.h"
 #include "report/model.h"
 #include "report/quality.h"
 
@@ -165,6 +166,9 @@ fplt_status fplt_assessment_text(const fplt_model *model, const fplt_dataset *da
         classes_json(model, made), "confusion", confusion_json(made, NULL), "confusion_weight",
         made->confusion_weight ? confusion_json(made, made->confusion_weight) : json_null(), "roc",
         roc_json(made), "calibration", calibration_json(made));
+    json_t *filled = document ? fplt__filled_json(dataset) : NULL;
+    if (filled)
+        json_object_set_new(document, "filled", filled);
     char *dumped = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(document);
     *text = dumped ? fplt__strdup(dumped) : NULL;

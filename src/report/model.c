@@ -178,6 +178,10 @@ static fplt_status copy_all(const fplt_model_info *info, fplt_model *model, fplt
         (status = copy_text(info->row_weight, &model->row_weight, error)) ||
         (status = copy_text(info->ties, &model->ties, error)) ||
         (status = copy_text(info->id, &model->id, error)) ||
+        (status = copy_text(info->missing_codes, &model->missing_codes, error)) ||
+        (status = copy_text(info->dates, &model->dates, error)) ||
+        (status = copy_names(info->reference_levels, info->reference_count, &model->references,
+                             error)) ||
         (status = copy_text(info->program, &model->program, error)) ||
         (status = copy_text(info->training, &model->training, error)) ||
         (status = copy_names(info->feature_names, info->features, &model->feature_names, error)) ||
@@ -192,6 +196,9 @@ static fplt_status copy_all(const fplt_model_info *info, fplt_model *model, fplt
     model->info.row_weight = model->row_weight;
     model->info.ties = model->ties;
     model->info.id = model->id;
+    model->info.missing_codes = model->missing_codes;
+    model->info.dates = model->dates;
+    model->info.reference_levels = (const char *const *)model->references;
     model->info.program = model->program;
     model->info.training = model->training;
     model->info.feature_names = (const char *const *)model->feature_names;
@@ -244,6 +251,7 @@ void fplt_model_destroy(fplt_model *model)
         return;
     free_names(model->feature_names, model->info.features);
     free_names(model->class_names, model->info.classes);
+    free_names(model->references, model->info.reference_count);
     fplt_transform_clear(&model->transform);
     fplt_schema_destroy(model->schema);
     fplt__free(model->weights);
@@ -254,6 +262,8 @@ void fplt_model_destroy(fplt_model *model)
     fplt__free(model->row_weight);
     fplt__free(model->ties);
     fplt__free(model->id);
+    fplt__free(model->missing_codes);
+    fplt__free(model->dates);
     fplt__free(model->program);
     fplt__free(model->training);
     fplt_inference_clear(&model->inference);

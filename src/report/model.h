@@ -15,7 +15,8 @@ struct fplt_model {
     fplt_transform transform;
     fplt_schema *schema;
     char *loss, *label, *site, *labels, *program, *training, *row_weight, *id, *ties;
-    char **feature_names, **class_names;
+    char *missing_codes, *dates;
+    char **feature_names, **class_names, **references;
     double *weights;
     fplt_inference inference;
     json_t *record; /* owned: what `training` is the text of; NULL: parse that */

@@ -1,7 +1,9 @@
 /* The model's file. Version 1 is an object with the fields written in fplt__model_json; a reader
  * passes over fields it does not know. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -83,6 +85,13 @@ static json_t *with_rest(json_t *document, const fplt_model_info *info)
         failed |= json_object_set_new(reading, "id", json_string(info->id));
     if (info->ties)
         failed |= json_object_set_new(document, "ties", json_string(info->ties));
+    if (info->missing_codes)
+        failed |= json_object_set_new(reading, "missing_codes", json_string(info->missing_codes));
+    if (info->dates)
+        failed |= json_object_set_new(reading, "dates", json_string(info->dates));
+    if (info->reference_count)
+        failed |= json_object_set_new(reading, "reference_levels",
+                                      texts(info->reference_levels, info->reference_count));
     if (info->transform->fill)
         failed |= json_object_set_new(json_object_get(document, "transform"), "fill",
                                       numbers(info->transform->fill, info->features));
@@ -119,7 +128,7 @@ struct draft {
     const char *path;
     fplt_model_info info;
     fplt_transform transform;
-    const char **feature_names, **class_names;
+    const char **feature_names, **class_names, **references;
     fplt_schema *schema;
     double *weights;
     fplt_inference inference;
@@ -327,9 +336,20 @@ static fplt_status take_reading(struct draft *draft, const json_t *root, fplt_er
     if (json_object_get(object, "row_weight") &&
         (status = take_text(draft, object, "row_weight", TEXT_OR_NULL, &info->row_weight, error)))
         return status;
-    return json_object_get(object, "id")
-               ? take_text(draft, object, "id", TEXT_OR_NULL, &info->id, error)
-               : FPLT_OK;
+    if (json_object_get(object, "id") &&
+        (status = take_text(draft, object, "id", TEXT_OR_NULL, &info->id, error)))
+        return status;
+    if (json_object_get(object, "missing_codes") &&
+        (status = take_text(draft, object, "missing_codes", TEXT, &info->missing_codes, error)))
+        return status;
+    if (json_object_get(object, "dates") &&
+        (status = take_text(draft, object, "dates", TEXT, &info->dates, error)))
+        return status;
+    if (json_object_get(object, "reference_levels"))
+        status = take_names(draft, object, "reference_levels", &draft->references,
+                            &info->reference_count, error);
+    info->reference_levels = draft->references;
+    return status;
 }
 
 /* Absent in models of earlier programs. JSON is YAML, so the canonical text has one reader. */
@@ -400,6 +420,7 @@ static void clear(struct draft *draft)
     fplt_schema_destroy(draft->schema);
     fplt__free(draft->feature_names);
     fplt__free(draft->class_names);
+    fplt__free(draft->references);
     fplt__free(draft->weights);
     fplt_inference_clear(&draft->inference);
     free(draft->training);
@@ -413,8 +434,10 @@ fplt_status fplt_model_parse(const char *text, size_t length, const char *path, 
     *model = NULL;
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
     if (!root)
-        return fplt_error_set(error, FPLT_BAD_DATA, "%s:%d: this is not JSON: %s", path, where.line,
-                              where.text);
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "%s:%d: this is not JSON: %s; a model is a file such as "
+                              "fedplt-out/model.json, and stands before the data",
+                              path, where.line, where.text);
     fplt_status status = json_is_object(root) ? take_all(&draft, root, error)
                                               : fplt_error_set(error, FPLT_BAD_DATA,
                                                                "%s: this is not a model: it must "
@@ -431,9 +454,14 @@ fplt_status fplt_model_parse(const char *text, size_t length, const char *path, 
 
 fplt_status fplt_model_read(const char *path, fplt_model **model, fplt_error *error)
 {
-    char *text;
+    char *text, inside[4200];
     size_t length;
+    struct stat about;
     *model = NULL;
+    if (!stat(path, &about) && S_ISDIR(about.st_mode)) { /* what train wrote */
+        snprintf(inside, sizeof inside, "%.4100s/model.json", path);
+        path = inside;
+    }
     fplt_status status = fplt_file_read(path, largest_file, &text, &length, error);
     if (status)
         return status;

@@ -276,6 +276,30 @@ static void add_trained(const fplt__sheet *page)
     fplt__buffer_add(page->out, "</dl>\n</section>\n");
 }
 
+/* Values that were filled in, of the record's table. */
+static fplt_status add_filled(const fplt__sheet *page, fplt_error *error)
+{
+    static const char *const columns[] = {"column", "site", "filled", "rows", "share"};
+    const json_t *filled = json_object_get(page->record, "filled");
+    fplt_table *table;
+    if (!json_array_size(filled))
+        return FPLT_OK;
+    fplt_status status = fplt_table_create(columns, 5, &table, error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < json_array_size(filled); i++) {
+        const json_t *line = json_array_get(filled, i);
+        for (size_t k = 0; k < 2; k++)
+            fplt_table_text(table, fplt__sheet_text(json_object_get(line, columns[k])));
+        for (size_t k = 2; k < 5; k++)
+            fplt_table_number(table, fplt__sheet_number(json_object_get(line, columns[k])), 3);
+    }
+    fplt__sheet_section(page, "filled", "Missing values that were filled in");
+    if (!(status = fplt__sheet_table(page, table, error)))
+        fplt__buffer_add(page->out, "</section>\n");
+    return status;
+}
+
 /* Convergence */
 
 static fplt_status draw_history(const fplt__sheet *page, fplt_error *error)
@@ -429,6 +453,8 @@ static fplt_status assemble(const fplt__sheet *page, fplt_error *error)
     fplt_status status;
     add_head(page);
     add_trained(page);
+    if ((status = add_filled(page, error)))
+        return status;
     if ((status = fplt__sheet_quality(page, error)) ||
         (status = fplt__sheet_coefficients(page, error)) ||
         (status = add_convergence(page, error)) || (status = fplt__sheet_privacy(page, error)) ||

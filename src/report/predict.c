@@ -37,6 +37,10 @@ static fplt_status read_declared(const fplt_model_info *info, const char *const 
                                  size_t count, fplt_read_settings read, int labelled,
                                  fplt_dataset **dataset, fplt_error *error)
 {
+    if (read.unknown_level && strcmp(read.unknown_level, "refuse") != 0)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "unknown-level has no effect beside a schema, which says itself what "
+                              "becomes of other levels (other); leave it out");
     read.schema = read.schema ? read.schema : info->schema;
     read.leave_out = 1;
     read.label = labelled ? NULL : "none";
@@ -52,6 +56,10 @@ static fplt_status read_named(const fplt_model_info *info, const char *const *pa
     read.feature_names = info->feature_names;
     read.feature_count = info->feature_names ? info->features : 0;
     read.drop_first_level = info->drop_first_level;
+    read.reference_levels = info->reference_levels;
+    read.reference_count = info->reference_count;
+    read.missing_codes = read.missing_codes ? read.missing_codes : info->missing_codes;
+    read.dates = info->dates;
     if (!read.site)
         read.site = info->site;
     /* without names columns are known by their places: label and site have none among them */

@@ -8,6 +8,7 @@
 #include "data/dataset.h"
 #include "job/job.h"
 #include "promise/certificate.h"
+#include "report/filled.h"
 #include "report/model.h"
 #include "report/quality.h"
 
@@ -128,6 +129,9 @@ static json_t *training_json(const fplt_job_view *view, const fplt_engine *engin
     json_object_set_new(document, "defaults", defaults_json(view->settings));
     if (!document)
         return NULL;
+    json_t *filled = view->run.blind ? NULL : fplt__filled_json(view->training);
+    if (filled)
+        json_object_set_new(document, "filled", filled);
     json_object_set_new(document, "counters", counters_json(fplt_engine_counters(engine)));
     if (result)
         add_result(view, result, document);
@@ -185,6 +189,14 @@ static fplt_status keep_record(json_t *document, fplt_model *model, fplt_error *
                : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the record of a run");
 }
 
+/* NULL where the default holds or is said. */
+static const char *given_text(const fplt_settings *settings, const char *name)
+{
+    const fplt_setting *row = fplt_settings_find(settings, name);
+    const char *text = row ? fplt_settings_text(settings, name) : NULL;
+    return text && row->standard && strcmp(text, row->standard) == 0 ? NULL : text;
+}
+
 static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fplt_model **model,
                               fplt_error *error)
 {
@@ -198,27 +210,31 @@ static fplt_status make_model(const fplt_job_view *view, fplt_engine *engine, fp
         return status;
     if (!(status = collect_names(view->training, classes, &names, error)))
         status = fplt__job_weights(view, engine, weights, error);
-    fplt_model_info info = {.task = task,
-                            .loss = view->cost.loss,
-                            .huber_delta = view->cost.huber_delta,
-                            .ties = view->cost.ties,
-                            .intercept = view->cost.intercept,
-                            .features = fplt_dataset_features(view->training),
-                            .classes = classes,
-                            .feature_names = names.features,
-                            .class_names = names.classes,
-                            .drop_first_level =
-                                fplt_settings_switch(view->settings, "drop-first-level"),
-                            .label = fplt_settings_text(view->settings, "label"),
-                            .site = fplt_settings_text(view->settings, "site"),
-                            .labels = fplt_settings_text(view->settings, "labels"),
-                            .schema = fplt_dataset_schema(view->training),
-                            .row_weight = fplt_settings_text(view->settings, "row-weight"),
-                            .id = fplt_settings_text(view->settings, "id"),
-                            .transform = view->transform,
-                            .weights = weights,
-                            .dimension = n,
-                            .program = "fedplt " FPLT_VERSION};
+    fplt_model_info info = {
+        .task = task,
+        .loss = view->cost.loss,
+        .huber_delta = view->cost.huber_delta,
+        .ties = view->cost.ties,
+        .intercept = view->cost.intercept,
+        .features = fplt_dataset_features(view->training),
+        .classes = classes,
+        .feature_names = names.features,
+        .class_names = names.classes,
+        .drop_first_level = fplt_settings_switch(view->settings, "drop-first-level"),
+        .label = fplt_settings_text(view->settings, "label"),
+        .site = fplt_settings_text(view->settings, "site"),
+        .labels = fplt_settings_text(view->settings, "labels"),
+        .schema = fplt_dataset_schema(view->training),
+        .row_weight = fplt_settings_text(view->settings, "row-weight"),
+        .id = fplt_settings_text(view->settings, "id"),
+        .missing_codes = given_text(view->settings, "missing-codes"),
+        .dates = given_text(view->settings, "dates"),
+        .reference_levels = (const char *const *)view->training->references.item,
+        .reference_count = view->training->references.count,
+        .transform = view->transform,
+        .weights = weights,
+        .dimension = n,
+        .program = "fedplt " FPLT_VERSION};
     if (!status)
         status = fplt_model_create(&info, model, error);
     fplt__free(weights);

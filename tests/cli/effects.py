@@ -41,7 +41,7 @@ def option(name):
 VALUES = {
     "data": ["other.csv"], "agents": ["2", "7"], "features": ["2", "9"], "schema": ["narrow.schema.yaml"],
     "bounds": ["-50..50"], "label": ["x1", "none"], "site": ["none", "x2"], "labels": ["1=-1,-1=1", "1=7"],
-    "largest-file": ["1e-9"], "missing-value": ["3"], "columns": ["x2"], "ignore": ["x2"], "id": ["x2"],
+    "largest-file": ["1e-9"], "missing-codes": ["1,2,0"], "missing-value": ["3"], "columns": ["x2"], "ignore": ["x2"], "id": ["x2"],
     "row-weight": ["weight", "x3"], "categories": ["x3", "x1"], "alpha": ["5"], "holdout": ["0.4"], "radius": ["0.3"],
     "rows": ["9"], "unequal": ["0.5"], "spread": ["3"], "noise": ["3"], "lmin": ["0.3"], "lmax": ["3"],
     "classes": ["4"], "eps": ["0.2"], "huber-delta": ["0.1"], "predictor-bound": ["0.1"], "clip": ["0.05"],
@@ -98,6 +98,7 @@ EXEMPT = {
     "resume": "the bits are those of the run that was not interrupted",
     "strict": "the status of a run that did not converge, and some do",
     "missing": "what to do with gaps, and the files have none but one, which is tried",
+    "dates": "what to do with dates, and the files have none", "unknown-level": "what to do with levels, and the files have none that is new",
     "force": "what to do with a file that is there, and none is",
     "quiet": "no progress, which only a terminal sees",
     "lead.run": "the number of a run is its name",
@@ -144,6 +145,7 @@ HERE = [
     ("agent: policy.start-models", "private", "where a run may start, and this one starts at zero", "agent", {}, "0" * 64),
     ("agent: policy.start-models", "simulated", "where a run may start, and this one starts at zero", "agent", {}, "0" * 64),
     ("agent: policy.approved", "simulated", "numbers of a proposal, and this one gives none", "agent", {}, "rho=7"),
+    ("agent: missing-codes", "private", "a schema says what becomes of them, and noise hides it", "train", {"data": "own.csv"}, "1,2,0"),
     ("coordinator: lead.check", "'auto'", "auto may become a method that mirrors nothing", "coordinator",
      {"algorithm": "fed-plt"}, "yes"),
     ("coordinator: criterion-at", "fedlin", "agents without a model of their own have that of all", "coordinator",
@@ -205,7 +207,7 @@ class Table:
                 choices = wants.split("|")
             elif wants == "WORD":
                 choices = re.search(r"\(([^()]*)\)(?: \[[^\[\]]*\])?$", about).group(1).split(", ")
-            self.rows[name] = (wants, default and default.group(1), choices)
+            self.rows[name] = (wants, default and default.group(1).split("; with --data")[0], choices)
 
     def knows(self, command, name):
         wants, _, choices = self.rows[name]

@@ -427,7 +427,7 @@ def a_mapped_file_trains_to_the_same_bits(folder):
     assert weights(train(folder, "d.csv")) == weights(train(folder, "unnamed"))
     said = run(folder, "data", "inspect", "d.fplt").stdout
     assert said.startswith("fplt, mapped\n"), said
-    assert said.split("\n", 1)[1] == run(folder, "data", "inspect", "d.csv").stdout
+    assert run(folder, "data", "inspect", "d.csv").stdout.startswith(said.split("\n", 1)[1])  # then its columns
     for words in (["--separator", "comma"], ["--header", "no"], ["--id", "a"]):
         for command in (["train", "--data", "d.fplt"], ["data", "inspect", "d.fplt"], ["predict", "out/model.json", "d.fplt"]):
             said = run(folder, *command, *words, status=2).stderr

@@ -394,7 +394,7 @@ def files_as_spreadsheets_write_them(place):
         place.write("gap.csv", "\n".join(lines) + "\n")
         place.refuses("train", "--data", "gap.csv", says="gap.csv:4: column 'x3': the value is missing")
     place.write("comma.csv", text.replace(",", ";").replace(".", ","))
-    place.refuses("train", "--data", "comma.csv", says=["is not a number; write decimals with a point"])
+    place.refuses("train", "--data", "comma.csv", says=["has a decimal comma: add --decimal comma"])
     lines[3] = lines[3].rsplit(",", 1)[0] + ",blue"
     place.write("word.csv", "\n".join(lines) + "\n")
     place.refuses("train", "--data", "word.csv", says=["word.csv:4: column 'x3': 'blue' is not a number",
