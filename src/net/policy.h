@@ -34,9 +34,9 @@ fplt_status fplt__policy_judge_form(const fplt_settings *settings, const fplt__p
 /* What the plan adds to its proposal: how many rounds it has, and the algorithm. */
 fplt_status fplt__policy_judge_plan(const fplt_settings *settings, const fplt__agreement *agreement,
                                     fplt_error *error);
-/* What all runs together may cost; infinite where no budget is stated. */
-fplt_ledger_budget fplt__policy_budget(const fplt_settings *settings,
-                                       const fplt__agreement *agreement);
+/* What all runs together may cost `group` records, the unit of a plan's promise, against the coordinator, who sees
+ * every message; infinite where no budget is stated. */
+fplt_ledger_budget fplt__policy_budget(const fplt_settings *settings, uint64_t group);
 
 /* Bit k where questions of kind k are answered while privacy is off. */
 unsigned fplt__policy_allows(const fplt_settings *settings);

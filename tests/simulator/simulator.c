@@ -846,7 +846,8 @@ static void site_perform(unsigned i)
             if (!happens(FULL, 20)) {
                 site->charges++;
                 then.kind = FPLT__SITE_CHARGED;
-                then.charged = site->charges;
+                for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
+                    then.charged.spent.against[k] = site->charges;
                 if (happens(AFTER, 10)) {
                     site_crash(i);
                     return;
@@ -899,7 +900,10 @@ static void site_start(unsigned i)
     fplt_error error;
     fplt__site_settings settings = {.random = bits(), .ledger_key = {1}, .allows = ~0u};
     fplt__site_record record = site->disk.record;
+    fplt__receipt charged = {.rounds = 0};
     site_disk *d = &site->disk;
+    for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
+        charged.spent.against[k] = site->charges;
     if (fplt__site_create(&settings, &site->machine, &error))
         exit(2);
     if (d->there) {
@@ -919,7 +923,7 @@ static void site_start(unsigned i)
         record.enrolment.size = d->enrolment.size;
         record.begin = d->begin.at;
     }
-    if (fplt__site_open(site->machine, w.now, d->there ? &record : NULL, site->charges, &error)) {
+    if (fplt__site_open(site->machine, w.now, d->there ? &record : NULL, &charged, &error)) {
         violate("an agent cannot open its own state");
         return;
     }
