@@ -25,8 +25,8 @@ static const char *const schema[] = {
     "CREATE TABLE receipt(name TEXT PRIMARY KEY, charged REAL NOT NULL, mac BLOB NOT NULL)"
     " WITHOUT ROWID;",
     "CREATE TABLE start(run INTEGER PRIMARY KEY, vector BLOB NOT NULL, continues BLOB NOT NULL);",
-    "ALTER TABLE member ADD COLUMN body BLOB;" /* of the receipt; `charged` is its transcript's sum */
-    "ALTER TABLE receipt ADD COLUMN body BLOB;"};
+    /* `body` of a receipt, whose sum against the transcript `charged` repeats */
+    "ALTER TABLE member ADD COLUMN body BLOB; ALTER TABLE receipt ADD COLUMN body BLOB;"};
 
 static const struct fplt__database_form form = {"state of a coordinator", 0x46504c43 /* FPLC */, 4,
                                                 schema};
