@@ -78,10 +78,9 @@ static fplt_status ledger(cli_call *cli, fplt_error *error)
 {
     const char *folder = fplt_settings_text(cli->settings, "folder");
     char path[4200];
-    double spent;
     fplt_status status = FPLT_OK;
     if (fplt_settings_switch(cli->settings, "adopt"))
-        status = fplt_federation_adopt(folder, &spent, error);
+        status = fplt_federation_adopt(folder, error);
     snprintf(path, sizeof path, "%s/ledger.db", folder);
     return status ? status : privacy_show_ledger(cli->settings, path, error);
 }

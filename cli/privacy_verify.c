@@ -22,6 +22,10 @@ static const fplt_setting verify_table[] = {
 
 static const fplt_setting ledger_table[] = {
     {"delta", FPLT_REAL, FPLT_ABOVE, "1e-5", 0, 0.1, NULL, "delta of (epsilon, delta)", 0, 0},
+    {"threat", FPLT_CHOICE, 0, "transcript", 0, 0, "transcript|broadcast|secagg|final-y|final-x",
+     "the adversary that charges are listed against", 0, 0},
+    {"declare", FPLT_CHOICE, 0, NULL, 0, 0, "transcript|broadcast|secagg|final-y|final-x",
+     "charges of an older version do not say what their adversary sees: it was this one", 0, 0},
     {"json", FPLT_SWITCH, 0, "no", 0, 0, NULL, "print one JSON document", 0, 0},
     FPLT_SETTINGS_END,
 };
@@ -127,57 +131,117 @@ fplt_status privacy_declare_verify(const cli_call *cli, fplt_settings *settings,
 /* ---- ledger ---- */
 
 struct listing {
-    fplt_table *table;
+    fplt_ledger *ledger;
+    fplt_table *charges, *totals;
+    size_t adversary;
     double delta, spent; /* by the account at hand so far */
-    char account[256];
+    char account[FPLT_ACCOUNT];
+    fplt_status status;
+    fplt_error *error;
 };
+
+/* NaN where nothing is proved. */
+static double epsilon_of(double rate, double delta)
+{
+    double epsilon = NAN;
+    fplt_ledger_epsilon(rate, delta, &epsilon, NULL);
+    return isfinite(epsilon) ? epsilon : NAN;
+}
+
+/* What an account has spent against each adversary. */
+static void add_account(struct listing *listing, const char *account)
+{
+    fplt_ledger_total total;
+    snprintf(listing->account, sizeof listing->account, "%s", account);
+    listing->spent = 0;
+    listing->status = fplt_ledger_sum(listing->ledger, account, &total, listing->error);
+    if (listing->status)
+        return;
+    fplt_table_text(listing->totals, account);
+    fplt_table_whole(listing->totals, (long long)total.runs);
+    for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
+        fplt_table_number(listing->totals, epsilon_of(total.spent.against[k], listing->delta), 5);
+}
 
 /* Of one run, and of all up to it. */
 static int add_entry(void *context, const fplt_ledger_entry *entry)
 {
     struct listing *listing = context;
-    double alone = NAN, together = NAN;
-    char run[2 * 8 + 1];
-    if (strncmp(listing->account, entry->account, sizeof listing->account - 1) != 0) {
-        snprintf(listing->account, sizeof listing->account, "%s", entry->account);
-        listing->spent = 0;
-    }
-    listing->spent += entry->rate;
+    double rate = entry->rates.against[listing->adversary];
+    char run[2 * 8 + 1], unit[64];
+    if (strcmp(listing->account, entry->account) != 0)
+        add_account(listing, entry->account);
+    listing->spent += rate;
     for (int i = 0; i < 8; i++)
         snprintf(run + 2 * i, 3, "%02x", entry->run[i]);
-    fplt_ledger_epsilon(entry->rate, listing->delta, &alone, NULL);
-    fplt_ledger_epsilon(listing->spent, listing->delta, &together, NULL);
-    fplt_table_text(listing->table, entry->account);
-    fplt_table_text(listing->table, run);
-    fplt_table_text(listing->table, entry->time);
-    fplt_table_whole(listing->table, (long long)entry->rounds);
-    fplt_table_number(listing->table, entry->rate, 6);
-    fplt_table_number(listing->table, alone, 5);
-    fplt_table_number(listing->table, together, 5);
-    return 0;
+    snprintf(unit, sizeof unit, entry->group > 1 ? "%s of %llu" : "%s", entry->unit,
+             (unsigned long long)entry->group);
+    fplt_table_text(listing->charges, entry->account);
+    fplt_table_text(listing->charges, run);
+    fplt_table_text(listing->charges, entry->time);
+    fplt_table_whole(listing->charges, (long long)entry->rounds);
+    fplt_table_text(listing->charges, unit);
+    fplt_table_text(listing->charges, entry->threat ? entry->threat->name : "not declared");
+    fplt_table_text(listing->charges, entry->mechanism);
+    fplt_table_number(listing->charges, isfinite(rate) ? rate : NAN, 6);
+    fplt_table_number(listing->charges, epsilon_of(rate, listing->delta), 5);
+    fplt_table_number(listing->charges, epsilon_of(listing->spent, listing->delta), 5);
+    return listing->status != FPLT_OK;
+}
+
+static fplt_status print_listing(const struct listing *listing, const char *threat, int json,
+                                 fplt_error *error)
+{
+    if (json)
+        return cli_print_json(json_pack("{s:f, s:s, s:o, s:o}", "delta", listing->delta, "threat",
+                                        threat, "charges", cli_json_table(listing->charges),
+                                        "totals", cli_json_table(listing->totals)),
+                              error);
+    printf("epsilon of one record at delta %g against %s\n\n", listing->delta, threat);
+    fplt_status status = cli_print_table(listing->charges, error);
+    if (status)
+        return status;
+    puts("\nepsilon of all runs against each adversary\n");
+    return cli_print_table(listing->totals, error);
+}
+
+static fplt_status declare_charges(const fplt_settings *settings, fplt_ledger *ledger,
+                                   fplt_error *error)
+{
+    const char *name = fplt_settings_text(settings, "declare");
+    const fplt_threat *threat;
+    uint64_t runs;
+    fplt_status status = name ? fplt_privacy_threat_find(name, &threat, error) : FPLT_OK;
+    if (!status && name && !(status = fplt_ledger_declare(ledger, threat, &runs, error)) && !runs)
+        cli_warn("there was nothing to declare: the ledger knows what the adversary of each charge "
+                 "sees");
+    return status;
 }
 
 fplt_status privacy_show_ledger(const fplt_settings *settings, const char *path, fplt_error *error)
 {
-    static const char *const columns[] = {"account", "run",     "time",      "rounds",
-                                          "rate",    "epsilon", "all so far"};
-    struct listing listing = {.delta = fplt_settings_real(settings, "delta")};
-    fplt_ledger *ledger;
-    int json = fplt_settings_switch(settings, "json");
-    fplt_status status = fplt_ledger_open(path, 0, &ledger, error);
+    static const char *const columns[] = {"account", "run",       "time", "rounds",  "unit",
+                                          "claim",   "mechanism", "rate", "epsilon", "all so far"};
+    const char *totals[2 + FPLT_ADVERSARIES] = {"account", "runs"};
+    const char *threat = fplt_settings_text(settings, "threat");
+    struct listing listing = {.delta = fplt_settings_real(settings, "delta"), .error = error};
+    for (size_t k = 0; k < FPLT_ADVERSARIES; k++) {
+        totals[2 + k] = fplt_privacy_threat(k)->name;
+        if (strcmp(totals[2 + k], threat) == 0)
+            listing.adversary = k;
+    }
+    fplt_status status = fplt_ledger_open(path, 0, &listing.ledger, error);
     if (status)
         return status;
-    if (!(status = fplt_table_create(columns, 7, &listing.table, error)) &&
-        !(status = fplt_ledger_visit(ledger, NULL, add_entry, &listing, error))) {
-        if (!json)
-            printf("epsilon of one record at delta %g\n\n", listing.delta);
-        status = json ? cli_print_json(json_pack("{s:f, s:o}", "delta", listing.delta, "charges",
-                                                 cli_json_table(listing.table)),
-                                       error)
-                      : cli_print_table(listing.table, error);
-    }
-    fplt_table_destroy(listing.table);
-    fplt_ledger_close(ledger);
+    if (!(status = declare_charges(settings, listing.ledger, error)) &&
+        !(status = fplt_table_create(columns, 10, &listing.charges, error)) &&
+        !(status = fplt_table_create(totals, 2 + FPLT_ADVERSARIES, &listing.totals, error)) &&
+        !(status = fplt_ledger_visit(listing.ledger, NULL, add_entry, &listing, error)) &&
+        !(status = listing.status))
+        status = print_listing(&listing, threat, fplt_settings_switch(settings, "json"), error);
+    fplt_table_destroy(listing.charges);
+    fplt_table_destroy(listing.totals);
+    fplt_ledger_close(listing.ledger);
     return status;
 }
 

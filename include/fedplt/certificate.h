@@ -20,7 +20,7 @@ typedef struct fplt_certificate_charge {
     unsigned char run[FPLT_RUN_BYTES];
     char time[FPLT_CERTIFICATE_TIME];
     uint64_t rounds;
-    double rate; /* of one record */
+    double rate; /* of one record, against the adversary of the certificate */
 } fplt_certificate_charge;
 
 /* What a ledger has on an agent's records; all borrowed. */

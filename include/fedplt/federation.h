@@ -122,9 +122,9 @@ FPLT_API fplt_status fplt_federation_take_part(const fplt_settings *settings,
                                                const fplt_federation_watch *watch,
                                                fplt_federation_outcome *outcome, fplt_error *error);
 
-/* At a site whose ledger was lost or is an old copy: takes the larger sum that the agent's state knows.
- * `spent` is the ledger's sum (a rate) afterwards. The agent must not run meanwhile. */
-FPLT_API fplt_status fplt_federation_adopt(const char *folder, double *spent, fplt_error *error);
+/* At a site whose ledger was lost or is an old copy: takes the larger sum that the agent's state knows,
+ * charged to the run that it is of. The agent must not run meanwhile. */
+FPLT_API fplt_status fplt_federation_adopt(const char *folder, fplt_error *error);
 
 /* A port of 127.0.0.1 that nobody listens on at the moment: for demonstrations and tests. */
 FPLT_API fplt_status fplt_federation_port(unsigned *port, fplt_error *error);

@@ -67,11 +67,21 @@ typedef struct fplt_threat {
     int is_guarantee; /* 0: a published figure, reproduced, that does not hold */
 } fplt_threat;
 
-/* Number `index`, or NULL past the last; the first is the default. */
+/* Number `index`, or NULL past the last; the first is the default. The first FPLT_ADVERSARIES are
+ * guarantees. */
 FPLT_API const fplt_threat *fplt_privacy_threat(size_t index);
 /* By name; an unknown one is answered with the names there are. */
 FPLT_API fplt_status fplt_privacy_threat_find(const char *name, const fplt_threat **threat,
                                               fplt_error *error);
+
+enum { FPLT_ADVERSARIES = 5 };
+
+/* Rates of Renyi divergence of one record against each adversary, by the index of
+ * fplt_privacy_threat(). +infinity: nothing is proved against that adversary. A rate against an
+ * adversary who sees more also holds against one who sees less, never the other way round. */
+typedef struct fplt_rates {
+    double against[FPLT_ADVERSARIES];
+} fplt_rates;
 
 /* A bound on the Renyi divergence between neighbours, renyi_rate times the order; where it comes
  * from a Gaussian trade-off (gdp_mu-GDP), sharper conversions are legal. Numbers that a claim does

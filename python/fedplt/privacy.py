@@ -21,7 +21,9 @@ class Privacy:
     rows: public bound on the norm of a row; longer ones are shortened to it. threat: what the adversary
     sees. tau: noise scale instead of epsilon. group: records that are replaced at once. noise "simulated" is
     for experiments and not private; so is diagnose, which measures losses without noise. classes: the class
-    labels that may occur, which a classifier must be told: they are never read from the rows."""
+    labels that may occur, which a classifier must be told: they are never read from the rows. ledger: file that
+    adds up what all runs spend on the same records; budget: the epsilon that they may spend; ledger_account: the
+    name of these records there, which rows in memory need."""
 
     epsilon: float | None = None
     delta: float = 1e-5
@@ -32,6 +34,9 @@ class Privacy:
     noise: str = "secure"
     diagnose: bool = False
     classes: Sequence[Any] | None = None
+    ledger: str | None = None
+    ledger_account: str | Sequence[str] | None = None
+    budget: float | None = None
 
     def __post_init__(self) -> None:
         if self.classes is not None:  # so that two promises may be compared
@@ -40,10 +45,12 @@ class Privacy:
 
     def settings(self) -> dict[str, tuple[str, str]]:
         found = {}
-        for field in ("epsilon", "delta", "rows", "threat", "tau", "group", "noise", "diagnose"):
+        for field in ("epsilon", "delta", "rows", "threat", "tau", "group", "noise", "diagnose", "budget",
+                      "ledger", "ledger_account"):
             value = getattr(self, field)
+            name = field.replace("_", "-") if field.startswith("ledger") else "privacy." + field
             if value is not None:
-                found["privacy." + field] = (as_text(value), "Privacy." + field)
+                found[name] = (as_text(value), "Privacy." + field)
         return found
 
 

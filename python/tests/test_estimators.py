@@ -145,6 +145,36 @@ def test_the_bits_are_the_command_lines(binary, program, tmp_path):
         assert ours.model_.training["outcome"] == theirs.training["outcome"] == ours.outcome_
 
 
+def test_a_ledger_has_one_account_for_the_same_records(binary, tmp_path):
+    X, y, sites = binary
+    book = str(tmp_path / "spent.db")
+    promise = {"epsilon": 1, "rows": 3, "classes": np.unique(y), "ledger": book}
+    fixed = {"rounds": 3}
+    with pytest.raises(fedplt.BadValue, match="name the account of these records"):
+        fedplt.FedPLTClassifier(0.1, privacy=fedplt.Privacy(**promise), settings=fixed).fit(X, y, sites)
+    named = fedplt.Privacy(**promise, ledger_account="heart")
+    first = fedplt.FedPLTClassifier(0.1, privacy=named, settings=fixed).fit(X, y, sites)
+    again = fedplt.FedPLTClassifier(0.1, privacy=named, settings=fixed).fit(X, y)
+    assert first.privacy_certificate_["agents"][0]["ledger"]["earlier"] == []
+    found = again.privacy_certificate_["agents"][0]["ledger"]
+    assert found["account"] == "heart" and len(found["earlier"]) == 1 and found["epsilon"] > 1.2
+    assert fedplt.privacy.verify(again)
+    with pytest.raises(fedplt.Unreachable, match="heart has spent or kept .* its budget is 1.5"):
+        fedplt.FedPLTClassifier(0.1, privacy=fedplt.Privacy(**promise, ledger_account="heart", budget=1.5),
+                                settings=fixed).fit(X, y)
+    with pytest.raises(fedplt.BadValue, match="plain path of a file"):
+        fedplt.simulate(agents=2, rows=30, features=3, rounds=3, privacy=fedplt.Privacy(1, ledger=":memory:"))
+    rows = tmp_path / "rows.csv"
+    np.savetxt(rows, np.c_[np.clip(X[:, :2], -3, 3), np.where(y == y[0], -1, 1)], delimiter=",", header="a,b,label", comments="")
+    words = {"data": str(rows), "bounds": "-3..3", "labels": "no=-1,yes=1", "rounds": 3}
+    with pytest.raises(fedplt.BadValue, match="does not know the data of its accounts heart"):
+        fedplt.train(privacy=fedplt.Privacy(1, rows=None, ledger=book), **words)
+    run = fedplt.train(privacy=fedplt.Privacy(1, rows=None, ledger=book), ledger_account="heart", **words)
+    assert len(run.model.certificate["agents"][0]["ledger"]["earlier"]) == 2
+    run = fedplt.train(privacy=fedplt.Privacy(1, rows=None, ledger=book), **words)  # now it knows the file
+    assert run.model.certificate["agents"][0]["ledger"]["account"] == "heart"
+
+
 def test_private_training_verifies(binary):
     X, y, sites = binary
     promise = fedplt.Privacy(epsilon=4, delta=1e-4, rows=3, classes=np.unique(y))

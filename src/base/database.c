@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,6 +37,18 @@ static fplt_status explain(const fplt__database *database, int code, fplt_error 
                               database->handle ? sqlite3_errmsg(database->handle)
                                                : sqlite3_errstr(code));
     }
+}
+
+/* Names that SQLite, or a build of it, takes for something else than a file: a database in memory is
+ * gone with the process. */
+static fplt_status check_path(const char *path, const char *kind, fplt_error *error)
+{
+    if (*path && *path != ':' && strncasecmp(path, "file:", 5) != 0 && !strstr(path, "://"))
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_BAD_VALUE,
+                          "'%s': a %s must be the plain path of a file on a disk, and not a URI, "
+                          "empty or in memory; a file of that name is ./%s",
+                          path, kind, *path ? path : "NAME");
 }
 
 /* SQLite would make the file with the umask's mode. An existing one must not be opened here: POSIX
@@ -136,8 +149,9 @@ static fplt_status open_file(const char *path, int make, const struct fplt__data
 {
     fplt__database *database;
     *out = NULL;
-    fplt_status status = make_file(path, make, form->kind, error);
-    if (status || (status = fplt__alloc_into(&database, 1, sizeof *database, form->kind, error)))
+    fplt_status status = check_path(path, form->kind, error);
+    if (status || (status = make_file(path, make, form->kind, error)) ||
+        (status = fplt__alloc_into(&database, 1, sizeof *database, form->kind, error)))
         return status;
     database->form = form;
     database->path = fplt__strdup(path);

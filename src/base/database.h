@@ -18,7 +18,8 @@ struct fplt__database_form {
     const char *const *schema; /* schema[v] makes version v + 1 out of version v */
 };
 
-/* A file that is not there is made if `make` is set, with mode 0600. FPLT_BAD_DATA: the file is of
+/* A file that is not there is made if `make` is set, with mode 0600. FPLT_BAD_VALUE: the path is a URI,
+ * `:memory:` or empty; FPLT_BAD_DATA: the file is of
  * another kind or a newer version; FPLT_IO: it is missing, or another process has it. */
 fplt_status fplt__database_open(const char *path, int make, const struct fplt__database_form *form,
                                 fplt__database **database, fplt_error *error);

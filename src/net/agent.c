@@ -31,6 +31,11 @@ static const fplt_setting site_table[] = {
     {"proxy", FPLT_TEXT, 0, "auto", 0, 0, NULL,
      "proxy to dial through; auto: as the environment says; off: none", 0, 0},
     {"plan", FPLT_TEXT, 0, NULL, 0, 0, NULL, "hash of the one proposal that is agreed to", 0, 0},
+    {"ledger-account", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
+     "name of the record set that is charged in ledger.db, one for each data file or one for all; "
+     "by "
+     "default the ledger knows the files",
+     0, 0, .needs = "data"},
     {"once", FPLT_SWITCH, 0, "no", 0, 0, NULL, "end with the run instead of waiting for the next",
      0, 0},
     {"check", FPLT_SWITCH, 0, "no", 0, 0, NULL,
@@ -138,7 +143,7 @@ static void send_request(fplt__agent *agent, const fplt__request *request)
 static void commit(fplt__agent *agent, const fplt__site_record *record)
 {
     fplt_error error = {FPLT_OK, ""};
-    fplt_status status = fplt__site_store_save(agent->store, record, agent->charged, &error);
+    fplt_status status = fplt__site_store_save(agent->store, record, &agent->charged, &error);
     fplt__site_event event = {.kind = status ? FPLT__SITE_FULL : FPLT__SITE_COMMITTED,
                               .sentence = error.text};
     if (status)
@@ -146,49 +151,71 @@ static void commit(fplt__agent *agent, const fplt__site_record *record)
     fplt__agent_handle(agent, &event);
 }
 
-const char *fplt__agent_ledger_says(const fplt__agent *agent, const char *sentence)
+/* The account whose name stands here as a word of its own; NULL: none. */
+static const char *account_at(const fplt__agent *agent, const char *sentence, const char *at)
+{
+    size_t count = agent->sets ? fplt__record_sets_count(agent->sets) : 0;
+    for (size_t i = 0; i < count && (at == sentence || at[-1] == ' '); i++) {
+        const char *name = fplt__record_sets_account(agent->sets, i);
+        size_t length = strlen(name);
+        if (strncmp(at, name, length) == 0 && (at[length] == ' ' || !at[length]))
+            return name;
+    }
+    return NULL;
+}
+
+const char *fplt__agent_ledger_says(fplt__agent *agent, const char *sentence)
 {
     char path[4200];
-    int length = snprintf(path, sizeof path, "%s/ledger.db: ", agent->folder);
-    return strncmp(sentence, path, (size_t)length) == 0 ? sentence + length : sentence;
+    size_t used = 0, length = (size_t)snprintf(path, sizeof path, "%s/ledger.db: ", agent->folder);
+    if (strncmp(sentence, path, length) == 0)
+        sentence += length;
+    for (const char *at = sentence; *at && used + sizeof "records" < sizeof agent->said;) {
+        const char *account = account_at(agent, sentence, at);
+        if (account)
+            used += (size_t)snprintf(agent->said + used, sizeof agent->said - used, "records");
+        else
+            agent->said[used++] = *at;
+        at += account ? strlen(account) : 1;
+    }
+    agent->said[used] = 0;
+    return agent->said;
 }
 
 static void charge(fplt__agent *agent, const fplt__site_action *action)
 {
     fplt_error error = {FPLT_OK, ""};
-    fplt_ledger_total total;
-    fplt_charge wanted = {.account = FPLT_LEDGER_OWN,
-                          .leg = action->leg,
-                          .round = action->round,
-                          .rounds = 1,
-                          .rate = action->rate,
-                          .chain = action->chain.byte};
-    memcpy(wanted.run, &action->hash, sizeof wanted.run);
-    fplt_status status = fplt_ledger_charge(agent->ledger, &wanted, 1, &error);
+    fplt_charge about = {
+        .leg = action->leg, .round = action->round, .rounds = 1, .chain = action->chain.byte};
+    memcpy(about.run, &action->hash, sizeof about.run);
+    fplt_status status =
+        fplt__accounts_charge(agent->ledger, agent->sets, &agent->cost, 1, &about, &error);
     if (!status)
-        status = fplt_ledger_sum(agent->ledger, FPLT_LEDGER_OWN, &total, &error);
+        status = fplt__ledger_receipt(agent->ledger, about.run, &agent->charged, &error);
     fplt__site_event event = {.kind = FPLT__SITE_CHARGED, .sentence = error.text};
     if (status) {
         event.kind = status == FPLT_UNREACHABLE ? FPLT__SITE_SPENT : FPLT__SITE_FULL;
         event.sentence = fplt__agent_ledger_says(agent, error.text);
         fplt__agent_tell(agent, "budget", "%s", error.text);
     } else {
-        agent->charged = event.charged = total.spent;
+        event.charged = agent->charged;
     }
     fplt__agent_handle(agent, &event);
 }
 
-static void adopt(fplt__agent *agent, double charged)
+static void adopt(fplt__agent *agent, const fplt__receipt *charged)
 {
     fplt_error error;
-    if (fplt_ledger_raise(agent->ledger, FPLT_LEDGER_OWN, charged, &error)) {
+    if (fplt__ledger_adopt(agent->ledger, charged, &error) ||
+        fplt__ledger_receipt(agent->ledger, charged->run, &agent->charged, &error)) {
         fplt__agent_tell(agent, "budget", "%s", error.text);
         return;
     }
-    agent->charged = fmax(agent->charged, charged);
     fplt__agent_tell(
         agent, "budget",
-        "the coordinator has a receipt of more than this ledger shows; the larger sum counts");
+        "the coordinator has a receipt of more than this ledger shows; the larger sum counts, and "
+        "%llu rounds of the run that it names",
+        (unsigned long long)agent->charged.rounds);
 }
 
 static void perform(fplt__agent *agent, const fplt__site_action *action)
@@ -197,7 +224,7 @@ static void perform(fplt__agent *agent, const fplt__site_action *action)
     case FPLT__SITE_SEND: send_request(agent, &action->request); break;
     case FPLT__SITE_COMMIT: commit(agent, action->record); break;
     case FPLT__SITE_CHARGE: charge(agent, action); break;
-    case FPLT__SITE_ADOPT: adopt(agent, action->charged); break;
+    case FPLT__SITE_ADOPT: adopt(agent, &action->charged); break;
     case FPLT__SITE_ASK: fplt__agent_ask(agent, action); break;
     case FPLT__SITE_GATHER: fplt__agent_gather(agent, action); break;
     case FPLT__SITE_BUILD: fplt__agent_build(agent, action); break;
@@ -283,22 +310,19 @@ static fplt_status open_ledger(fplt__agent *agent, uint8_t key[32], fplt_error *
 {
     char path[4200], *bytes;
     size_t size;
-    double known;
-    fplt_ledger_total total;
+    fplt__receipt known;
     fplt_status status;
     snprintf(path, sizeof path, "%s/ledger.db", agent->folder);
     if ((status = fplt_ledger_open(path, 1, &agent->ledger, error)) ||
-        (status = fplt_ledger_sum(agent->ledger, FPLT_LEDGER_OWN, &total, error)) ||
-        (status = fplt__site_store_charged(agent->store, &known, error)))
+        (status = fplt__site_store_charged(agent->store, &known, error)) ||
+        (status = fplt__ledger_receipt(agent->ledger, known.run, &agent->charged, error)))
         return status;
-    agent->charged = total.spent;
-    if (known > total.spent * (1 + 1e-9))
+    if (fplt__receipt_exceeds(&known, &agent->charged))
         return fplt_error_set(
             error, FPLT_FAILED,
-            "%s: shows less than was spent already (%.6g instead of %.6g); put the "
-            "right file back, or take the larger sum with `fedplt agent ledger "
-            "--adopt`",
-            path, total.spent, known);
+            "%s: shows less than was spent already (%.6g instead of %.6g against transcript); put "
+            "the right file back, or take the larger sum with `fedplt agent ledger --adopt`",
+            path, agent->charged.spent.against[0], known.spent.against[0]);
     snprintf(path, sizeof path, "%s/ledger.key", agent->folder);
     if (access(path, F_OK) != 0) {
         randombytes_buf(key, 32);
@@ -338,8 +362,12 @@ static fplt_status open_machine(fplt__agent *agent, fplt_error *error)
         (status = fplt__site_create(&settings, &agent->site, error)) ||
         (status = fplt__site_store_load(agent->store, &loaded, error)))
         return status;
-    status = fplt__site_open(agent->site, now_in_ms(), loaded.there ? &loaded.record : NULL,
-                             agent->charged, error);
+    if (loaded.there)
+        status =
+            fplt__ledger_receipt(agent->ledger, loaded.record.hash.byte, &agent->charged, error);
+    if (!status)
+        status = fplt__site_open(agent->site, now_in_ms(), loaded.there ? &loaded.record : NULL,
+                                 &agent->charged, error);
     fplt__site_loaded_clear(&loaded);
     return status;
 }
@@ -420,6 +448,7 @@ static void close_all(fplt__agent *agent)
 {
     fplt__site_destroy(agent->site);
     fplt__material_destroy(agent->material);
+    fplt__record_sets_destroy(agent->sets);
     fplt_ledger_close(agent->ledger);
     fplt__site_store_close(agent->store);
     fplt__client_destroy(agent->client);

@@ -4,11 +4,11 @@
 #define FPLT_NET_AGENT_H
 
 #include "fedplt/federation.h"
-#include "fedplt/ledger.h"
 #include "net/certificate.h"
 #include "net/client.h"
 #include "net/disclosure.h"
 #include "net/terms.h"
+#include "promise/spending.h"
 #include "protocol/site.h"
 #include "store/site.h"
 
@@ -23,7 +23,9 @@ typedef struct fplt__agent {
     fplt__site_store *store;
     fplt__site *site;
     fplt_ledger *ledger;
-    double charged;
+    fplt__receipt charged;   /* of the ledger, the newest */
+    fplt__record_sets *sets; /* owned: the accounts of the data of a private plan */
+    fplt__cost cost;         /* of one round of that plan */
     fplt__material *material;
     fplt__digest material_of;   /* the proposal that it was read for */
     fplt__digest agreed_to;     /* the proposal that this process agreed to last */
@@ -37,13 +39,15 @@ typedef struct fplt__agent {
     /* What the coordinator hears of the refusal at hand, where its sentence speaks of files or of what is in them;
      * empty: the sentence itself. */
     char abroad[FPLT__SENTENCE];
+    char said[FPLT__SENTENCE]; /* of the ledger, as the coordinator hears it */
 } fplt__agent;
 
 /* Tells the watch. */
 void fplt__agent_tell(const fplt__agent *agent, const char *word, const char *format, ...)
     FPLT_PRINTF(3, 4);
-/* What a sentence of the ledger says, without the path that it begins with. */
-const char *fplt__agent_ledger_says(const fplt__agent *agent, const char *sentence);
+/* What a sentence of the ledger says, without the path that it begins with and the names of accounts, which are those
+ * of files; valid until the next one. */
+const char *fplt__agent_ledger_says(fplt__agent *agent, const char *sentence);
 /* Gives the event to the machine. */
 void fplt__agent_handle(fplt__agent *agent, fplt__site_event *event);
 

@@ -333,12 +333,32 @@ static uint64_t all_records(const fplt__agreement *agreement)
     return total;
 }
 
+/* Finds the accounts of the data, and keeps there what the plan may cost. */
+static fplt_status keep_budget(fplt__agent *agent, const fplt__agreement *agreement,
+                               const fplt__digest *plan, fplt_error *error)
+{
+    fplt__record_source source = {.files = fplt_settings_text(agent->settings, "data"),
+                                  .is_agent = 1,
+                                  .declared = fplt_settings_text(agent->settings, "ledger-account"),
+                                  .setting = "ledger-account"};
+    uint32_t identity = fplt__site_see(agent->site).identity;
+    fplt_status status = fplt__pledge_cost(agreement, identity, &agent->cost, error);
+    if (status)
+        return status;
+    fplt_ledger_budget budget = fplt__policy_budget(agent->settings, agent->cost.group);
+    fplt__cost whole = agent->cost;
+    fplt__cost_scale(&whole, (double)agreement->cap);
+    fplt__record_sets_destroy(agent->sets);
+    agent->sets = NULL;
+    if ((status = fplt__record_sets_find(agent->ledger, &source, &agent->sets, error)))
+        return stays(agent, status);
+    return fplt__accounts_reserve(agent->ledger, agent->sets, &whole, plan->byte, &budget, error);
+}
+
 /* A private plan is computed again, and what it may cost is kept for it in the ledger. */
 static fplt_status check_privacy(fplt__agent *agent, const fplt__agreement *agreement,
                                  const fplt__digest *plan, fplt_error *error)
 {
-    uint32_t identity = fplt__site_see(agent->site).identity;
-    fplt_ledger_budget budget = fplt__policy_budget(agent->settings, agreement);
     fplt_status status;
     if (!agreement->private)
         return agreement->proposal.privacies
@@ -347,13 +367,10 @@ static fplt_status check_privacy(fplt__agent *agent, const fplt__agreement *agre
                    : FPLT_OK;
     if ((status = fplt__pledge_verify(agreement, error)))
         return status;
-    status =
-        fplt_ledger_reserve(agent->ledger, FPLT_LEDGER_OWN, plan->byte,
-                            (double)agreement->cap * agreement->rate[identity], &budget, error);
-    if (status) {
+    if ((status = keep_budget(agent, agreement, plan, error))) {
         snprintf(agent->abroad, sizeof agent->abroad, "ledger: %.400s",
                  status == FPLT_UNREACHABLE ? fplt__agent_ledger_says(agent, error->text)
-                                            : "it cannot be written; the log there says why");
+                                            : "it cannot be charged; the log there says why");
         fplt_error_prefix(error, "ledger");
     }
     return status;

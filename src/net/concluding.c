@@ -18,6 +18,28 @@ static void path_in(const fplt__agent *agent, const char *file, char *path, size
     snprintf(path, size, "%s%s%s/%s", whole ? "" : agent->folder, whole ? "" : "/", out, file);
 }
 
+/* What the account of this agent's data has against the adversary of the plan, but for this run. */
+static fplt_status list_earlier(fplt__agent *agent, const fplt__agreement *agreement,
+                                const fplt__digest *plan, fplt_certificate_account *account,
+                                fplt_error *error)
+{
+    const fplt__proposal *proposal = &agreement->proposal;
+    const char *named = fplt__pair_find(proposal->privacy, proposal->privacies, "threat");
+    const fplt_threat *threat = fplt_privacy_threat(0);
+    fplt_certificate_charge *earlier = NULL;
+    size_t index = 0;
+    fplt_status status = named ? fplt_privacy_threat_find(named, &threat, error) : FPLT_OK;
+    if (!status)
+        status = fplt__accounts_weakest(agent->ledger, agent->sets, threat, &index, error);
+    if (status)
+        return status;
+    account->name = fplt__record_sets_account(agent->sets, index);
+    status = fplt__ledger_earlier(agent->ledger, account->name, threat, plan->byte, &earlier,
+                                  &account->count, error);
+    account->earlier = earlier;
+    return status;
+}
+
 /* What this agent can vouch for: its own charges, in this run and before. Of the others it knows that
  * they charge at most the cap. */
 static fplt_status certify(fplt__agent *agent, const fplt__agreement *agreement,
@@ -25,24 +47,24 @@ static fplt_status certify(fplt__agent *agent, const fplt__agreement *agreement,
                            fplt_error *error)
 {
     uint32_t members = agreement->proposal.members, self = fplt__site_see(agent->site).identity;
-    fplt_certificate_charge *earlier = NULL;
-    size_t count = 0;
     fplt_certificate_account *accounts = NULL;
+    fplt__receipt spent;
     uint64_t *rounds;
     fplt_status status = fplt__alloc_into(&rounds, members, sizeof *rounds, "rounds", error);
     if (!status)
         status = fplt__alloc_into(&accounts, members, sizeof *accounts, "accounts", error);
     if (!status)
-        status = fplt__ledger_earlier(agent->ledger, FPLT_LEDGER_OWN, plan->byte, &earlier, &count,
-                                      error);
+        status = list_earlier(agent, agreement, plan, &accounts[self], error);
+    if (!status)
+        status = fplt__ledger_receipt(agent->ledger, plan->byte, &spent, error);
     for (uint32_t i = 0; !status && i < members; i++)
         rounds[i] = agreement->cap;
     if (!status) {
-        rounds[self] = fplt__pledge_rounds(agreement, fplt__site_see(agent->site).charges);
-        accounts[self] = (fplt_certificate_account){FPLT_LEDGER_OWN, earlier, count};
+        rounds[self] = fplt__pledge_rounds(agreement, spent.rounds);
         status = fplt__pledge_certificate(agreement, plan, rounds, accounts, bare, text, error);
     }
-    fplt__free(earlier);
+    if (accounts)
+        fplt__free((fplt_certificate_charge *)accounts[self].earlier);
     fplt__free(accounts);
     fplt__free(rounds);
     return status;
@@ -82,7 +104,7 @@ static fplt_status write_files(fplt__agent *agent, const fplt__agreement *agreem
 /* Nothing more is spent on the run: what was kept for it is free again. */
 static fplt_status settle(fplt__agent *agent, const fplt__digest *plan, fplt_error *error)
 {
-    return fplt_ledger_settle(agent->ledger, FPLT_LEDGER_OWN, plan->byte, error);
+    return fplt__accounts_settle(agent->ledger, agent->sets, plan->byte, error);
 }
 
 static fplt_status write_model(fplt__agent *agent, const double *x, fplt_error *error)
@@ -121,24 +143,22 @@ void fplt__agent_conclude(fplt__agent *agent, const fplt__site_action *action)
                      *agent->outcome.model ? "; model in " : "", agent->outcome.model);
 }
 
-/* The sum that the state of the agent remembers */
+/* The receipt that the state of the agent remembers */
 
-fplt_status fplt_federation_adopt(const char *folder, double *spent, fplt_error *error)
+fplt_status fplt_federation_adopt(const char *folder, fplt_error *error)
 {
     char path[4200];
     fplt__site_store *store = NULL;
     fplt_ledger *ledger = NULL;
-    fplt_ledger_total total;
+    fplt__receipt known;
     fplt_status status;
     snprintf(path, sizeof path, "%s/state.db", folder);
     if ((status = fplt__site_store_open(path, &store, error)))
         return status;
     snprintf(path, sizeof path, "%s/ledger.db", folder);
-    if (!(status = fplt__site_store_charged(store, spent, error)) &&
-        !(status = fplt_ledger_open(path, 1, &ledger, error)) &&
-        !(status = fplt_ledger_raise(ledger, FPLT_LEDGER_OWN, *spent, error)) &&
-        !(status = fplt_ledger_sum(ledger, FPLT_LEDGER_OWN, &total, error)))
-        *spent = total.spent;
+    if (!(status = fplt__site_store_charged(store, &known, error)) &&
+        !(status = fplt_ledger_open(path, 1, &ledger, error)))
+        status = fplt__ledger_adopt(ledger, &known, error);
     fplt_ledger_close(ledger);
     fplt__site_store_close(store);
     return status;

@@ -695,7 +695,7 @@ static void tend_receipts(fplt__coordinator *c)
     if (!c->finished)
         return;
     for (uint32_t i = 0; i < c->members; i++)
-        sum += fplt__lead_member(c->lead, i).row->charged;
+        sum += fplt__lead_member(c->lead, i).row->charged.receipt.spent.against[0];
     if (sum != c->receipts)
         keep_receipts(c);
     c->receipts = sum;

@@ -254,21 +254,42 @@ uint64_t fplt__pledge_rounds(const fplt__agreement *agreement, uint64_t charged)
     return waits || charged > agreement->cap ? agreement->cap : charged;
 }
 
-static fplt_status certify(const fplt__proposal *settled, const fplt__agreement *agreement,
-                           fplt_certificate_run *run, char **text, fplt_error *error)
-{
+/* The promise of a plan, made again; `made` and all that it borrows live until pledged_clear. */
+struct pledged {
+    fplt__proposal settled;
     fplt__terms terms;
-    fplt__form form;
     fplt_promise *promise;
-    fplt_status status = fplt__agreement_form(agreement, &form, error);
-    if (status || (status = fplt__terms_of(settled, &form, &terms, error)))
+};
+
+static fplt_status promise_of(const fplt__agreement *agreement, struct pledged *made,
+                              fplt_error *error)
+{
+    fplt__form form;
+    fplt_status status;
+    memset(made, 0, sizeof *made);
+    if ((status = settled_proposal(agreement, &made->settled, error)) ||
+        (status = fplt__agreement_form(agreement, &form, error)) ||
+        (status = fplt__terms_of(&made->settled, &form, &made->terms, error)))
         return status;
-    if (!(status = fplt__pledge_make(&terms, settled, agreement->records, &promise, error))) {
-        run->schema = fplt_schema_digest(terms.schema);
-        status = fplt_certificate_make(fplt_promise_see(promise), run, NULL, text, error);
-    }
-    fplt_promise_destroy(promise);
-    fplt__terms_clear(&terms);
+    return fplt__pledge_make(&made->terms, &made->settled, agreement->records, &made->promise,
+                             error);
+}
+
+static void pledged_clear(struct pledged *made)
+{
+    fplt_promise_destroy(made->promise);
+    fplt__terms_clear(&made->terms);
+    fplt__proposal_clear(&made->settled);
+}
+
+fplt_status fplt__pledge_cost(const fplt__agreement *agreement, uint32_t member, fplt__cost *cost,
+                              fplt_error *error)
+{
+    struct pledged made;
+    fplt_status status = promise_of(agreement, &made, error);
+    if (!status)
+        status = fplt__promise_cost(fplt_promise_see(made.promise), member, 1, cost, error);
+    pledged_clear(&made);
     return status;
 }
 
@@ -277,7 +298,7 @@ fplt_status fplt__pledge_certificate(const fplt__agreement *agreement, const fpl
                                      const fplt_certificate_account *accounts,
                                      const fplt_model *model, char **text, fplt_error *error)
 {
-    fplt__proposal settled;
+    struct pledged made;
     fplt_certificate_run run;
     *text = NULL;
     fplt_status status = fplt_certificate_begin(&run, error);
@@ -287,8 +308,10 @@ fplt_status fplt__pledge_certificate(const fplt__agreement *agreement, const fpl
     run.rounds = rounds;
     run.accounts = accounts;
     run.released_start = !fplt__is_zero(&agreement->start);
-    if (!(status = settled_proposal(agreement, &settled, error)))
-        status = certify(&settled, agreement, &run, text, error);
-    fplt__proposal_clear(&settled);
+    if (!(status = promise_of(agreement, &made, error))) {
+        run.schema = fplt_schema_digest(made.terms.schema);
+        status = fplt_certificate_make(fplt_promise_see(made.promise), &run, NULL, text, error);
+    }
+    pledged_clear(&made);
     return status;
 }

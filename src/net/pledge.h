@@ -5,6 +5,7 @@
 
 #include "fedplt/certificate.h"
 #include "net/terms.h"
+#include "promise/promise.h"
 
 /* What the section `privacy` has besides the settings of one process: privacy.spare and privacy.start. */
 extern const fplt_setting fplt__pledge_table[];
@@ -26,6 +27,11 @@ fplt_status fplt__pledge_state(const fplt_promise *promise, fplt__agreement *agr
 /* At an agent: whether the plan is the one that follows from its proposal and records. Noise, rate
  * and cap are looked at above all: they are what this agent's records are protected by. */
 fplt_status fplt__pledge_verify(const fplt__agreement *agreement, fplt_error *error);
+
+/* What a round costs a member's records, against every adversary and for the unit of the promise: what its
+ * policy, its ledger and its certificate go by. The messages are seen, so rounds add up against all. */
+fplt_status fplt__pledge_cost(const fplt__agreement *agreement, uint32_t member, fplt__cost *cost,
+                              fplt_error *error);
 
 /* Rounds that a certificate states for a member that was charged so many: at most the cap, and that
  * itself where the algorithm's rounds wait for all. */

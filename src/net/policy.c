@@ -249,19 +249,13 @@ void fplt__policy_show(const fplt_settings *settings, fplt__buffer *text)
         show_word(settings, "policy.delta", "", text);
 }
 
-fplt_ledger_budget fplt__policy_budget(const fplt_settings *settings,
-                                       const fplt__agreement *agreement)
+fplt_ledger_budget fplt__policy_budget(const fplt_settings *settings, uint64_t group)
 {
-    const fplt__proposal *proposal = &agreement->proposal;
     const char *epsilon = fplt_settings_text(settings, "policy.epsilon");
-    const char *group = fplt__pair_find(proposal->privacy, proposal->privacies, "group");
-    fplt_ledger_budget budget = {.epsilon = INFINITY,
-                                 .delta = fplt_settings_real(settings, "policy.delta")};
-    long long count;
+    fplt_ledger_budget budget = {
+        .epsilon = INFINITY, .delta = fplt_settings_real(settings, "policy.delta"), .group = group};
     if (epsilon && !fplt__policy_is_off(settings))
         fplt_parse_real(epsilon, &budget.epsilon);
-    if (group && !fplt_parse_integer(group, &count))
-        budget.group = (uint64_t)count;
     return budget;
 }
 

@@ -52,9 +52,9 @@ fplt_status fplt__policy_judge_form(const fplt_settings *settings, const fplt__p
 /* What the plan adds to its proposal: how many rounds it has, and the algorithm. */
 fplt_status fplt__policy_judge_plan(const fplt_settings *settings, const fplt__agreement *agreement,
                                     fplt_error *error);
-/* What all runs together may cost; infinite where no budget is stated. */
-fplt_ledger_budget fplt__policy_budget(const fplt_settings *settings,
-                                       const fplt__agreement *agreement);
+/* What all runs together may cost `group` records, the unit of a plan's promise, against the coordinator, who sees
+ * every message; infinite where no budget is stated. */
+fplt_ledger_budget fplt__policy_budget(const fplt_settings *settings, uint64_t group);
 
 /* Whether policy.allow has the word; without a policy whoever agrees allows it. */
 int fplt__policy_allows_word(const fplt_settings *settings, const char *word);

@@ -327,10 +327,19 @@ static const struct threat_model {
 };
 
 enum { MODELS = sizeof models / sizeof *models };
+_Static_assert(MODELS == FPLT_ADVERSARIES + 1, "paper, the last one, is no guarantee");
 
 const fplt_threat *fplt_privacy_threat(size_t index)
 {
     return index < MODELS ? &models[index].threat : NULL;
+}
+
+size_t fplt__threat_index(const fplt_threat *threat)
+{
+    for (size_t i = 0; i < MODELS; i++)
+        if (&models[i].threat == threat)
+            return i;
+    return MODELS;
 }
 
 static const struct threat_model *model_of(const char *name)

@@ -21,6 +21,10 @@ void fplt__final_shift(const fplt_privacy_mechanism *mechanism, double *local, d
 /* The largest step below which every local step contracts; 0 if there is none. */
 double fplt__step_limit(const fplt_privacy_mechanism *mechanism);
 
+/* The number of a threat model, as fplt_privacy_threat() counts; below FPLT_ADVERSARIES for a
+ * guarantee. */
+size_t fplt__threat_index(const fplt_threat *threat);
+
 /* Refuses numbers that are not finite or out of range. */
 fplt_status fplt__mechanism_valid(const fplt_privacy_mechanism *mechanism, fplt_error *error);
 

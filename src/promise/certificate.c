@@ -204,13 +204,13 @@ static fplt_status agent_json(const fplt_promise_view *view, const fplt_certific
                               uint32_t agent, json_t **out, fplt_error *error)
 {
     fplt_privacy_claim claim;
-    double epsilon, group = (double)view->group;
+    double epsilon, rate;
     json_t *ledger = NULL;
     fplt_status status =
         fplt_promise_claim(view, agent, run->rounds[agent], &claim, &epsilon, error);
-    if (!status && run->accounts && run->accounts[agent].name)
-        status = account_json(view, &run->accounts[agent], claim.renyi_rate / (group * group),
-                              &ledger, error);
+    if (!status && run->accounts && run->accounts[agent].name &&
+        !(status = fplt__promise_rate(view, agent, run->rounds[agent], &rate, error)))
+        status = account_json(view, &run->accounts[agent], rate, &ledger, error);
     if (!status)
         *out = json_pack("{s:I, s:o, s:I, s:f, s:I, s:f, s:f, s:o}", "agent", (json_int_t)agent,
                          "name", view->names[agent] ? json_string(view->names[agent]) : json_null(),

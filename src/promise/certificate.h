@@ -27,6 +27,11 @@ fplt_status fplt__certificate_json(const fplt_promise_view *view, const fplt_cer
 fplt_status fplt__model_digest(const json_t *model, unsigned char digest[FPLT_CERTIFICATE_DIGEST],
                                fplt_error *error);
 
+/* How many agents have a ledger, and how many of these contradict themselves or another one: an account has one
+ * history, in which a run other than this one is charged once and for some round. */
+void fplt__histories_check(const fplt_certificate_account *accounts, uint32_t agents,
+                           const unsigned char *run, uint32_t *known, uint32_t *odd);
+
 /* The bytes that are signed: "fedplt-certificate-1\n" and the canonical bytes of the document without
  * `signature`. Released with fplt_free. */
 fplt_status fplt__certificate_bytes(const json_t *document, char **bytes, size_t *length,

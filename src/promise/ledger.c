@@ -1,16 +1,23 @@
-/* The ledger: accounts with their sums, charges, reservations, and the key of its proofs. Sums are
- * kept beside the charges, in the same transaction, so that asking for one reads a single row;
- * opening adds the charges up once and compares. */
-#include "fedplt/ledger.h"
+/* The ledger: accounts, charges with a rate against each adversary, reservations, and a key of its own.
+ * What each run has spent is kept beside the charges, in the same transaction, so that asking for a sum
+ * reads a row for each run; opening adds the charges up once and compares.
+ *
+ * A rate is NULL where nothing is proved. Version 1 had one rate a charge and did not say against whom:
+ * what came over a network claimed against the transcript, the rest is not declared and proves nothing
+ * but against `final-x`, the adversary that every claim holds against. */
+#include "promise/ledger.h"
 
 #include <math.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "base/database.h"
 #include "base/machine.h"
 #include "base/memory.h"
-#include "fedplt/privacy.h"
+#include "privacy/claim.h"
+#include "promise/ledger_rows.h"
+
+#define ADVERSARIES "(VALUES('transcript'), ('broadcast'), ('secagg'), ('final-y'), ('final-x'))"
 
 static const char *const schema[] = {
     "CREATE TABLE account(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, spent REAL NOT NULL);"
@@ -21,9 +28,33 @@ static const char *const schema[] = {
     "CREATE TABLE reservation(account INT NOT NULL REFERENCES account(id), run BLOB NOT NULL,"
     " rate REAL NOT NULL, time TEXT NOT NULL, settled INT NOT NULL, PRIMARY KEY(account, run));"
     "CREATE TABLE key(id INTEGER PRIMARY KEY CHECK(id = 1), secret BLOB NOT NULL);",
+
+    "ALTER TABLE charge RENAME COLUMN rate TO stated;" /* against `threat`, the run's own claim */
+    "ALTER TABLE charge ADD COLUMN threat TEXT;"       /* NULL: not declared */
+    "ALTER TABLE charge ADD COLUMN unit TEXT NOT NULL DEFAULT 'record';"
+    "ALTER TABLE charge ADD COLUMN size INT NOT NULL DEFAULT 1;"
+    "ALTER TABLE charge ADD COLUMN mechanism TEXT;"
+    "CREATE TABLE rate(charge INT NOT NULL REFERENCES charge(id), adversary TEXT NOT NULL,"
+    " rate REAL, PRIMARY KEY(charge, adversary)) WITHOUT ROWID;"
+    "CREATE TABLE spent(account INT NOT NULL REFERENCES account(id), run BLOB NOT NULL,"
+    " adversary TEXT NOT NULL, rate REAL NOT NULL, unproved INT NOT NULL, rounds INT NOT NULL,"
+    " PRIMARY KEY(account, run, adversary)) WITHOUT ROWID;"
+    "CREATE TABLE reserved(account INT NOT NULL REFERENCES account(id), run BLOB NOT NULL,"
+    " adversary TEXT NOT NULL, rate REAL, PRIMARY KEY(account, run, adversary)) WITHOUT ROWID;"
+    "CREATE TABLE source(id INTEGER PRIMARY KEY, account INT NOT NULL REFERENCES account(id),"
+    " path TEXT NOT NULL, digest BLOB NOT NULL, cut INT NOT NULL, sketch BLOB NOT NULL,"
+    " time TEXT NOT NULL);"
+    "UPDATE charge SET threat = 'transcript' WHERE chain IS NOT NULL;"
+    "INSERT INTO rate SELECT id, column1, CASE WHEN threat IS NOT NULL OR column1 = 'final-x' THEN"
+    " stated END FROM charge, " ADVERSARIES ";"
+    "INSERT INTO spent SELECT account, run, adversary, ifnull(sum(rate), 0), sum(rate IS NULL),"
+    " sum(rounds) FROM charge JOIN rate ON charge = id GROUP BY account, run, adversary;"
+    "INSERT INTO reserved SELECT account, run, column1, rate FROM reservation, " ADVERSARIES ";"
+    "ALTER TABLE account DROP COLUMN spent;"
+    "ALTER TABLE reservation DROP COLUMN rate;",
 };
 
-static const struct fplt__database_form form = {"ledger", 0x46504c47 /* FPLG */, 1, schema};
+static const struct fplt__database_form form = {"ledger", 0x46504c47 /* FPLG */, 2, schema};
 
 struct fplt_ledger {
     fplt__database *database;
@@ -33,8 +64,22 @@ struct fplt_ledger {
 /* Sums of the same rates in another order. */
 static const double rounding = 1e-9;
 
-/* ---- opening ---- */
+fplt__database *fplt__ledger_database(fplt_ledger *ledger)
+{
+    return ledger->database;
+}
 
+const unsigned char *fplt__ledger_key(const fplt_ledger *ledger)
+{
+    return ledger->key;
+}
+
+static const fplt_threat *or_transcript(const fplt_threat *threat)
+{
+    return threat ? threat : fplt_privacy_threat(0);
+}
+
+/* ---- opening ---- */
 static fplt_status read_key(fplt_ledger *ledger, int *found, fplt_error *error)
 {
     sqlite3_stmt *query;
@@ -64,25 +109,34 @@ static fplt_status make_key(fplt_ledger *ledger, fplt_error *error)
     return fplt__database_finish(ledger->database, query, status, error);
 }
 
-/* Each account's sum must be that of its charges. */
+/* What each run has spent must be the sum of its charges. */
 static fplt_status check_sums(fplt_ledger *ledger, fplt_error *error)
 {
     sqlite3_stmt *query;
     int row = 0;
     fplt_status status = fplt__database_prepare(
         ledger->database,
-        "SELECT name, spent, ifnull((SELECT sum(rate) FROM charge WHERE account = account.id), 0) "
-        "FROM account",
+        "SELECT name, adversary, ifnull(spent.rate, 0), found.rate,"
+        " spent.unproved IS found.unproved AND spent.rounds IS found.rounds FROM"
+        " (SELECT account, run, adversary, ifnull(sum(rate), 0) AS rate,"
+        "   sum(rate IS NULL) AS unproved, sum(rounds) AS rounds FROM charge JOIN rate ON"
+        "   charge = id GROUP BY account, run, adversary) found"
+        " LEFT JOIN spent USING(account, run, adversary)"
+        " JOIN account ON account.id = found.account"
+        " UNION ALL SELECT name, adversary, rate, 0, 1 FROM spent JOIN account ON id = account"
+        " WHERE NOT EXISTS(SELECT 1 FROM charge c WHERE c.account = spent.account AND"
+        " c.run = spent.run)",
         &query, error);
     while (!status && !(status = fplt__database_step(ledger->database, query, &row, error)) &&
            row) {
-        double spent = sqlite3_column_double(query, 1), sum = sqlite3_column_double(query, 2);
-        if (!(fabs(spent - sum) <= rounding * sum))
+        double spent = sqlite3_column_double(query, 2), sum = sqlite3_column_double(query, 3);
+        if (!(fabs(spent - sum) <= rounding * sum) || !sqlite3_column_int(query, 4))
             status = fplt_error_set(error, FPLT_BAD_DATA,
-                                    "%s: the charges to %s add up to %.10g and not to %.10g, as "
-                                    "the ledger says: it was altered",
+                                    "%s: the charges to %s against %s add up to %.10g and not to "
+                                    "%.10g, as the ledger says: it was altered",
                                     fplt__database_path(ledger->database),
-                                    (const char *)sqlite3_column_text(query, 0), sum, spent);
+                                    (const char *)sqlite3_column_text(query, 0),
+                                    (const char *)sqlite3_column_text(query, 1), sum, spent);
     }
     sqlite3_finalize(query);
     return status;
@@ -122,33 +176,74 @@ void fplt_ledger_close(fplt_ledger *ledger)
 fplt_status fplt_ledger_epsilon(double rate, double delta, double *epsilon, fplt_error *error)
 {
     fplt_privacy_claim claim = {.method = "a sum of charges", .renyi_rate = rate};
-    return fplt_privacy_epsilon(&claim, FPLT_CONVERT_TIGHT, delta, epsilon, error);
+    *epsilon = INFINITY;
+    return isinf(rate) ? FPLT_OK
+                       : fplt_privacy_epsilon(&claim, FPLT_CONVERT_TIGHT, delta, epsilon, error);
 }
 
 /* What a run may still spend is what it kept, less its charges. */
 fplt_status fplt_ledger_sum(fplt_ledger *ledger, const char *account, fplt_ledger_total *total,
                             fplt_error *error)
 {
-    sqlite3_stmt *query;
-    int row = 0;
-    *total = (fplt_ledger_total){0, 0, 0};
-    fplt_status status = fplt__database_prepare(
+    fplt_status status;
+    *total = (fplt_ledger_total){.runs = 0};
+    if ((status = fplt__rows_rates(
+             ledger->database,
+             "SELECT adversary, sum(rate), sum(unproved) FROM spent JOIN account ON"
+             " id = account WHERE ?1 IS NULL OR name = ?1 GROUP BY adversary",
+             account, NULL, &total->spent, error)) ||
+        (status = fplt__rows_rates(
+             ledger->database,
+             "SELECT r.adversary, sum(max(0, r.rate - ifnull(s.rate, 0))), sum(r.rate IS NULL)"
+             " FROM reserved r JOIN reservation k ON k.account = r.account AND k.run = r.run"
+             " JOIN account ON id = r.account LEFT JOIN spent s ON s.account = r.account AND"
+             " s.run = r.run AND s.adversary = r.adversary"
+             " WHERE NOT k.settled AND (?1 IS NULL OR name = ?1) GROUP BY r.adversary",
+             account, NULL, &total->reserved, error)) ||
+        (status =
+             fplt__rows_count(ledger->database,
+                              "SELECT count(*) FROM (SELECT 1 FROM charge JOIN account ON"
+                              " account.id = account WHERE (?1 IS NULL OR name = ?1) AND stated > 0"
+                              " GROUP BY account, run)",
+                              account, NULL, &total->runs, error)))
+        return status;
+    return fplt__rows_count(
         ledger->database,
-        "SELECT spent,"
-        " (SELECT count(DISTINCT run) FROM charge WHERE account = account.id AND rate > 0),"
-        " (SELECT sum(max(0, r.rate - ifnull((SELECT sum(rate) FROM charge c WHERE"
-        "   c.account = r.account AND c.run = r.run), 0)))"
-        "  FROM reservation r WHERE r.account = account.id AND NOT r.settled)"
-        " FROM account WHERE name = ?1",
-        &query, error);
-    sqlite3_bind_text(query, 1, account, -1, SQLITE_STATIC);
-    if (!status && !(status = fplt__database_step(ledger->database, query, &row, error)) && row) {
-        total->spent = sqlite3_column_double(query, 0);
-        total->runs = (uint64_t)sqlite3_column_int64(query, 1);
-        total->reserved = sqlite3_column_double(query, 2);
-    }
-    sqlite3_finalize(query);
-    return status;
+        "SELECT count(*) FROM (SELECT 1 FROM charge JOIN account ON"
+        " account.id = account WHERE (?1 IS NULL OR name = ?1) AND threat IS NULL"
+        " GROUP BY account, run)",
+        account, NULL, &total->undeclared, error);
+}
+
+static const fplt_threat *threat_of(sqlite3_stmt *query, int column)
+{
+    const char *name = (const char *)sqlite3_column_text(query, column);
+    const fplt_threat *threat = NULL;
+    if (name)
+        fplt_privacy_threat_find(name, &threat, NULL);
+    return threat;
+}
+
+static fplt_status read_entry(fplt_ledger *ledger, sqlite3_stmt *query, fplt_ledger_entry *entry,
+                              fplt_error *error)
+{
+    const char *mechanism = (const char *)sqlite3_column_text(query, 7);
+    *entry = (fplt_ledger_entry){.account = (const char *)sqlite3_column_text(query, 0),
+                                 .run = sqlite3_column_blob(query, 1),
+                                 .time = (const char *)sqlite3_column_text(query, 2),
+                                 .rounds = (uint64_t)sqlite3_column_int64(query, 3),
+                                 .threat = threat_of(query, 4),
+                                 .unit = (const char *)sqlite3_column_text(query, 5),
+                                 .group = (uint64_t)sqlite3_column_int64(query, 6),
+                                 .mechanism = mechanism ? mechanism : ""};
+    if (sqlite3_column_bytes(query, 1) != FPLT_RUN_BYTES)
+        return fplt_error_set(error, FPLT_BAD_DATA, "%s: the name of a run is damaged",
+                              fplt__database_path(ledger->database));
+    return fplt__rows_rates(
+        ledger->database,
+        "SELECT adversary, rate, unproved FROM spent JOIN account ON id = account"
+        " WHERE name = ?1 AND run = ?2",
+        entry->account, entry->run, &entry->rates, error);
 }
 
 fplt_status fplt_ledger_visit(fplt_ledger *ledger, const char *account, fplt_ledger_visitor visitor,
@@ -156,26 +251,17 @@ fplt_status fplt_ledger_visit(fplt_ledger *ledger, const char *account, fplt_led
 {
     sqlite3_stmt *query;
     int row = 0, ended = 0;
-    fplt_status status =
-        fplt__database_prepare(ledger->database,
-                               "SELECT name, run, min(time), sum(rounds), sum(rate) FROM charge "
-                               "JOIN account ON account.id = charge.account "
-                               "WHERE ?1 IS NULL OR name = ?1 "
-                               "GROUP BY account.id, run ORDER BY account.id, min(charge.id)",
-                               &query, error);
-    if (account)
-        sqlite3_bind_text(query, 1, account, -1, SQLITE_STATIC);
+    fplt_status status = fplt__rows_prepare(
+        ledger->database,
+        "SELECT name, run, min(time), sum(rounds), threat, unit, max(size), mechanism"
+        " FROM charge JOIN account ON account.id = charge.account "
+        "WHERE ?1 IS NULL OR name = ?1 "
+        "GROUP BY account.id, run ORDER BY account.id, min(charge.id)",
+        account, NULL, &query, error);
     while (!status && !ended &&
            !(status = fplt__database_step(ledger->database, query, &row, error)) && row) {
-        fplt_ledger_entry entry = {.account = (const char *)sqlite3_column_text(query, 0),
-                                   .run = sqlite3_column_blob(query, 1),
-                                   .time = (const char *)sqlite3_column_text(query, 2),
-                                   .rounds = (uint64_t)sqlite3_column_int64(query, 3),
-                                   .rate = sqlite3_column_double(query, 4)};
-        if (sqlite3_column_bytes(query, 1) != FPLT_RUN_BYTES)
-            status = fplt_error_set(error, FPLT_BAD_DATA, "%s: the name of a run is damaged",
-                                    fplt__database_path(ledger->database));
-        else
+        fplt_ledger_entry entry;
+        if (!(status = read_entry(ledger, query, &entry, error)))
             ended = visitor(context, &entry);
     }
     sqlite3_finalize(query);
@@ -184,61 +270,86 @@ fplt_status fplt_ledger_visit(fplt_ledger *ledger, const char *account, fplt_led
 
 /* ---- spending ---- */
 
-static fplt_status check_rate(double rate, fplt_error *error)
+static fplt_status check_rates(const fplt_rates *rates, const fplt_threat *threat,
+                               fplt_error *error)
 {
-    return isfinite(rate) && rate >= 0
+    double claimed = rates->against[fplt__threat_index(threat)];
+    for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
+        if (!(rates->against[k] >= 0))
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "a charge against %s is %g, but it must be at least 0",
+                                  fplt_privacy_threat(k)->name, rates->against[k]);
+    return isfinite(claimed)
                ? FPLT_OK
                : fplt_error_set(error, FPLT_BAD_VALUE,
-                                "a charge is %g, but it must be finite and at least 0", rate);
+                                "a charge is %g against %s, the adversary of its claim, but it "
+                                "must be finite there",
+                                claimed, threat->name);
 }
 
-fplt_status fplt_ledger_admit(fplt_ledger *ledger, const char *account, double rate,
+/* An earlier run says nothing against this adversary. */
+static fplt_status refuse_unproved(fplt_ledger *ledger, const char *account,
+                                   const fplt_ledger_total *total, const fplt_threat *threat,
+                                   fplt_error *error)
+{
+    const char *path = fplt__database_path(ledger->database);
+    if (total->undeclared)
+        return fplt_error_set(error, FPLT_BAD_VALUE,
+                              "%s: %s has charges of %llu runs of an older ledger, which does not "
+                              "say what their adversary sees, so nothing can be claimed of all "
+                              "runs against %s; declare them: `fedplt privacy ledger %s --declare "
+                              "transcript` (or what their certificates say)",
+                              path, account, (unsigned long long)total->undeclared, threat->name,
+                              path);
+    return fplt_error_set(error, FPLT_UNREACHABLE,
+                          "%s: a run that was charged to %s proves nothing against %s, so nothing "
+                          "can be claimed of all runs against that adversary",
+                          path, account, threat->name);
+}
+
+fplt_status fplt_ledger_admit(fplt_ledger *ledger, const char *account, const fplt_rates *rates,
                               const fplt_ledger_budget *budget, fplt_error *error)
 {
+    const fplt_threat *threat = or_transcript(budget->threat);
+    size_t k = fplt__threat_index(threat);
     fplt_ledger_total total;
     double before, after;
     fplt_status status;
-    if ((status = check_rate(rate, error)) ||
-        (status = fplt_ledger_sum(ledger, account, &total, error)) || isinf(budget->epsilon))
+    if ((status = check_rates(rates, threat, error)) ||
+        (status = fplt_ledger_sum(ledger, account, &total, error)))
         return status;
-    double held = total.spent + total.reserved, group = budget->group ? (double)budget->group : 1;
-    double scale = group * group;
+    double held = total.spent.against[k] + total.reserved.against[k];
+    double group = budget->group ? (double)budget->group : 1, scale = group * group;
+    if (isinf(held))
+        return refuse_unproved(ledger, account, &total, threat, error);
+    if (isinf(budget->epsilon))
+        return FPLT_OK;
     if ((status = fplt_ledger_epsilon(scale * held, budget->delta, &before, error)) ||
-        (status = fplt_ledger_epsilon(scale * (held + rate), budget->delta, &after, error)))
+        (status =
+             fplt_ledger_epsilon(scale * (held + rates->against[k]), budget->delta, &after, error)))
         return status;
     if (after <= budget->epsilon)
         return FPLT_OK;
     return fplt_error_set(error, FPLT_UNREACHABLE,
-                          "%s: %s has spent or kept epsilon %.4g, and with this run it would be "
-                          "%.4g, but its budget is %g at delta %g",
-                          fplt__database_path(ledger->database), account, before, after,
-                          budget->epsilon, budget->delta);
+                          "%s: %s has spent or kept epsilon %.4g against %s, and with this run it "
+                          "would be %.4g, but its budget is %g at delta %g%s",
+                          fplt__database_path(ledger->database), account, before, threat->name,
+                          after, budget->epsilon, budget->delta,
+                          budget->group > 1 ? " for all records of a person or group" : "");
 }
 
-static fplt_status open_account(fplt_ledger *ledger, const char *account, fplt_error *error)
+fplt_status fplt__ledger_open_account(fplt_ledger *ledger, const char *account, fplt_error *error)
 {
     sqlite3_stmt *query;
     fplt_status status =
-        fplt__database_prepare(ledger->database,
-                               "INSERT OR IGNORE INTO account(name, spent) VALUES(?1, 0)", &query,
-                               error);
-    sqlite3_bind_text(query, 1, account, -1, SQLITE_STATIC);
+        fplt__rows_prepare(ledger->database, "INSERT OR IGNORE INTO account(name) VALUES(?1)",
+                           account, NULL, &query, error);
     return fplt__database_finish(ledger->database, query, status, error);
-}
-
-/* A statement about a run of an account: ?1 and ?2. */
-static fplt_status prepare_run(fplt_ledger *ledger, const char *statement, const char *account,
-                               const unsigned char *run, sqlite3_stmt **query, fplt_error *error)
-{
-    fplt_status status = fplt__database_prepare(ledger->database, statement, query, error);
-    sqlite3_bind_text(*query, 1, account, -1, SQLITE_STATIC);
-    sqlite3_bind_blob(*query, 2, run, FPLT_RUN_BYTES, SQLITE_STATIC);
-    return status;
 }
 
 struct reservation {
     int found, settled;
-    double rate, spent; /* kept for the run; charged to it */
+    fplt_rates rates, spent; /* kept for the run; charged to it */
 };
 
 static fplt_status find_reservation(fplt_ledger *ledger, const char *account,
@@ -246,26 +357,35 @@ static fplt_status find_reservation(fplt_ledger *ledger, const char *account,
                                     fplt_error *error)
 {
     sqlite3_stmt *query;
-    *found = (struct reservation){0, 0, 0, 0};
+    *found = (struct reservation){0, 0, {{0}}, {{0}}};
     fplt_status status =
-        prepare_run(ledger,
-                    "SELECT r.rate, r.settled, ifnull((SELECT sum(rate) FROM charge c WHERE "
-                    "c.account = r.account AND c.run = r.run), 0) FROM reservation r JOIN account "
-                    "ON account.id = r.account WHERE name = ?1 AND run = ?2",
-                    account, run, &query, error);
+        fplt__rows_prepare(ledger->database,
+                           "SELECT settled FROM reservation JOIN account ON id = account"
+                           " WHERE name = ?1 AND run = ?2",
+                           account, run, &query, error);
     if (!status)
         status = fplt__database_step(ledger->database, query, &found->found, error);
-    if (!status && found->found) {
-        found->rate = sqlite3_column_double(query, 0);
-        found->settled = sqlite3_column_int(query, 1);
-        found->spent = sqlite3_column_double(query, 2);
-    }
+    if (!status && found->found)
+        found->settled = sqlite3_column_int(query, 0);
     sqlite3_finalize(query);
-    return status;
+    if (status || !found->found)
+        return status;
+    if ((status =
+             fplt__rows_rates(ledger->database,
+                              "SELECT adversary, rate, rate IS NULL FROM reserved JOIN account ON"
+                              " id = account WHERE name = ?1 AND run = ?2",
+                              account, run, &found->rates, error)))
+        return status;
+    return fplt__rows_rates(
+        ledger->database,
+        "SELECT adversary, rate, unproved FROM spent JOIN account ON id = account"
+        " WHERE name = ?1 AND run = ?2",
+        account, run, &found->spent, error);
 }
 
 static fplt_status store_reservation(fplt_ledger *ledger, const char *account,
-                                     const unsigned char *run, double rate, fplt_error *error)
+                                     const unsigned char *run, const fplt_rates *rates,
+                                     fplt_error *error)
 {
     sqlite3_stmt *query = NULL;
     char time[FPLT_TIME_SPACE];
@@ -273,81 +393,114 @@ static fplt_status store_reservation(fplt_ledger *ledger, const char *account,
     if (status)
         return status;
     fplt__time_text(time);
-    if (!(status = open_account(ledger, account, error)) &&
-        !(status = prepare_run(ledger,
-                               "INSERT INTO reservation(account, run, rate, time, settled) "
-                               "SELECT id, ?2, ?3, ?4, 0 FROM account WHERE name = ?1",
-                               account, run, &query, error))) {
-        sqlite3_bind_double(query, 3, rate);
-        sqlite3_bind_text(query, 4, time, -1, SQLITE_STATIC);
-    }
+    if (!(status = fplt__ledger_open_account(ledger, account, error)) &&
+        !(status = fplt__rows_prepare(ledger->database,
+                                      "INSERT INTO reservation(account, run, time, settled) "
+                                      "SELECT id, ?2, ?3, 0 FROM account WHERE name = ?1",
+                                      account, run, &query, error)))
+        sqlite3_bind_text(query, 3, time, -1, SQLITE_STATIC);
     status = fplt__database_finish(ledger->database, query, status, error);
+    if (!status)
+        status = fplt__rows_store(ledger->database,
+                                  "INSERT INTO reserved(account, run, adversary, rate) "
+                                  "SELECT id, ?2, ?3, ?4 FROM account WHERE name = ?1",
+                                  account, run, rates, 0, error);
     return fplt__database_end(ledger->database, status, error);
 }
 
 fplt_status fplt_ledger_reserve(fplt_ledger *ledger, const char *account,
-                                const unsigned char run[FPLT_RUN_BYTES], double rate,
+                                const unsigned char run[FPLT_RUN_BYTES], const fplt_rates *rates,
                                 const fplt_ledger_budget *budget, fplt_error *error)
 {
     struct reservation found;
+    const char *path = fplt__database_path(ledger->database);
     fplt_status status = find_reservation(ledger, account, run, &found, error);
     if (status)
         return status;
     if (found.found && found.settled)
-        return fplt_error_set(error, FPLT_BAD_VALUE, "%s: the run was settled with %s before",
-                              fplt__database_path(ledger->database), account);
+        return fplt_error_set(error, FPLT_BAD_VALUE, "%s: the run was settled with %s before", path,
+                              account);
+    for (size_t k = 0; found.found && k < FPLT_ADVERSARIES; k++) {
+        double kept = found.rates.against[k], asked = rates->against[k];
+        if (kept != asked && !(fabs(kept - asked) <= rounding * kept))
+            return fplt_error_set(error, FPLT_BAD_VALUE,
+                                  "%s: %.10g is kept for the run against %s and not %.10g", path,
+                                  kept, fplt_privacy_threat(k)->name, asked);
+    }
     if (found.found)
-        return found.rate == rate
-                   ? FPLT_OK
-                   : fplt_error_set(error, FPLT_BAD_VALUE,
-                                    "%s: %.10g is kept for the run and not %.10g",
-                                    fplt__database_path(ledger->database), found.rate, rate);
-    status = fplt_ledger_admit(ledger, account, rate, budget, error);
-    return status ? status : store_reservation(ledger, account, run, rate, error);
+        return FPLT_OK;
+    status = fplt_ledger_admit(ledger, account, rates, budget, error);
+    return status ? status : store_reservation(ledger, account, run, rates, error);
 }
 
 static fplt_status check_charge(fplt_ledger *ledger, const fplt_charge *charge, fplt_error *error)
 {
     struct reservation found;
     const char *path = fplt__database_path(ledger->database);
-    fplt_status status = check_rate(charge->rate, error);
+    fplt_status status = check_rates(&charge->rates, or_transcript(charge->threat), error);
     if (status || (status = find_reservation(ledger, charge->account, charge->run, &found, error)))
         return status;
     if (found.settled)
         return fplt_error_set(error, FPLT_BAD_VALUE, "%s: the run has ended for %s", path,
                               charge->account);
-    if (found.found && found.spent + charge->rate > found.rate * (1 + rounding))
-        return fplt_error_set(error, FPLT_UNREACHABLE,
-                              "%s: the run has spent %.6g of the %.6g that %s kept for it, and "
-                              "%.6g more would go beyond",
-                              path, found.spent, found.rate, charge->account, charge->rate);
+    for (size_t k = 0; found.found && k < FPLT_ADVERSARIES; k++) {
+        double spent = found.spent.against[k], rate = charge->rates.against[k];
+        double kept = found.rates.against[k];
+        if (spent + rate > kept * (1 + rounding))
+            return fplt_error_set(error, FPLT_UNREACHABLE,
+                                  "%s: the run has spent %.6g of the %.6g that %s kept for it, and "
+                                  "%.6g more would go beyond",
+                                  path, spent, kept, charge->account, rate);
+    }
     return FPLT_OK;
 }
 
-static fplt_status store_charge(fplt_ledger *ledger, const fplt_charge *charge, fplt_error *error)
+static fplt_status insert_charge(fplt_ledger *ledger, const fplt_charge *charge, fplt_error *error)
 {
+    const fplt_threat *threat = or_transcript(charge->threat);
     sqlite3_stmt *query;
     char time[FPLT_TIME_SPACE];
-    fplt_status status =
-        prepare_run(ledger,
-                    "INSERT INTO charge(time, run, leg, round, rate, chain, rounds, account) "
-                    "SELECT ?3, ?2, ?4, ?5, ?6, ?7, ?8, id FROM account WHERE name = ?1",
-                    charge->account, charge->run, &query, error);
+    fplt_status status = fplt__rows_prepare(
+        ledger->database,
+        "INSERT INTO charge(time, run, leg, round, stated, chain, rounds, threat, unit,"
+        " size, mechanism, account) SELECT ?3, ?2, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+        " ?12, id FROM account WHERE name = ?1",
+        charge->account, charge->run, &query, error);
     fplt__time_text(time);
     sqlite3_bind_text(query, 3, time, -1, SQLITE_STATIC);
     sqlite3_bind_int64(query, 4, charge->leg);
     sqlite3_bind_int64(query, 5, (sqlite3_int64)charge->round);
-    sqlite3_bind_double(query, 6, charge->rate);
+    sqlite3_bind_double(query, 6, charge->rates.against[fplt__threat_index(threat)]);
     if (charge->chain)
         sqlite3_bind_blob(query, 7, charge->chain, FPLT_RUN_BYTES, SQLITE_STATIC);
     sqlite3_bind_int64(query, 8, (sqlite3_int64)charge->rounds);
-    if ((status = fplt__database_finish(ledger->database, query, status, error)))
-        return status;
-    status = fplt__database_prepare(
-        ledger->database, "UPDATE account SET spent = spent + ?2 WHERE name = ?1", &query, error);
-    sqlite3_bind_text(query, 1, charge->account, -1, SQLITE_STATIC);
-    sqlite3_bind_double(query, 2, charge->rate);
+    sqlite3_bind_text(query, 9, threat->name, -1, SQLITE_STATIC);
+    sqlite3_bind_text(query, 10, charge->unit ? charge->unit : "record", -1, SQLITE_STATIC);
+    sqlite3_bind_int64(query, 11, charge->group ? (sqlite3_int64)charge->group : 1);
+    if (charge->mechanism)
+        sqlite3_bind_text(query, 12, charge->mechanism, -1, SQLITE_STATIC);
     return fplt__database_finish(ledger->database, query, status, error);
+}
+
+/* Within a transaction, of an account that is there. */
+static fplt_status store_charge(fplt_ledger *ledger, const fplt_charge *charge, fplt_error *error)
+{
+    fplt_status status = insert_charge(ledger, charge, error);
+    if (!status)
+        status = fplt__rows_store(ledger->database,
+                                  "INSERT INTO rate(charge, adversary, rate) "
+                                  "VALUES(last_insert_rowid(), ?3, ?4)",
+                                  charge->account, charge->run, &charge->rates, 0, error);
+    return status ? status
+                  : fplt__rows_store(
+                        ledger->database,
+                        "INSERT INTO spent(account, run, adversary, rate, unproved, rounds)"
+                        " SELECT id, ?2, ?3, ifnull(?4, 0), ?4 IS NULL, ?5 FROM account"
+                        " WHERE name = ?1 ON CONFLICT DO UPDATE SET"
+                        " rate = rate + excluded.rate,"
+                        " unproved = unproved + excluded.unproved,"
+                        " rounds = rounds + excluded.rounds",
+                        charge->account, charge->run, &charge->rates, charge->rounds, error);
 }
 
 fplt_status fplt_ledger_charge(fplt_ledger *ledger, const fplt_charge *charges, size_t count,
@@ -357,7 +510,7 @@ fplt_status fplt_ledger_charge(fplt_ledger *ledger, const fplt_charge *charges, 
     if (status)
         return status;
     for (size_t i = 0; !status && i < count; i++)
-        if (!(status = open_account(ledger, charges[i].account, error)) &&
+        if (!(status = fplt__ledger_open_account(ledger, charges[i].account, error)) &&
             !(status = check_charge(ledger, &charges[i], error)))
             status = store_charge(ledger, &charges[i], error);
     return fplt__database_end(ledger->database, status, error);
@@ -367,71 +520,129 @@ fplt_status fplt_ledger_settle(fplt_ledger *ledger, const char *account,
                                const unsigned char run[FPLT_RUN_BYTES], fplt_error *error)
 {
     sqlite3_stmt *query;
-    fplt_status status = prepare_run(ledger,
-                                     "UPDATE reservation SET settled = 1 WHERE run = ?2 AND "
-                                     "account = (SELECT id FROM account WHERE name = ?1)",
-                                     account, run, &query, error);
+    fplt_status status = fplt__rows_prepare(ledger->database,
+                                            "UPDATE reservation SET settled = 1 WHERE run = ?2 AND "
+                                            "account = (SELECT id FROM account WHERE name = ?1)",
+                                            account, run, &query, error);
     return fplt__database_finish(ledger->database, query, status, error);
 }
 
-/* ---- proofs ---- */
+/* ---- charges of version 1 ---- */
 
-/* crypto_auth of "fedplt-ledger-1\n", the sum as eight bytes, least first, and the account. */
-static fplt_status make_tag(const fplt_ledger *ledger, const char *account, double spent,
-                            unsigned char *tag, fplt_error *error)
+fplt_status fplt_ledger_declare(fplt_ledger *ledger, const fplt_threat *threat, uint64_t *runs,
+                                fplt_error *error)
 {
-    static const char purpose[] = "fedplt-ledger-1\n";
-    enum { HEAD = sizeof purpose - 1 };
-    size_t length = strlen(account);
-    unsigned char *text;
-    uint64_t bits;
-    fplt_status status = fplt__alloc_into(&text, HEAD + 8 + length, 1, "the proof", error);
-    if (status)
+    static const char *const steps[] = {
+        "UPDATE rate SET rate = (SELECT stated FROM charge WHERE id = rate.charge) WHERE rate IS"
+        " NULL AND ?1 <> 'final-x' AND EXISTS(SELECT 1 FROM charge WHERE id = rate.charge AND"
+        " threat IS NULL)",
+        "UPDATE spent SET (rate, unproved) = (SELECT ifnull(sum(r.rate), 0), sum(r.rate IS NULL)"
+        " FROM charge c JOIN rate r ON r.charge = c.id WHERE c.account = spent.account AND"
+        " c.run = spent.run AND r.adversary = spent.adversary) WHERE ?1 NOTNULL",
+        "UPDATE charge SET threat = ?1 WHERE threat IS NULL",
+    };
+    fplt_ledger_total total;
+    fplt_status status = fplt_ledger_sum(ledger, NULL, &total, error);
+    *runs = total.undeclared;
+    if (status || !*runs || (status = fplt__database_begin(ledger->database, error)))
         return status;
-    memcpy(&bits, &spent, sizeof bits);
-    memcpy(text, purpose, HEAD);
-    for (unsigned i = 0; i < 8; i++)
-        text[HEAD + i] = (unsigned char)(bits >> 8 * i);
-    memcpy(text + HEAD + 8, account, length);
-    crypto_auth(tag, text, HEAD + 8 + length, ledger->key);
-    fplt__free(text);
+    for (size_t i = 0; !status && i < sizeof steps / sizeof *steps; i++) {
+        sqlite3_stmt *query;
+        status = fplt__rows_prepare(ledger->database, steps[i], threat->name, NULL, &query, error);
+        status = fplt__database_finish(ledger->database, query, status, error);
+    }
+    return fplt__database_end(ledger->database, status, error);
+}
+
+/* ---- receipts ---- */
+
+fplt_status fplt__ledger_receipt(fplt_ledger *ledger, const unsigned char run[FPLT_RUN_BYTES],
+                                 fplt__receipt *receipt, fplt_error *error)
+{
+    fplt_ledger_total total;
+    fplt_status status;
+    memset(receipt, 0, sizeof *receipt);
+    memcpy(receipt->run, run, sizeof receipt->run);
+    if ((status = fplt_ledger_sum(ledger, NULL, &total, error)) ||
+        (status =
+             fplt__rows_rates(ledger->database,
+                              "SELECT adversary, sum(rate), sum(unproved) FROM spent WHERE run = ?2"
+                              " GROUP BY adversary",
+                              NULL, run, &receipt->of_run, error)) ||
+        (status = fplt__rows_count(ledger->database, "SELECT max(rounds) FROM spent WHERE run = ?2",
+                                   NULL, run, &receipt->rounds, error)))
+        return status;
+    receipt->spent = total.spent;
     return FPLT_OK;
 }
 
-fplt_status fplt_ledger_prove(fplt_ledger *ledger, const char *account, fplt_ledger_proof *proof,
-                              fplt_error *error)
+/* The account that lost charges belong to. */
+static fplt_status find_adopting(fplt_ledger *ledger, const unsigned char *run, char *account,
+                                 fplt_error *error)
 {
-    fplt_ledger_total total;
-    fplt_status status = fplt_ledger_sum(ledger, account, &total, error);
-    if (status)
-        return status;
-    proof->spent = total.spent;
-    return make_tag(ledger, account, proof->spent, proof->tag, error);
+    sqlite3_stmt *query;
+    int row = 0;
+    fplt_status status =
+        fplt__rows_prepare(ledger->database,
+                           "SELECT name FROM account LEFT JOIN charge ON account = account.id"
+                           " ORDER BY run IS ?2 DESC, charge.id DESC LIMIT 1",
+                           NULL, run, &query, error);
+    if (!status)
+        status = fplt__database_step(ledger->database, query, &row, error);
+    snprintf(account, FPLT_ACCOUNT, "%s",
+             !status && row ? (const char *)sqlite3_column_text(query, 0) : FPLT__ACCOUNT_OWN);
+    sqlite3_finalize(query);
+    return status;
 }
 
-fplt_status fplt_ledger_adopt(fplt_ledger *ledger, const char *account,
-                              const fplt_ledger_proof *proof, fplt_error *error)
+/* `more` less `less` where that is more than rounding; whether anything is left. */
+static int subtract(const fplt_rates *more, const fplt_rates *less, fplt_rates *left)
 {
-    unsigned char tag[FPLT_LEDGER_PROOF];
-    fplt_status status = make_tag(ledger, account, proof->spent, tag, error);
-    if (status)
-        return status;
-    if (sodium_memcmp(tag, proof->tag, sizeof tag) != 0)
-        return fplt_error_set(error, FPLT_BAD_DATA,
-                              "%s: the sum %.10g is proved by another ledger, or by nobody",
-                              fplt__database_path(ledger->database), proof->spent);
-    return fplt_ledger_raise(ledger, account, proof->spent, error);
+    int some = 0;
+    for (size_t k = 0; k < FPLT_ADVERSARIES; k++) {
+        double a = more->against[k], b = less->against[k];
+        left->against[k] = a > b * (1 + rounding) ? a - b : 0;
+        some |= left->against[k] > 0;
+    }
+    return some;
 }
 
-fplt_status fplt_ledger_raise(fplt_ledger *ledger, const char *account, double spent,
-                              fplt_error *error)
+static fplt_status adopt(fplt_ledger *ledger, const fplt__receipt *receipt,
+                         const fplt__receipt *own, fplt_error *error)
 {
-    fplt_ledger_total total;
-    fplt_charge charge = {.account = account};
-    fplt_status status;
-    if ((status = check_rate(spent, error)) ||
-        (status = fplt_ledger_sum(ledger, account, &total, error)) || spent <= total.spent)
+    char account[FPLT_ACCOUNT];
+    fplt_rates left;
+    fplt_charge charge = {.account = account,
+                          .rounds =
+                              receipt->rounds > own->rounds ? receipt->rounds - own->rounds : 0,
+                          .mechanism = "adopted from a receipt"};
+    fplt_status status = find_adopting(ledger, receipt->run, account, error);
+    if (status || (status = fplt__ledger_open_account(ledger, account, error)))
         return status;
-    charge.rate = spent - total.spent;
-    return fplt_ledger_charge(ledger, &charge, 1, error);
+    memcpy(charge.run, receipt->run, sizeof charge.run);
+    int some = subtract(&receipt->spent, &own->spent, &left);
+    if (subtract(&receipt->of_run, &own->of_run, &charge.rates) || charge.rounds) {
+        if ((status = store_charge(ledger, &charge, error)))
+            return status;
+        for (size_t k = 0; some && k < FPLT_ADVERSARIES; k++)
+            left.against[k] -= charge.rates.against[k];
+    }
+    some = 0;
+    memset(charge.run, 0, sizeof charge.run);
+    charge.rounds = 0;
+    for (size_t k = 0; k < FPLT_ADVERSARIES; k++) {
+        double rate = left.against[k];
+        charge.rates.against[k] = rate > rounding * receipt->spent.against[k] ? rate : 0;
+        some |= charge.rates.against[k] > 0;
+    }
+    return some ? store_charge(ledger, &charge, error) : FPLT_OK;
+}
+
+fplt_status fplt__ledger_adopt(fplt_ledger *ledger, const fplt__receipt *receipt, fplt_error *error)
+{
+    fplt__receipt own;
+    fplt_status status = fplt__ledger_receipt(ledger, receipt->run, &own, error);
+    if (status || (status = fplt__database_begin(ledger->database, error)))
+        return status;
+    return fplt__database_end(ledger->database, adopt(ledger, receipt, &own, error), error);
 }

@@ -639,25 +639,27 @@ fplt_status fplt__promise_settle(fplt_promise_view *view, fplt_error *error)
                               error);
 }
 
-fplt_status fplt_promise_claim(const fplt_promise_view *view, uint32_t agent, uint64_t rounds,
-                               fplt_privacy_claim *claim, double *epsilon, fplt_error *error)
+fplt_status fplt__promise_claim_against(const fplt_promise_view *view, uint32_t agent,
+                                        uint64_t rounds, const fplt_threat *threat,
+                                        fplt_privacy_claim *claim, fplt_error *error)
 {
     fplt_privacy_mechanism mechanism = mechanism_of(view, agent);
     mechanism.rounds = rounds;
-    fplt_status status = fplt_privacy_claim_make(&mechanism, view->threat->name, claim, error);
+    return fplt_privacy_claim_make(&mechanism, threat->name, claim, error);
+}
+
+fplt_status fplt_promise_claim(const fplt_promise_view *view, uint32_t agent, uint64_t rounds,
+                               fplt_privacy_claim *claim, double *epsilon, fplt_error *error)
+{
+    fplt_status status =
+        fplt__promise_claim_against(view, agent, rounds, view->threat, claim, error);
     return status ? status
                   : fplt_privacy_epsilon(claim, FPLT_CONVERT_BEST, view->delta, epsilon, error);
 }
 
-fplt_status fplt__promise_rate(const fplt_promise_view *view, uint32_t agent, uint64_t rounds,
-                               double *rate, fplt_error *error)
+int fplt__promise_releases_mean(const fplt_promise_view *view)
 {
-    fplt_privacy_claim claim;
-    double epsilon, group = (double)view->group;
-    fplt_status status = fplt_promise_claim(view, agent, rounds, &claim, &epsilon, error);
-    if (!status)
-        *rate = claim.renyi_rate / (group * group);
-    return status;
+    return strcmp(view->threat->name, "final-x") == 0;
 }
 
 /* The regulariser's least and largest curvature; an intercept is not regularised. */
@@ -1096,7 +1098,7 @@ static void apply(fplt_promise *plan, fplt_job *job)
     edited->automatic = NULL; /* its sentences tell of the data */
     run->blind = !view->diagnosed;
     run->noise = plan->source;
-    edited->releases_mean = strcmp(view->threat->name, "final-x") == 0;
+    edited->releases_mean = fplt__promise_releases_mean(view);
     edited->planned = (view->planned_rho ? FPLT_PLANNED_RHO : 0) |
                       (view->planned_step ? FPLT_PLANNED_STEP : 0) |
                       (view->planned_epochs ? FPLT_PLANNED_EPOCHS : 0) |

@@ -13,8 +13,27 @@ fplt_status fplt__promise_outlined(const fplt_settings *settings, const fplt_job
                                    const fplt__outline *outline, const fplt_roster *roster,
                                    fplt_promise **plan, fplt_error *error);
 
-/* Rate of Renyi divergence for one record that `rounds` rounds of an agent cost; a group of k costs
- * k^2 of it. */
+/* The claim of an agent against any adversary, for `rounds` charged rounds. */
+fplt_status fplt__promise_claim_against(const fplt_promise_view *view, uint32_t agent,
+                                        uint64_t rounds, const fplt_threat *threat,
+                                        fplt_privacy_claim *claim, fplt_error *error);
+
+/* Whether the run hands out the mean of the agents' models and not the coordinator's. */
+int fplt__promise_releases_mean(const fplt_promise_view *view);
+
+/* What rounds of an agent cost its records: what `train`, a site's policy, the ledger and the
+ * certificate all go by. A group of k records costs k^2 times the rates. */
+typedef struct fplt__cost {
+    fplt_rates rates;    /* of one record */
+    const char *unit;    /* record, person or group */
+    uint64_t group;      /* records of a unit */
+    char mechanism[160]; /* algorithm, solver and theorem */
+} fplt__cost;
+
+fplt_status fplt__promise_cost(const fplt_promise_view *view, uint32_t agent, uint64_t rounds,
+                               fplt__cost *cost, fplt_error *error);
+
+/* The rate of that cost against the adversary of the promise. */
 fplt_status fplt__promise_rate(const fplt_promise_view *view, uint32_t agent, uint64_t rounds,
                                double *rate, fplt_error *error);
 
@@ -34,10 +53,5 @@ fplt_status fplt__promise_draws(const fplt_promise_view *view, int *draws, fplt_
 
 /* Refuses the threat model secagg where a round may have too few agents. */
 fplt_status fplt__promise_cohort(const fplt_promise_view *view, fplt_error *error);
-
-/* What a ledger has on an account but for one run (NULL: all of it); released with fplt__free. */
-fplt_status fplt__ledger_earlier(fplt_ledger *ledger, const char *account, const unsigned char *but,
-                                 fplt_certificate_charge **charges, size_t *count,
-                                 fplt_error *error);
 
 #endif

@@ -4,9 +4,11 @@
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "fedplt/schema.h"
 #include "promise/certificate.h"
 #include "promise/form.h"
 #include "promise/promise.h"
@@ -327,6 +329,15 @@ static void check_participation(struct verification *self)
         find(self, 0, "%s", error.text);
 }
 
+/* `train` knows the ledger of all agents, the coordinator of none, an agent its own. */
+static void check_ledgers(struct verification *self)
+{
+    uint32_t agents = self->view.agents, known, odd;
+    fplt__histories_check(self->accounts, agents, self->run.id, &known, &odd);
+    find(self, known <= 1 || known == agents, "%u of %u agents have a ledger", known, agents);
+    find(self, !odd, "%u ledgers contradict themselves or each other", odd);
+}
+
 /* Both come from the same formula on the same digits. */
 static int same(double a, double b)
 {
@@ -437,6 +448,23 @@ static fplt_status check_fields(struct verification *self, fplt_error *error)
     return FPLT_OK;
 }
 
+/* The schema inside a model is the one by which the certificate says that the data were read. */
+static void check_schema(struct verification *self, const json_t *model, const char *path)
+{
+    const json_t *object = json_object_get(model, "schema");
+    char *text = json_is_object(object) ? json_dumps(object, JSON_COMPACT) : NULL;
+    const char *stated = self->run.schema;
+    fplt_schema *schema = NULL;
+    if (text)
+        fplt_schema_parse(text, strlen(text), path, &schema, NULL);
+    free(text);
+    int holds = schema ? stated && strcmp(fplt_schema_digest(schema), stated) == 0
+                       : !stated && !json_is_object(object);
+    find(self, holds, "%s: the schema of the model %s the one that the certificate names", path,
+         holds ? "is" : "is not");
+    fplt_schema_destroy(schema);
+}
+
 /* A model must be the one that the certificate was made for. */
 static fplt_status check_model(struct verification *self, const json_t *model, const char *path,
                                fplt_error *error)
@@ -445,6 +473,7 @@ static fplt_status check_model(struct verification *self, const json_t *model, c
     fplt_status status = fplt__model_digest(model, digest, error);
     if (status)
         return status;
+    check_schema(self, model, path);
     int holds = memcmp(digest, self->run.model, sizeof digest) == 0;
     find(self, holds, "%s: the model %s the one that the certificate was made for", path,
          holds ? "is" : "is not");
@@ -538,6 +567,7 @@ static fplt_status judge(struct verification *self, fplt_error *error)
         check_source(self);
         check_method(self);
         check_participation(self);
+        check_ledgers(self);
         status = check_fields(self, &why);
     }
     if (status == FPLT_NO_MEMORY)

@@ -585,8 +585,7 @@ static void answer_join(fplt__lead *lead, const fplt__request *request)
                            .document = lead->record.hash,
                            .planned = lead->record.state != FPLT__FORMING,
                            .has_charged = lead->row[i].has_charged,
-                           .charged = lead->row[i].charged,
-                           .charged_mac = lead->row[i].charged_mac};
+                           .charged = lead->row[i].charged};
     fplt__joined_text(&joined, &text, &error);
     add_text(lead, add_reply(lead, request->ticket, i, 200), text);
 }
@@ -803,19 +802,29 @@ void fplt__lead_tell(fplt__lead *lead)
 
 /* --- requests --- */
 
+/* The largest receipt counts; its rounds are of this run only where it says so. */
+static void keep_receipt(fplt__lead *lead, uint32_t i, const fplt__report *report)
+{
+    fplt__member_row *row = &lead->row[i];
+    const fplt__receipt *receipt = &report->charged.receipt;
+    int is_of_run = memcmp(receipt->run, &report->plan, sizeof report->plan) == 0;
+    if (!report->has_charged || !(fplt__receipt_exceeds(receipt, &row->charged.receipt) ||
+                                  (is_of_run && receipt->rounds > row->charges)))
+        return;
+    row->has_charged = 1;
+    row->charged = report->charged;
+    if (is_of_run)
+        row->charges = receipt->rounds;
+    fplt__bit_set(lead->changed, i, 1);
+}
+
 /* The request becomes the poll of its member. */
 static void keep_report(fplt__lead *lead, const fplt__request *request, const fplt__report *report)
 {
     uint32_t i = request->identity;
     fplt__guest *guest = &lead->guest[i];
     let_go(lead, i, "old", 0);
-    if (report->has_charged && report->charged.rate > lead->row[i].charged) {
-        lead->row[i].has_charged = 1;
-        lead->row[i].charged = report->charged.rate;
-        lead->row[i].charged_mac = report->charged.mac;
-        lead->row[i].charges = report->charged.rounds;
-        fplt__bit_set(lead->changed, i, 1);
-    }
+    keep_receipt(lead, i, report);
     guest->report = *report;
     guest->finding = FPLT__UNHEARD;
     guest->ticket = request->ticket;

@@ -54,9 +54,8 @@ typedef struct fplt__member_row {
     uint64_t seen;               /* updates received over the run, accepted or not: released */
     uint32_t repairs, conflicts; /* caused in this run */
     fplt__standing standing;
-    int has_charged; /* the largest ledger total this member ever reported */
-    double charged;
-    fplt__digest charged_mac;
+    int has_charged; /* the largest receipt of its ledger that this member ever reported */
+    fplt__charged charged;
     uint64_t charges; /* rounds of this run that it says it has charged */
 } fplt__member_row;
 

@@ -48,9 +48,9 @@ struct fplt__site {
     int joined, ended, refused;
     fplt__hessian_word hessian;
     unsigned withholds; /* of the plan at hand: fplt__site_plan */
-    int planned_hint;   /* of the document asked for */
-    double *loaded;     /* owned; vectors read from the store */
-    double charged;
+    int planned_hint;      /* of the document asked for */
+    double *loaded;        /* owned; vectors read from the store */
+    fplt__receipt charged; /* the newest of the ledger */
     fplt__request request; /* to be sent, or under way */
     uint8_t *body;         /* owned; of the request where it is text */
     struct kept_frame message[2], enrolment, answer;
@@ -232,9 +232,8 @@ static char *report_of(fplt__site *site)
     memcpy(report.trouble.word, site->trouble_word, sizeof report.trouble.word);
     memcpy(report.trouble.sentence, site->trouble_sentence, sizeof report.trouble.sentence);
     if (report.has_charged) {
-        report.charged.rate = site->charged;
-        report.charged.rounds = record->charges;
-        report.charged.mac = fplt__charged_mac(site->charged, site->settings.ledger_key);
+        report.charged.receipt = site->charged;
+        report.charged.mac = fplt__charged_mac(&site->charged, site->settings.ledger_key);
     }
     site->failed |= fplt__report_text(&report, &text, &error) != FPLT_OK;
     return text;
@@ -388,12 +387,12 @@ static void take_joined(fplt__site *site, const void *body, size_t size)
     site->session = joined.session;
     site->joined = 1;
     site->record.identity = joined.identity;
-    if (joined.has_charged && joined.charged > site->charged &&
-        fplt__charged_valid(joined.charged, &joined.charged_mac, site->settings.ledger_key)) {
+    if (joined.has_charged && fplt__receipt_exceeds(&joined.charged.receipt, &site->charged) &&
+        fplt__charged_valid(&joined.charged, site->settings.ledger_key)) {
         fplt__site_action *action = add(site, FPLT__SITE_ADOPT);
-        site->charged = joined.charged;
+        site->charged = joined.charged.receipt;
         if (action)
-            action->charged = joined.charged;
+            action->charged = joined.charged.receipt;
     }
     if (site->document && fplt__same(&joined.document, &site->record.hash) &&
         joined.planned == site->record.planned) {
@@ -403,6 +402,17 @@ static void take_joined(fplt__site *site, const void *body, size_t size)
     site->planned_hint = joined.planned;
     site->record.changed = 0;
     request(site, FPLT__DOCUMENT, NULL);
+}
+
+/* Rounds that a receipt shows of this run were computed too, whatever a restored disk says. */
+static void count_adopted(fplt__site *site)
+{
+    fplt__site_record *record = &site->record;
+    if (memcmp(site->charged.run, &record->hash, sizeof record->hash) == 0 &&
+        site->charged.rounds > record->charges) {
+        record->charges = site->charged.rounds;
+        record->changed |= FPLT__SITE_RUN;
+    }
 }
 
 /* The node as the record has it. */
@@ -440,6 +450,7 @@ static void take_node(fplt__site *site, fplt__site_plan *plan)
         site->failed = 1;
         return;
     }
+    count_adopted(site);
     if (site->record.kept)
         restore_node(site);
     else
@@ -1016,10 +1027,11 @@ static fplt_status load(fplt__site *site, const fplt__site_record *record, fplt_
 }
 
 fplt_status fplt__site_open(fplt__site *site, uint64_t now, const fplt__site_record *record,
-                            double charged, fplt_error *error)
+                            const fplt__receipt *charged, fplt_error *error)
 {
     site->now = now;
-    site->charged = charged;
+    if (charged)
+        site->charged = *charged;
     fplt_status status = record ? load(site, record, error) : FPLT_OK;
     if (status)
         return status;
@@ -1071,12 +1083,13 @@ static void take_full(fplt__site *site)
     }
 }
 
-static void take_charged(fplt__site *site, double charged)
+static void take_charged(fplt__site *site, const fplt__receipt *charged)
 {
     if (site->waiting != FOR_CHARGE)
         return;
-    site->charged = charged;
+    site->charged = *charged;
     site->record.charges++;
+    count_adopted(site);
     stage(site);
 }
 
@@ -1117,7 +1130,7 @@ static void take_event(fplt__site *site, const fplt__site_event *event)
         break;
     case FPLT__SITE_COMMITTED: take_committed(site); break;
     case FPLT__SITE_FULL: take_full(site); break;
-    case FPLT__SITE_CHARGED: take_charged(site, event->charged); break;
+    case FPLT__SITE_CHARGED: take_charged(site, &event->charged); break;
     case FPLT__SITE_SPENT: take_spent(site, event->sentence); break;
     case FPLT__SITE_AGREE: take_agreement(site, event->records, event->hessian); break;
     case FPLT__SITE_REFUSE: take_refusal(site, event->sentence); break;

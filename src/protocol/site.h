@@ -102,9 +102,10 @@ fplt_status fplt__site_create(const fplt__site_settings *settings, fplt__site **
                               fplt_error *error);
 void fplt__site_destroy(fplt__site *site);
 
-/* With the newest run of state.db, or NULL; then it joins. `charged`: the ledger's total. */
+/* With the newest run of state.db, or NULL; then it joins. `charged`: the ledger's receipt for that run; NULL:
+ * nothing was spent. */
 fplt_status fplt__site_open(fplt__site *site, uint64_t now, const fplt__site_record *record,
-                            double charged, fplt_error *error);
+                            const fplt__receipt *charged, fplt_error *error);
 
 /* --- events --------------------------------------------------------------------------------------- */
 
@@ -114,7 +115,7 @@ typedef enum fplt__site_event_kind {
     FPLT__SITE_NETWORK, /* the SEND failed: it is repeated after 1, 2, 4, .. 30 s */
     FPLT__SITE_COMMITTED,
     FPLT__SITE_FULL,    /* the COMMIT failed: repeated after 5 s; also for CHARGE */
-    FPLT__SITE_CHARGED, /* the ledger has it; `charged` is its new total */
+    FPLT__SITE_CHARGED, /* the ledger has it; `charged` is its new receipt */
     FPLT__SITE_SPENT,   /* the ledger refuses: budget; `sentence` */
     FPLT__SITE_AGREE,   /* to ASK */
     FPLT__SITE_REFUSE,  /* to ASK, GATHER or BUILD; `sentence` goes to the coordinator */
@@ -131,7 +132,7 @@ typedef struct fplt__site_event {
     size_t size;
     int has_proof;
     fplt__proof proof;
-    double charged;
+    fplt__receipt charged;
     uint64_t records; /* AGREE to a proposal */
     fplt__hessian_word hessian;
     const char *sentence;
@@ -149,8 +150,8 @@ fplt_status fplt__site_handle(fplt__site *site, const fplt__site_event *event, f
 typedef enum fplt__site_action_kind {
     FPLT__SITE_SEND,   /* `request` (its ticket is 0; identity is not known before the join) */
     FPLT__SITE_COMMIT, /* `record`, in one transaction of state.db */
-    FPLT__SITE_CHARGE, /* commit one charge of `rate` for (leg, round) in ledger.db */
-    FPLT__SITE_ADOPT, /* the coordinator returns a larger, validly signed total: raise the ledger to
+    FPLT__SITE_CHARGE, /* commit the charge of (leg, round) in ledger.db; `rate` is what the plan says */
+    FPLT__SITE_ADOPT, /* the coordinator returns a larger, validly signed receipt: raise the ledger to
                           `charged`; no answer */
     FPLT__SITE_ASK, /* does policy, --plan or a person agree to `document`? (planned: to the plan) */
     FPLT__SITE_GATHER, /* facts of `step` under the proposal in `document`, to which this or an earlier
@@ -166,7 +167,8 @@ typedef struct fplt__site_action {
     fplt__site_action_kind kind;
     fplt__request request;
     const fplt__site_record *record;
-    double rate, charged;
+    double rate;
+    fplt__receipt charged;
     uint32_t leg;
     uint64_t round;
     fplt__digest chain;

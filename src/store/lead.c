@@ -24,9 +24,11 @@ static const char *const schema[] = {
     "ALTER TABLE member ADD COLUMN charges INT NOT NULL DEFAULT 0;"
     "CREATE TABLE receipt(name TEXT PRIMARY KEY, charged REAL NOT NULL, mac BLOB NOT NULL)"
     " WITHOUT ROWID;",
-    "CREATE TABLE start(run INTEGER PRIMARY KEY, vector BLOB NOT NULL, continues BLOB NOT NULL);"};
+    "CREATE TABLE start(run INTEGER PRIMARY KEY, vector BLOB NOT NULL, continues BLOB NOT NULL);",
+    /* `body` of a receipt, whose sum against the transcript `charged` repeats */
+    "ALTER TABLE member ADD COLUMN body BLOB; ALTER TABLE receipt ADD COLUMN body BLOB;"};
 
-static const struct fplt__database_form form = {"state of a coordinator", 0x46504c43 /* FPLC */, 3,
+static const struct fplt__database_form form = {"state of a coordinator", 0x46504c43 /* FPLC */, 4,
                                                 schema};
 
 struct fplt__lead_store {
@@ -140,15 +142,18 @@ static fplt_status save_run(fplt__lead_store *store, uint32_t run, const fplt__l
 static fplt_status save_member(fplt__lead_store *store, uint32_t run, uint32_t identity,
                                const fplt__member_row *row, fplt_error *error)
 {
+    uint8_t body[FPLT__RECEIPT_BYTES];
+    fplt__receipt_put(&row->charged.receipt, body);
     return fplt__table_run(
         store->table, NULL, error,
-        "INSERT OR REPLACE INTO member VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        "iiiibbibiiiirbi", (int64_t)run, (int64_t)identity, (int64_t)row->records,
+        "INSERT OR REPLACE INTO member VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "iiiibbibiiiirbib", (int64_t)run, (int64_t)identity, (int64_t)row->records,
         (int64_t)row->version, &row->chain, sizeof row->chain, &row->before, sizeof row->before,
         (int64_t)row->last_round, &row->last_digest, sizeof row->last_digest, (int64_t)row->seen,
-        (int64_t)row->repairs, (int64_t)row->conflicts, (int64_t)row->standing, row->charged,
-        row->has_charged ? &row->charged_mac : NULL, row->has_charged ? sizeof row->charged_mac : 0,
-        (int64_t)row->charges);
+        (int64_t)row->repairs, (int64_t)row->conflicts, (int64_t)row->standing,
+        row->charged.receipt.spent.against[0], row->has_charged ? &row->charged.mac : NULL,
+        row->has_charged ? sizeof row->charged.mac : 0, (int64_t)row->charges,
+        row->has_charged ? body : NULL, row->has_charged ? sizeof body : 0);
 }
 
 static fplt_status save_members(fplt__lead_store *store, uint32_t run,
@@ -325,6 +330,17 @@ static fplt_status load_run(fplt__lead_store *store, uint32_t run, fplt__lead_lo
     return !status && record->state == FPLT__STATES ? damaged(error) : status;
 }
 
+/* One of an older version says nothing of runs and adversaries, and counts as none. */
+static void read_receipt(sqlite3_stmt *found, int mac, int body, fplt__member_row *row)
+{
+    uint8_t bytes[FPLT__RECEIPT_BYTES];
+    row->has_charged = sqlite3_column_bytes(found, body) == (int)sizeof bytes;
+    fplt__column_bytes(found, body, bytes, sizeof bytes);
+    if (row->has_charged)
+        fplt__receipt_get(bytes, &row->charged.receipt);
+    fplt__column_bytes(found, mac, &row->charged.mac, sizeof row->charged.mac);
+}
+
 static void read_member(sqlite3_stmt *found, fplt__member_row *row)
 {
     row->records = (uint64_t)sqlite3_column_int64(found, 1);
@@ -337,10 +353,8 @@ static void read_member(sqlite3_stmt *found, fplt__member_row *row)
     row->repairs = (uint32_t)sqlite3_column_int64(found, 8);
     row->conflicts = (uint32_t)sqlite3_column_int64(found, 9);
     row->standing = (fplt__standing)sqlite3_column_int(found, 10);
-    row->charged = sqlite3_column_double(found, 11);
-    row->has_charged = sqlite3_column_type(found, 12) != SQLITE_NULL;
-    fplt__column_bytes(found, 12, &row->charged_mac, sizeof row->charged_mac);
-    row->charges = (uint64_t)sqlite3_column_int64(found, 13);
+    row->charges = (uint64_t)sqlite3_column_int64(found, 12);
+    read_receipt(found, 11, 13, row);
 }
 
 static fplt_status load_members(fplt__lead_store *store, uint32_t run, fplt__lead_loaded *loaded,
@@ -357,11 +371,12 @@ static fplt_status load_members(fplt__lead_store *store, uint32_t run, fplt__lea
         return status;
     loaded->memory[MEMBERS] = rows;
     record->member = rows;
-    status = fplt__table_ask(store->table, &found, error,
-                             "SELECT identity, records, version, chain, before, last_round,"
-                             " last_digest, seen, repairs, conflicts, standing, charged,"
-                             " charged_mac, charges FROM member WHERE run = ? ORDER BY identity",
-                             "i", (int64_t)run);
+    status =
+        fplt__table_ask(store->table, &found, error,
+                        "SELECT identity, records, version, chain, before, last_round,"
+                        " last_digest, seen, repairs, conflicts, standing,"
+                        " charged_mac, charges, body FROM member WHERE run = ? ORDER BY identity",
+                        "i", (int64_t)run);
     while (!status && !(status = fplt__table_step(store->table, found, &row, error)) && row) {
         int64_t identity = sqlite3_column_int64(found, 0);
         if (identity < 0 || identity >= record->members) {
@@ -559,10 +574,13 @@ fplt_status fplt__lead_store_events(fplt__lead_store *store, uint32_t run,
 fplt_status fplt__lead_store_keep_receipt(fplt__lead_store *store, const char *name,
                                           const fplt__member_row *row, fplt_error *error)
 {
+    uint8_t body[FPLT__RECEIPT_BYTES];
+    fplt__receipt_put(&row->charged.receipt, body);
     return fplt__table_run(store->table, NULL, error,
-                           "INSERT INTO receipt VALUES(?1, ?2, ?3) ON CONFLICT(name) DO UPDATE"
-                           " SET charged = ?2, mac = ?3 WHERE ?2 > charged",
-                           "trb", name, row->charged, &row->charged_mac, sizeof row->charged_mac);
+                           "INSERT INTO receipt VALUES(?1, ?2, ?3, ?4) ON CONFLICT(name) DO UPDATE"
+                           " SET charged = ?2, mac = ?3, body = ?4 WHERE ?2 >= charged",
+                           "trbb", name, row->charged.receipt.spent.against[0], &row->charged.mac,
+                           sizeof row->charged.mac, body, sizeof body);
 }
 
 fplt_status fplt__lead_store_receipt(fplt__lead_store *store, const char *name,
@@ -570,16 +588,12 @@ fplt_status fplt__lead_store_receipt(fplt__lead_store *store, const char *name,
 {
     sqlite3_stmt *found;
     int there = 0;
-    fplt_status status =
-        fplt__table_ask(store->table, &found, error,
-                        "SELECT charged, mac FROM receipt WHERE name = ?", "t", name);
+    fplt_status status = fplt__table_ask(store->table, &found, error,
+                                         "SELECT mac, body FROM receipt WHERE name = ?", "t", name);
     if (!status)
         status = fplt__table_step(store->table, found, &there, error);
-    if (!status && there) {
-        row->has_charged = 1;
-        row->charged = sqlite3_column_double(found, 0);
-        fplt__column_bytes(found, 1, &row->charged_mac, sizeof row->charged_mac);
-    }
+    if (!status && there)
+        read_receipt(found, 0, 1, row);
     fplt__table_done(found);
     return status;
 }

@@ -18,9 +18,10 @@ static const char *const schema[] = {
     "CREATE TABLE enrolled(id INTEGER PRIMARY KEY CHECK(id = 1), leg INT, task BLOB, digest BLOB,"
     " body BLOB, start BLOB);"
     "CREATE TABLE data(run BLOB PRIMARY KEY, digest BLOB);"
-    "CREATE TABLE spent(id INTEGER PRIMARY KEY CHECK(id = 1), charged REAL);"};
+    "CREATE TABLE spent(id INTEGER PRIMARY KEY CHECK(id = 1), charged REAL);",
+    "ALTER TABLE spent ADD COLUMN receipt BLOB;" /* `charged` is its transcript's sum */};
 
-static const struct fplt__database_form form = {"state of an agent", 0x46504c41 /* FPLA */, 1,
+static const struct fplt__database_form form = {"state of an agent", 0x46504c41 /* FPLA */, 2,
                                                 schema};
 
 struct fplt__site_store {
@@ -202,7 +203,7 @@ static fplt_status save_enrolled(fplt__site_store *store, const fplt__site_recor
 }
 
 static fplt_status save_all(fplt__site_store *store, const fplt__site_record *record,
-                            double charged, fplt_error *error)
+                            const fplt__receipt *charged, fplt_error *error)
 {
     unsigned changed = record->changed;
     fplt_status status;
@@ -223,7 +224,7 @@ static fplt_status save_all(fplt__site_store *store, const fplt__site_record *re
 }
 
 fplt_status fplt__site_store_save(fplt__site_store *store, const fplt__site_record *record,
-                                  double charged, fplt_error *error)
+                                  const fplt__receipt *charged, fplt_error *error)
 {
     fplt_status status = fplt__table_begin(store->table, error);
     if (status)
@@ -415,26 +416,37 @@ void fplt__site_loaded_clear(fplt__site_loaded *loaded)
 
 /* Beside the run */
 
-fplt_status fplt__site_store_charged(fplt__site_store *store, double *charged, fplt_error *error)
+/* Of a state of an older version only the sum is known: the same against everybody, of no known run. */
+fplt_status fplt__site_store_charged(fplt__site_store *store, fplt__receipt *charged,
+                                     fplt_error *error)
 {
     sqlite3_stmt *found;
+    uint8_t bytes[FPLT__RECEIPT_BYTES];
     int row = 0;
-    *charged = 0;
+    memset(charged, 0, sizeof *charged);
     fplt_status status =
-        fplt__table_ask(store->table, &found, error, "SELECT charged FROM spent", "");
+        fplt__table_ask(store->table, &found, error, "SELECT charged, receipt FROM spent", "");
     if (status || (status = fplt__table_step(store->table, found, &row, error)) || !row)
         return status;
-    *charged = sqlite3_column_double(found, 0);
+    for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
+        charged->spent.against[k] = sqlite3_column_double(found, 0);
+    if (sqlite3_column_bytes(found, 1) == (int)sizeof bytes) {
+        fplt__column_bytes(found, 1, bytes, sizeof bytes);
+        fplt__receipt_get(bytes, charged);
+    }
     fplt__table_done(found);
     return FPLT_OK;
 }
 
-fplt_status fplt__site_store_set_charged(fplt__site_store *store, double charged, fplt_error *error)
+fplt_status fplt__site_store_set_charged(fplt__site_store *store, const fplt__receipt *charged,
+                                         fplt_error *error)
 {
+    uint8_t bytes[FPLT__RECEIPT_BYTES];
+    fplt__receipt_put(charged, bytes);
     return fplt__table_run(store->table, NULL, error,
-                           "INSERT INTO spent VALUES(1, ?1) ON CONFLICT(id) DO UPDATE"
-                           " SET charged = max(charged, ?1)",
-                           "r", charged);
+                           "INSERT INTO spent VALUES(1, ?1, ?2) ON CONFLICT(id) DO UPDATE"
+                           " SET charged = ?1, receipt = ?2 WHERE ?1 >= charged",
+                           "rb", charged->spent.against[0], bytes, sizeof bytes);
 }
 
 fplt_status fplt__site_store_data(fplt__site_store *store, const fplt__digest *run,

@@ -11,10 +11,10 @@ typedef struct fplt__site_store fplt__site_store;
 fplt_status fplt__site_store_open(const char *path, fplt__site_store **store, fplt_error *error);
 void fplt__site_store_close(fplt__site_store *store);
 
-/* What has changed, in one transaction; `charged` is the ledger's sum, repeated here so that an emptied
+/* What has changed, in one transaction; `charged` is the ledger's receipt, repeated here so that an emptied
  * ledger is noticed. `data`: digest of the data file. */
 fplt_status fplt__site_store_save(fplt__site_store *store, const fplt__site_record *record,
-                                  double charged, fplt_error *error);
+                                  const fplt__receipt *charged, fplt_error *error);
 
 /* The newest run. Owns what the record points to. */
 typedef struct fplt__site_loaded {
@@ -26,9 +26,10 @@ fplt_status fplt__site_store_load(fplt__site_store *store, fplt__site_loaded *lo
                                   fplt_error *error);
 void fplt__site_loaded_clear(fplt__site_loaded *loaded);
 
-/* The largest sum of the ledger that was ever seen here. */
-fplt_status fplt__site_store_charged(fplt__site_store *store, double *charged, fplt_error *error);
-fplt_status fplt__site_store_set_charged(fplt__site_store *store, double charged,
+/* The largest receipt of the ledger that was ever seen here. */
+fplt_status fplt__site_store_charged(fplt__site_store *store, fplt__receipt *charged,
+                                     fplt_error *error);
+fplt_status fplt__site_store_set_charged(fplt__site_store *store, const fplt__receipt *charged,
                                          fplt_error *error);
 /* The digest of the data file that belongs to the run of this plan; zeros: none is known yet. */
 fplt_status fplt__site_store_data(fplt__site_store *store, const fplt__digest *run,

@@ -16,11 +16,13 @@
 #include "job/job.h"
 #include "objective/objective.h"
 #include "promise/certificate.h"
+#include "promise/promise.h"
 #include "report/model.h"
 
 struct fplt_trainer {
     const fplt_settings *settings; /* borrowed */
     fplt_ranks *ranks;             /* borrowed, or NULL */
+    int in_memory;                 /* the rows were handed over */
     fplt_job *job;                 /* owned, as is all below */
     const fplt_job_view *view;     /* of the job */
     fplt_promise *plan;            /* NULL: nothing is promised */
@@ -97,6 +99,7 @@ static fplt_status make_job(fplt_trainer *trainer, const fplt_job_source *given,
         fplt_dataset_destroy(source.dataset);
         return status;
     }
+    trainer->in_memory = source.dataset != NULL;
     source.rows_once = !source.dataset; /* read here, and seen by nobody else */
     status = fplt_job_create_from(trainer->settings, 0, &source, &trainer->job, error);
     if (!status)
@@ -110,9 +113,6 @@ static fplt_status promise(fplt_trainer *trainer, fplt_error *error)
     int leads = fplt__ranks_leads(trainer->ranks);
     const char *ledger = leads ? fplt_settings_text(settings, "ledger") : NULL;
     const char *key = leads ? fplt_settings_text(settings, "sign") : NULL;
-    double budget = fplt_settings_given(settings, "privacy.budget")
-                        ? fplt_settings_real(settings, "privacy.budget")
-                        : INFINITY;
     fplt_status status;
     if (!fplt_promise_wanted(settings))
         return FPLT_OK;
@@ -123,8 +123,8 @@ static fplt_status promise(fplt_trainer *trainer, fplt_error *error)
     if ((status = fplt__alloc_into(&trainer->rounds, view->agents, sizeof *trainer->rounds,
                                    "the rounds", error)) ||
         (key && (status = fplt_key_read(key, &trainer->key, error))) ||
-        (ledger &&
-         (status = fplt_spending_create(ledger, view, budget, &trainer->spending, error))))
+        (ledger && (status = fplt_spending_create(settings, trainer->in_memory, view,
+                                                  &trainer->spending, error))))
         return status;
     const fplt_schema *schema = fplt_dataset_schema(trainer->view->training);
     trainer->about.schema = schema ? fplt_schema_digest(schema) : NULL;
@@ -305,21 +305,34 @@ fplt_status fplt_trainer_weights(fplt_trainer *trainer, double *x, fplt_error *e
     return status ? status : fplt__job_weights(trainer->view, trainer->engine, x, error);
 }
 
-/* The certificate of a model; of the same rounds it stays the same to the byte. */
+/* The promise of the rounds that were run: a run that was interrupted released no more of them. */
+static fplt_status promise_so_far(const fplt_trainer *trainer, uint64_t rounds,
+                                  fplt_promise_view *view, fplt_error *error)
+{
+    *view = *fplt_promise_see(trainer->plan);
+    if (rounds >= view->mechanism.rounds)
+        return FPLT_OK;
+    view->mechanism.rounds = rounds;
+    return fplt__promise_settle(view, error);
+}
+
+/* The certificate of a model; of the same rounds it stays the same to the byte. Before the first round there is
+ * nothing to certify. */
 static fplt_status certify(fplt_trainer *trainer, const fplt_model *model, fplt_error *error)
 {
     uint64_t round = fplt_engine_counters(trainer->engine)->rounds;
+    fplt_promise_view view;
     fplt_status status;
-    if (!trainer->plan || (trainer->document && trainer->certified_at == round))
+    if (!trainer->plan || !round || (trainer->document && trainer->certified_at == round))
         return FPLT_OK;
-    if ((status = pay(trainer, error)) ||
+    if ((status = pay(trainer, error)) || (status = promise_so_far(trainer, round, &view, error)) ||
         (status = fplt_model_digest(model, trainer->about.model, error)))
         return status;
     json_decref(trainer->document);
     trainer->certified_at = round;
     fplt__time_text(trainer->about.time);
-    return fplt__certificate_json(fplt_promise_see(trainer->plan), &trainer->about,
-                                  trainer->signs ? &trainer->key : NULL, &trainer->document, error);
+    return fplt__certificate_json(&view, &trainer->about, trainer->signs ? &trainer->key : NULL,
+                                  &trainer->document, error);
 }
 
 /* The model and the record of its run. */
@@ -333,7 +346,7 @@ static fplt_status finish(fplt_trainer *trainer, fplt_record *record, fplt_model
     if (status || !trainer->plan)
         return status;
     if ((status = certify(trainer, *model, error)) ||
-        (status = fplt__model_certify(*model, trainer->document, error))) {
+        (trainer->document && (status = fplt__model_certify(*model, trainer->document, error)))) {
         fplt_model_destroy(*model);
         *model = NULL;
     }
@@ -350,6 +363,8 @@ const char *fplt_trainer_certificate(fplt_trainer *trainer, fplt_error *error)
     if (!trainer->plan || finish(trainer, NULL, &model, error))
         return NULL;
     fplt_model_destroy(model);
+    if (!trainer->document)
+        return NULL;
     char *text = json_dumps(trainer->document, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     trainer->certificate = text ? fplt__strdup(text) : NULL;
     free(text);

@@ -133,11 +133,26 @@ static json_t *trouble_json(const fplt__report *report)
                      report->trouble.word, "sentence", report->trouble.sentence);
 }
 
-static json_t *charged_json(const fplt__report *report)
+#define UNBOUNDED "unbounded"
+
+static json_t *rates_json(const fplt_rates *rates)
 {
-    return json_pack("{s:o,s:o,s:I}", "rate", fplt__json_real(report->charged.rate), "mac",
-                     digest_json(&report->charged.mac), "rounds",
-                     (json_int_t)report->charged.rounds);
+    json_t *object = json_object();
+    for (size_t k = 0; k < FPLT_ADVERSARIES; k++) {
+        double rate = rates->against[k];
+        json_object_set_new(object, fplt_privacy_threat(k)->name,
+                            isinf(rate) ? json_string(UNBOUNDED) : fplt__json_real(rate));
+    }
+    return object;
+}
+
+static json_t *charged_json(const fplt__charged *charged)
+{
+    const fplt__receipt *receipt = &charged->receipt;
+    return json_pack("{s:o,s:o,s:o,s:I,s:o}", "spent", rates_json(&receipt->spent), "run",
+                     fplt__json_bytes(receipt->run, sizeof receipt->run), "of_run",
+                     rates_json(&receipt->of_run), "rounds", (json_int_t)receipt->rounds, "mac",
+                     digest_json(&charged->mac));
 }
 
 /* The rare parts are texts already; NULL: not there. */
@@ -173,8 +188,9 @@ fplt_status fplt__report_text(const fplt__report *report, char **text, fplt_erro
     enum { USUAL = 1024 }; /* six digests, six numbers and the keys */
     char *charged = NULL, *trouble = NULL;
     *text = NULL;
-    fplt_status status =
-        report->has_charged ? fplt__json_text(charged_json(report), &charged, error) : FPLT_OK;
+    fplt_status status = report->has_charged
+                             ? fplt__json_text(charged_json(&report->charged), &charged, error)
+                             : FPLT_OK;
     if (!status && report->has_trouble)
         status = fplt__json_text(trouble_json(report), &trouble, error);
     size_t rare = (charged ? strlen(charged) : 0) + (trouble ? strlen(trouble) : 0);
@@ -281,6 +297,39 @@ static uint32_t read_leg(fplt__reader *reader)
     return (uint32_t)fplt__reader_count(reader, "leg", UINT32_MAX);
 }
 
+static void read_rates(fplt__reader *reader, const char *key, fplt_rates *rates)
+{
+    fplt__reader part;
+    if (!fplt__reader_part(reader, key, &part)) {
+        fplt__reader_refuse(reader, key, "an object with a rate for each adversary");
+        return;
+    }
+    for (size_t k = 0; k < FPLT_ADVERSARIES; k++) {
+        const char *name = fplt_privacy_threat(k)->name;
+        const json_t *value = fplt__reader_any(&part, name, JSON_STRING, "a hexadecimal real");
+        const char *text = json_string_value(value);
+        if (text && strcmp(text, UNBOUNDED) == 0)
+            rates->against[k] = INFINITY;
+        else if (value && (!fplt__real_read(value, &rates->against[k]) || rates->against[k] < 0))
+            fplt__reader_refuse(&part, name, "a hexadecimal real of at least 0, or " UNBOUNDED);
+    }
+    reader->status = reader->status ? reader->status : fplt__reader_close(&part);
+}
+
+static int read_charged(fplt__reader *reader, fplt__charged *charged)
+{
+    fplt__reader part;
+    if (!fplt__reader_part(reader, "charged", &part))
+        return 0;
+    read_rates(&part, "spent", &charged->receipt.spent);
+    fplt__reader_bytes(&part, "run", charged->receipt.run, sizeof charged->receipt.run);
+    read_rates(&part, "of_run", &charged->receipt.of_run);
+    charged->receipt.rounds = fplt__reader_count(&part, "rounds", UINT64_C(1) << 53);
+    read_digest(&part, "mac", &charged->mac);
+    reader->status = reader->status ? reader->status : fplt__reader_close(&part);
+    return 1;
+}
+
 static void read_parts(fplt__reader *reader, fplt__report *report)
 {
     fplt__reader part;
@@ -309,12 +358,7 @@ static void read_parts(fplt__reader *reader, fplt__report *report)
                           sizeof report->trouble.sentence);
         reader->status = reader->status ? reader->status : fplt__reader_close(&part);
     }
-    if ((report->has_charged = fplt__reader_part(reader, "charged", &part))) {
-        report->charged.rate = fplt__reader_real(&part, "rate");
-        read_digest(&part, "mac", &report->charged.mac);
-        report->charged.rounds = fplt__reader_count(&part, "rounds", UINT64_C(1) << 53);
-        reader->status = reader->status ? reader->status : fplt__reader_close(&part);
-    }
+    report->has_charged = read_charged(reader, &report->charged);
 }
 
 fplt_status fplt__report_read(const void *text, size_t size, fplt__report *report,
@@ -340,19 +384,37 @@ fplt_status fplt__report_read(const void *text, size_t size, fplt__report *repor
     return status;
 }
 
-fplt__digest fplt__charged_mac(double rate, const uint8_t key[32])
+void fplt__receipt_put(const fplt__receipt *receipt, uint8_t bytes[FPLT__RECEIPT_BYTES])
 {
-    uint8_t bytes[8];
+    enum { RATES = 8 * FPLT_ADVERSARIES, RUN = sizeof receipt->run };
+    fplt__put_reals(bytes, receipt->spent.against, FPLT_ADVERSARIES);
+    memcpy(bytes + RATES, receipt->run, RUN);
+    fplt__put64(bytes + RATES + RUN, receipt->rounds);
+    fplt__put_reals(bytes + RATES + RUN + 8, receipt->of_run.against, FPLT_ADVERSARIES);
+}
+
+void fplt__receipt_get(const uint8_t bytes[FPLT__RECEIPT_BYTES], fplt__receipt *receipt)
+{
+    enum { RATES = 8 * FPLT_ADVERSARIES, RUN = sizeof receipt->run };
+    fplt__get_reals(bytes, receipt->spent.against, FPLT_ADVERSARIES);
+    memcpy(receipt->run, bytes + RATES, RUN);
+    receipt->rounds = fplt__get64(bytes + RATES + RUN);
+    fplt__get_reals(bytes + RATES + RUN + 8, receipt->of_run.against, FPLT_ADVERSARIES);
+}
+
+fplt__digest fplt__charged_mac(const fplt__receipt *receipt, const uint8_t key[32])
+{
+    uint8_t bytes[FPLT__RECEIPT_BYTES];
     fplt__digest mac;
-    fplt__put_reals(bytes, &rate, 1);
+    fplt__receipt_put(receipt, bytes);
     crypto_auth(mac.byte, bytes, sizeof bytes, key);
     return mac;
 }
 
-int fplt__charged_valid(double rate, const fplt__digest *mac, const uint8_t key[32])
+int fplt__charged_valid(const fplt__charged *charged, const uint8_t key[32])
 {
-    fplt__digest own = fplt__charged_mac(rate, key);
-    return sodium_memcmp(&own, mac, sizeof own) == 0;
+    fplt__digest own = fplt__charged_mac(&charged->receipt, key);
+    return sodium_memcmp(&own, &charged->mac, sizeof own) == 0;
 }
 
 /* --- joins, consent, faults --- */
@@ -381,10 +443,7 @@ fplt_status fplt__join_read(const void *text, size_t size, fplt__join *join, fpl
 
 fplt_status fplt__joined_text(const fplt__joined *joined, char **text, fplt_error *error)
 {
-    json_t *charged = json_null();
-    if (joined->has_charged)
-        charged = json_pack("{s:o,s:o}", "rate", fplt__json_real(joined->charged), "mac",
-                            digest_json(&joined->charged_mac));
+    json_t *charged = joined->has_charged ? charged_json(&joined->charged) : json_null();
     json_t *object =
         json_pack("{s:o,s:I,s:o,s:b,s:o}", "session", fplt__json_wide(joined->session), "identity",
                   (json_int_t)joined->identity, "document", digest_json(&joined->document),
@@ -401,16 +460,12 @@ fplt_status fplt__joined_read(const void *text, size_t size, fplt__joined *joine
         fplt__json_read("the answer to a join", text, size, FPLT__MESSAGE_LIMIT, &object, error);
     if (status)
         return status;
-    fplt__reader reader = fplt__reader_open("the answer to a join", object, error), part;
+    fplt__reader reader = fplt__reader_open("the answer to a join", object, error);
     joined->session = fplt__reader_wide(&reader, "session");
     joined->identity = (uint32_t)fplt__reader_count(&reader, "identity", UINT32_MAX);
     read_digest(&reader, "document", &joined->document);
     joined->planned = fplt__reader_flag(&reader, "planned");
-    if ((joined->has_charged = fplt__reader_part(&reader, "charged", &part))) {
-        joined->charged = fplt__reader_real(&part, "rate");
-        read_digest(&part, "mac", &joined->charged_mac);
-        reader.status = reader.status ? reader.status : fplt__reader_close(&part);
-    }
+    joined->has_charged = read_charged(&reader, &joined->charged);
     status = fplt__reader_close(&reader);
     json_decref(object);
     return status;

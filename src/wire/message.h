@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "privacy/receipt.h"
 #include "fedplt/status.h"
 #include "wire/hash.h"
 
@@ -35,6 +36,21 @@ int fplt__proof_read(const char *text, fplt__proof *proof); /* 0: not one */
 /* The trouble of a site that does not answer a question: privacy or its policy forbids it. */
 #define FPLT__NO_ANSWER "private"
 
+/* A receipt of an agent's ledger under the agent's own key: it knows its own figures when they come back. */
+typedef struct fplt__charged {
+    fplt__receipt receipt;
+    fplt__digest mac;
+} fplt__charged;
+
+enum { FPLT__RECEIPT_BYTES = 16 * FPLT_ADVERSARIES + 32 + 8 };
+/* Rates of all runs, the run, its rounds, its rates; numbers with their least byte first. */
+void fplt__receipt_put(const fplt__receipt *receipt, uint8_t bytes[FPLT__RECEIPT_BYTES]);
+void fplt__receipt_get(const uint8_t bytes[FPLT__RECEIPT_BYTES], fplt__receipt *receipt);
+
+/* crypto_auth of these bytes. */
+fplt__digest fplt__charged_mac(const fplt__receipt *receipt, const uint8_t key[32]);
+int fplt__charged_valid(const fplt__charged *charged, const uint8_t key[32]);
+
 /* What an agent has on disk, and nothing else. */
 typedef struct fplt__report {
     fplt__digest plan;
@@ -56,20 +72,12 @@ typedef struct fplt__report {
         char word[FPLT__WORD]; /* diverged, spent, failed, FPLT__NO_ANSWER ... */
         char sentence[FPLT__SENTENCE];
     } trouble;
-    struct {
-        double rate;      /* the sum of rates over all runs of this ledger */
-        fplt__digest mac; /* crypto_auth of its eight bytes under the agent's own ledger key */
-        uint64_t rounds;  /* charged in this run */
-    } charged;
+    fplt__charged charged; /* what the agent's ledger has spent */
 } fplt__report;
 
 fplt_status fplt__report_text(const fplt__report *report, char **text, fplt_error *error);
 fplt_status fplt__report_read(const void *text, size_t size, fplt__report *report,
                               fplt_error *error);
-
-/* The total of an agent's ledger under its own key: it knows its own figure when it comes back. */
-fplt__digest fplt__charged_mac(double rate, const uint8_t key[32]);
-int fplt__charged_valid(double rate, const fplt__digest *mac, const uint8_t key[32]);
 
 /* The answer to a join. */
 /* What an agent joins with: a number of its process, so that a join that is repeated gets the same session. No text at
@@ -87,8 +95,7 @@ typedef struct fplt__joined {
     fplt__digest document; /* the proposal or plan that GET /plan gives */
     int planned;           /* whether that is the plan */
     int has_charged;       /* the largest `charged` this coordinator has seen of the member */
-    double charged;
-    fplt__digest charged_mac;
+    fplt__charged charged;
 } fplt__joined;
 
 fplt_status fplt__joined_text(const fplt__joined *joined, char **text, fplt_error *error);

@@ -843,7 +843,8 @@ static void site_perform(unsigned i)
             if (!happens(FULL, 20)) {
                 site->charges++;
                 then.kind = FPLT__SITE_CHARGED;
-                then.charged = site->charges;
+                for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
+                    then.charged.spent.against[k] = site->charges;
                 if (happens(AFTER, 10)) {
                     site_crash(i, NULL);
                     return;
@@ -898,6 +899,9 @@ static void site_start(unsigned i)
     fplt__site_settings settings = {.random = bits(), .ledger_key = {1}, .allows = ~0u};
     site_disk *d = &site->disk;
     fplt__site_record record = site_disk_read(d);
+    fplt__receipt charged = {.rounds = 0};
+    for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
+        charged.spent.against[k] = site->charges;
     if (fplt__site_create(&settings, &site->machine, &error))
         exit(2);
     if (w.sql && d->there) {
@@ -907,7 +911,7 @@ static void site_start(unsigned i)
             violate("an agent's store does not give back what was written");
         record = found ? *found : record;
     }
-    if (fplt__site_open(site->machine, w.now, d->there ? &record : NULL, site->charges, &error)) {
+    if (fplt__site_open(site->machine, w.now, d->there ? &record : NULL, &charged, &error)) {
         violate("an agent cannot open its own state");
         return;
     }

@@ -96,7 +96,7 @@ static void perform(struct place *place)
             break;
         case FPLT__SITE_CHARGE:
             then.kind = FPLT__SITE_CHARGED;
-            then.charged = ++place->charges;
+            then.charged.spent.against[0] = ++place->charges;
             due = 1;
             break;
         case FPLT__SITE_BUILD:
@@ -155,7 +155,7 @@ static void settle(struct place *place, int private)
     assert_ok(fplt_algorithm_resolve(place->plan.algorithm, &facts, place->plan.parameter, &error),
               error);
     assert_ok(fplt__site_create(&settings, &place->site, &error), error);
-    assert_ok(fplt__site_open(place->site, 0, NULL, 0, &error), error);
+    assert_ok(fplt__site_open(place->site, 0, NULL, NULL, &error), error);
     perform(place);
     fplt__joined joined = {.session = 7, .document = place->hash, .planned = 1};
     char *text;

@@ -220,7 +220,7 @@ static int begin_as(int open)
     for (uint32_t i = 0; i < N; i++) {
         fplt__site_settings own = {.allows = ~0u};
         assert_ok(fplt__site_create(&own, &w.agent[i].site, &error), error);
-        assert_ok(fplt__site_open(w.agent[i].site, w.now, NULL, 0, &error), error);
+        assert_ok(fplt__site_open(w.agent[i].site, w.now, NULL, NULL, &error), error);
         perform(i);
     }
     settle();

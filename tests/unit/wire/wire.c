@@ -282,18 +282,20 @@ static void proofs_hold_for_what_they_say_only(void **state)
 
 static fplt__report full_report(void)
 {
-    fplt__report report = {.leg = 2,
-                           .version = 9,
-                           .chain = {{7}},
-                           .has_staged = 1,
-                           .has_enrolled = 1,
-                           .has_proof = 1,
-                           .has_trouble = 1,
-                           .has_charged = 1,
-                           .staged = {UINT64_MAX, {{1}}},
-                           .enrolled = {3, {{2}}},
-                           .trouble = {4, "failed", "he said \"no\", in UTF-8: \xc3\xa9"},
-                           .charged = {0.1, {{5}}}};
+    fplt__report report = {
+        .leg = 2,
+        .version = 9,
+        .chain = {{7}},
+        .has_staged = 1,
+        .has_enrolled = 1,
+        .has_proof = 1,
+        .has_trouble = 1,
+        .has_charged = 1,
+        .staged = {UINT64_MAX, {{1}}},
+        .enrolled = {3, {{2}}},
+        .trouble = {4, "failed", "he said \"no\", in UTF-8: \xc3\xa9"},
+        .charged = {.receipt = {.spent = {{0.1, 0.1, 0.1, 0.1, INFINITY}}, .rounds = 3},
+                    .mac = {{5}}}};
     report.proof = (fplt__proof){.leg = 1, .round = 2, .version = 3};
     return report;
 }
@@ -364,7 +366,7 @@ static void messages_come_back(void **state)
         assert_memory_equal(&back.staged, &report.staged, sizeof back.staged);
         assert_true(back.trouble.round == report.trouble.round && back.leg == report.leg);
         assert_string_equal(back.trouble.sentence, report.trouble.sentence);
-        assert_true(back.charged.rate == report.charged.rate);
+        assert_memory_equal(&back.charged, &report.charged, sizeof back.charged);
         char *again;
         assert_ok(fplt__report_text(&back, &again, &error), error);
         assert_string_equal(text, again);
