@@ -109,6 +109,7 @@ void fplt__builder_clear(fplt__builder *builder)
     fplt__lookup_clear(&builder->features_only);
     fplt__left_out_clear(&builder->left_out);
     fplt__free(builder->person_rows);
+    fplt__free(builder->clipped);
     for (size_t k = 0; k < FPLT__EXTRAS; k++)
         fplt__free(builder->extra[k]);
 }
@@ -771,6 +772,8 @@ fplt_status fplt__builder_finish(fplt__builder *builder, fplt_dataset **dataset,
         fplt_dataset_destroy(made);
         return status;
     }
+    made->clipped = builder->clipped;
+    builder->clipped = NULL;
     made->left_out = builder->left_out.row;
     made->left_out_count = builder->left_out.count;
     builder->left_out.row = NULL;

@@ -116,8 +116,9 @@ typedef struct fplt__builder {
 
     const fplt_schema *schema;    /* of the settings, or NULL */
     const fplt__portion *portion; /* with a schema: whose rows are kept; NULL: everyone's */
-    int neutral;                  /* the row being read becomes the schema's neutral row */
-    double *extra[FPLT__EXTRAS];  /* one a row, or NULL */
+    uint64_t *clipped; /* with a schema: values beyond the bounds of each of its columns */
+    int neutral;       /* the row being read becomes the schema's neutral row */
+    double *extra[FPLT__EXTRAS]; /* one a row, or NULL */
     size_t extra_capacity[FPLT__EXTRAS];
     fplt__lookup persons, ids;
     uint64_t *person_rows; /* of each so far */
@@ -214,6 +215,10 @@ typedef struct fplt__csv_visitor {
 } fplt__csv_visitor;
 fplt_status fplt__csv_visit(const fplt__source *source, int no_header,
                             const fplt__csv_visitor *visitor, fplt_error *error);
+
+/* The names of the columns of a CSV file, in its order; numbers where it has no header. */
+fplt_status fplt__csv_header(const char *path, const fplt_read_settings *settings,
+                             fplt__lookup *names, fplt_error *error);
 
 /* A file format. */
 typedef struct fplt__format {

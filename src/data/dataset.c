@@ -170,6 +170,7 @@ void fplt_dataset_destroy(fplt_dataset *dataset)
         dataset->release(dataset->release_context);
     fplt__names_clear(&dataset->ids);
     fplt__free(dataset->census);
+    fplt__free(dataset->clipped);
     fplt_schema_destroy(dataset->schema);
     fplt__names_clear(&dataset->feature_names);
     fplt__names_clear(&dataset->agent_names);

@@ -62,6 +62,7 @@ struct fplt_dataset {
     fplt__names feature_names, agent_names;
     fplt__names class_names; /* in order of the class values */
     fplt_schema *schema;     /* kept, or NULL */
+    uint64_t *clipped; /* owned: values beyond the bounds of each column of the schema, or NULL */
     /* Where the rows of some agents are in other processes: of every agent, and the largest label there. An
      * agent that is not here has no rows in the arrays above. NULL: all are here. */
     fplt__census *census;
@@ -176,6 +177,13 @@ int fplt__rows_grouped(size_t *first, uint32_t agents, const uint32_t *owner, si
 
 size_t fplt__row_entries(const fplt_dataset *dataset, size_t row);
 double *fplt__row_values(const fplt_dataset *dataset, size_t row);
+
+/* Gives a data set the features and classes that several sites have in common, both by name: features in the
+ * order of `features`, those that it lacks are 0 in every row, others are left out; a class that a row has must be
+ * among `classes`. Without names, or where a list is empty, that part stays as it is. Groups of levels are forgotten
+ * where features change. The data set is the caller's to destroy on failure too. */
+fplt_status fplt__dataset_conform(fplt_dataset *dataset, const fplt__names *features,
+                                  const fplt__names *classes, fplt_error *error);
 
 /* Least and greatest of each column: features x 2. */
 fplt_status fplt__dataset_ranges(const fplt_dataset *dataset, double *ranges, fplt_error *error);

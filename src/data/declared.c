@@ -41,7 +41,9 @@ static fplt_status take_number(fplt__builder *builder, const fplt__source *sourc
                                double *value, fplt_error *error)
 {
     if (!missing && fplt__number_parse(fplt__span_trim(text), value) == FPLT__NUMBER) {
-        *value = fmin(fmax(*value, column->low), column->high);
+        double clipped = fmin(fmax(*value, column->low), column->high);
+        builder->clipped[column - builder->schema->column] += clipped != *value;
+        *value = clipped;
         return FPLT_OK;
     }
     *value = column->missing == FPLT__CONSTANT ? column->missing_value : column->centre;
@@ -445,6 +447,9 @@ fplt_status fplt__declared_init(fplt__builder *builder, fplt_error *error)
         !fplt__schema_column(schema, FPLT__TIME))
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "the schema has no column of type label, nor time and event");
+    if ((status = fplt__alloc_into(&builder->clipped, schema->columns, sizeof *builder->clipped,
+                                   "columns", error)))
+        return status;
     builder->features = builder->width = schema->features;
     builder->sparse =
         schema->libsvm || schema->features / DENSE_FEATURES > schema->columns + DENSE_FEATURES;
