@@ -25,7 +25,8 @@ enum fplt_setting_flags {
     FPLT_ABOVE = 2,    /* `low` itself is not legal */
     FPLT_BELOW = 4,    /* `high` itself is not legal */
     FPLT_LIST = 8,     /* several, separated by commas; in YAML also a sequence */
-    FPLT_PAIRS = 16,   /* key=value pairs, separated by commas; in YAML a mapping (text only) */
+    FPLT_PAIRS = 16,   /* key=value pairs, separated by commas; in YAML a mapping (text only); with
+                          FPLT_LIST the value of a pair is a list, in YAML a sequence */
     FPLT_REQUIRED = 32 /* no default, must be given where the table is used */
 };
 

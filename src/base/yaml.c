@@ -532,14 +532,15 @@ static int is_section(const fplt_settings *settings, const char *name)
     return 0;
 }
 
-static fplt_status join_pairs(const fplt_config *config, size_t index, struct text *text,
+/* A value may be a list where `lists`: its items are joined as those of any list, and escaped once more. */
+static fplt_status join_pairs(const fplt_config *config, size_t index, int lists, struct text *text,
                               fplt_error *error)
 {
     const struct node *mapping = &config->nodes[index];
     for (size_t i = index + 1; i < mapping->end; i++) {
         const struct node *pair = &config->nodes[i];
         fplt_status status;
-        if (pair->kind == MAPPING || pair->kind == SEQUENCE)
+        if (pair->kind == MAPPING || (pair->kind == SEQUENCE && !lists))
             return fplt_error_set(error, FPLT_BAD_VALUE,
                                   "%s:%zu: %s must be a single value, because %s is a set of "
                                   "key=value pairs",
@@ -553,11 +554,11 @@ static fplt_status join_pairs(const fplt_config *config, size_t index, struct te
     return FPLT_OK;
 }
 
-static fplt_status apply_pairs(const fplt_config *config, size_t index, fplt_settings *settings,
-                               fplt_error *error)
+static fplt_status apply_pairs(const fplt_config *config, size_t index, int lists,
+                               fplt_settings *settings, fplt_error *error)
 {
     struct text text = {NULL, 0, 0};
-    fplt_status status = join_pairs(config, index, &text, error);
+    fplt_status status = join_pairs(config, index, lists, &text, error);
     if (!status && text.bytes)
         status = set(config, &config->nodes[index], text.bytes, settings, error);
     fplt__free(text.bytes);
@@ -577,7 +578,7 @@ static fplt_status apply_node(const fplt_config *config, size_t *index, fplt_set
     case MAPPING:
         if (row && row->flags & FPLT_PAIRS) {
             *index = node->end;
-            return apply_pairs(config, here, settings, error);
+            return apply_pairs(config, here, (row->flags & FPLT_LIST) != 0, settings, error);
         }
         if (row)
             return misfit(config, node, row, "is a section", error);

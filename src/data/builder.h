@@ -251,6 +251,9 @@ int fplt__find_code(const double *value, size_t values, double *code, size_t *co
 fplt_status fplt__check_numbers(const fplt__builder *builder, fplt_error *error);
 
 fplt_status fplt__csv_write(const fplt_dataset *dataset, fplt__file *file, fplt_error *error);
+/* The names of the columns of a CSV file, in its order; numbers where it has no header. */
+fplt_status fplt__csv_header(const char *path, const fplt_read_settings *settings,
+                             fplt__lookup *names, fplt_error *error);
 
 /* A file format. */
 typedef struct fplt__format {

@@ -183,6 +183,13 @@ int fplt__rows_grouped(size_t *first, uint32_t agents, const uint32_t *owner, si
 size_t fplt__row_entries(const fplt_dataset *dataset, size_t row);
 double *fplt__row_values(const fplt_dataset *dataset, size_t row);
 
+/* Gives a data set the features and classes that several sites have in common, both by name: features in the
+ * order of `features`, those that it lacks are 0 in every row, others are left out; a class that a row has must be
+ * among `classes`. Without names, or where a list is empty, that part stays as it is. Groups of levels are forgotten
+ * where features change. The data set is the caller's to destroy on failure too. */
+fplt_status fplt__dataset_conform(fplt_dataset *dataset, const fplt__names *features,
+                                  const fplt__names *classes, fplt_error *error);
+
 /* Least and greatest of each column: features x 2. */
 fplt_status fplt__dataset_ranges(const fplt_dataset *dataset, double *ranges, fplt_error *error);
 /* Exact sums over the rows, each column in its unit, a power of two: of the values, or with a `mean` of

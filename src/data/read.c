@@ -135,7 +135,7 @@ fplt_status fplt__format_of(const char *path, const fplt_read_settings *settings
     fplt__source source;
     if (fplt__is_stream(path))
         return only_once(path, error);
-    fplt_status status = fplt__source_load(path, settings, &source, error);
+    fplt_status status = fplt__source_open(path, settings, PIECE, &source, error);
     if (status)
         return status;
     if (!(status = choose_format(&source, settings, &found, error)))

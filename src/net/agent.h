@@ -56,6 +56,13 @@ void fplt__agent_ask(fplt__agent *agent, const fplt__site_action *action);
 void fplt__agent_gather(fplt__agent *agent, const fplt__site_action *action);
 void fplt__agent_build(fplt__agent *agent, const fplt__site_action *action);
 
+/* kept_columns.c: the columns settled for a proposal, in the agent's folder. Loading gives NULL where none are kept for
+ * that proposal; the text is released with fplt__free(). */
+fplt_status fplt__kept_columns_save(const char *folder, const fplt__digest *proposal,
+                                    const char *dictionary, fplt_error *error);
+fplt_status fplt__kept_columns_load(const char *folder, const fplt__digest *proposal,
+                                    char **dictionary, fplt_error *error);
+
 /* concluding.c: RESULT */
 void fplt__agent_conclude(fplt__agent *agent, const fplt__site_action *action);
 

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "data/dataset.h"
 #include "net/agent.h"
+#include "net/columns.h"
 #include "net/pledge.h"
 #include "net/policy.h"
 
@@ -22,10 +23,11 @@ static void answer_refusal(fplt__agent *agent, const char *sentence)
     *agent->abroad = 0;
 }
 
-/* Sentences about data name files, lines and values: such a one stays here. */
+/* Sentences about data name files, lines and values: such a one stays here, and the coordinator hears what may be
+ * said, or that there is one. */
 static fplt_status stays(fplt__agent *agent, fplt_status status)
 {
-    if (status)
+    if (status && !*agent->abroad)
         snprintf(agent->abroad, sizeof agent->abroad,
                  "its data do not serve this run; its own log says why");
     return status;
@@ -44,6 +46,8 @@ static fplt_status facts_of(const fplt__proposal *proposal, unsigned *facts, fpl
     if (status)
         return status;
     *facts = 1u << FPLT__FACTS_FORM | 1u << FPLT__FACTS_BEND;
+    if (!proposal->schema)
+        *facts |= 1u << FPLT__FACTS_NAMES | 1u << FPLT__FACTS_COLUMNS;
     if (fplt__terms_fits(terms))
         *facts |= 1u << FPLT__FACTS_RANGES | 1u << FPLT__FACTS_SUMS | 1u << FPLT__FACTS_SQUARES;
     fplt_settings_destroy(terms);
@@ -63,7 +67,7 @@ static fplt_status read_data(fplt__agent *agent, const fplt__proposal *proposal,
     if (status)
         return status;
     status = stays(agent, fplt__material_create(agent->settings, proposal, identity,
-                                                &agent->material, error));
+                                                &agent->material, agent->abroad, error));
     if (status)
         return status;
     fplt__form form = fplt__material_form(agent->material);
@@ -245,19 +249,91 @@ static fplt_status gather_bend(fplt__agent *agent, const fplt__site_action *acti
     return FPLT_OK;
 }
 
+/* What the rows look like, and how long the text is that names their columns. */
 static fplt_status gather_form(const fplt__agent *agent, struct facts *facts, fplt_error *error)
 {
     fplt__form form = fplt__material_form(agent->material);
-    fplt_status status =
-        fplt__alloc_into(&facts->scalars, FPLT__FORM_SCALARS, sizeof(double), "facts", error);
+    char *names;
+    fplt_status status = fplt__material_names(agent->material, &names, error);
+    if (!status)
+        status =
+            fplt__alloc_into(&facts->scalars, FPLT__FORM_ANSWERS, sizeof(double), "facts", error);
+    if (!status) {
+        fplt__form_scalars(&form, facts->scalars);
+        facts->scalars[FPLT__FORM_SCALARS] = names ? (double)strlen(names) : 0;
+        facts->count = FPLT__FORM_ANSWERS;
+    }
+    fplt__free(names);
+    return status;
+}
+
+/* As many numbers as are asked for; the own text may need fewer. */
+static fplt_status gather_names(const fplt__agent *agent, const fplt__site_action *action,
+                                struct facts *facts, fplt_error *error)
+{
+    char *names;
+    fplt_status status = fplt__material_names(agent->material, &names, error);
+    size_t length = names ? strlen(names) : 0;
+    double asked = action->count == 1 ? action->down[0] : -1;
+    if (!status && !(asked >= (double)fplt__dictionary_numbers(length) && asked == floor(asked) &&
+                     asked <= (double)fplt__dictionary_numbers(FPLT__DICTIONARY_MAX_TEXT)))
+        status = asked_wrongly(error);
+    if (!status)
+        status = fplt__alloc_into(&facts->scalars, (size_t)asked, sizeof(double), "facts", error);
+    if (!status) {
+        fplt__dictionary_pack(names, length, facts->scalars);
+        facts->count = (uint32_t)asked;
+    }
+    fplt__free(names);
+    return status;
+}
+
+/* The columns of the run came with the question. */
+static fplt_status gather_columns(fplt__agent *agent, const fplt__site_action *action,
+                                  struct facts *facts, fplt_error *error)
+{
+    double length = action->count ? action->down[0] : 0;
+    char *text;
+    if (!(length >= 1 && length <= FPLT__DICTIONARY_MAX_TEXT && length == floor(length)) ||
+        action->count != fplt__dictionary_numbers((size_t)length) + 1)
+        return asked_wrongly(error);
+    fplt_status status = fplt__alloc_into(&text, (size_t)length + 1, 1, "names", error);
     if (status)
         return status;
-    fplt__form_scalars(&form, facts->scalars);
-    facts->count = FPLT__FORM_SCALARS;
+    if (!(status = fplt__dictionary_unpack(action->down + 1, (size_t)length, text, error)) &&
+        !(status = fplt__material_settle(agent->material, text, agent->abroad, error)))
+        status = fplt__kept_columns_save(agent->folder, &agent->material_of, text, error);
+    fplt__free(text);
+    if (status || (status = fplt__alloc_into(&facts->scalars, FPLT__COLUMNS_SCALARS, sizeof(double),
+                                             "facts", error)))
+        return status;
+    facts->count = FPLT__COLUMNS_SCALARS;
+    facts->scalars[0] = (double)fplt__material_form(agent->material).features;
     return FPLT_OK;
 }
 
-/* Consent outlives the process that gave it, the rows do not: after a restart they are read again. */
+/* Whether a step asks for what is in the columns of the run. */
+static int needs_columns(unsigned step)
+{
+    return step != FPLT__FACTS_FORM && step != FPLT__FACTS_NAMES && step != FPLT__FACTS_COLUMNS;
+}
+
+static fplt_status settle_as_before(fplt__agent *agent, unsigned step, fplt_error *error)
+{
+    char *dictionary;
+    if (!needs_columns(step) || fplt__material_is_settled(agent->material))
+        return FPLT_OK;
+    fplt_status status =
+        fplt__kept_columns_load(agent->folder, &agent->material_of, &dictionary, error);
+    if (!status && dictionary)
+        status = fplt__material_settle(agent->material, dictionary, agent->abroad, error);
+    fplt__free(dictionary);
+    return status;
+}
+
+/* Consent outlives the process that gave it, the rows do not: after a restart they are read again, and get the columns
+ * that the earlier process was told. A coordinator that was restarted begins with the first step, so rows that later
+ * steps have changed are read again, too. */
 static fplt_status read_data_again(fplt__agent *agent, const fplt__site_action *action,
                                    fplt_error *error)
 {
@@ -266,8 +342,15 @@ static fplt_status read_data_again(fplt__agent *agent, const fplt__site_action *
     fplt_status status = proposal_of(action, &proposal, &hash, error);
     if (status)
         return status;
+    if (action->step == FPLT__FACTS_FORM && agent->material &&
+        fplt__material_is_changed(agent->material)) {
+        fplt__material_destroy(agent->material);
+        agent->material = NULL;
+    }
     status = read_data(agent, &proposal, &hash, error);
     fplt__proposal_clear(&proposal);
+    if (!status)
+        status = settle_as_before(agent, action->step, error);
     if (status || fplt__material_records(agent->material) == action->records)
         return status;
     snprintf(agent->abroad, sizeof agent->abroad, "its data were changed since it agreed");
@@ -285,15 +368,21 @@ static fplt_status gather_facts(fplt__agent *agent, const fplt__site_action *act
     fplt_status status = read_data_again(agent, action, error);
     if (status)
         return status;
-    if (action->step > FPLT__FACTS_BEND || !(agent->facts >> action->step & 1))
+    if (action->step >= FPLT__FACTS_STEPS || !(agent->facts >> action->step & 1))
         return fplt_error_set(error, FPLT_FAILED,
                               agent->facts ? "the coordinator asks for facts that its proposal "
                                              "does not need"
                                            : "the coordinator asks for facts, but its proposal "
                                              "promises privacy");
+    if (needs_columns(action->step) && !fplt__material_is_settled(agent->material))
+        return fplt_error_set(error, FPLT_FAILED,
+                              "the coordinator asks what is in columns before it says which the "
+                              "run has");
     const fplt_dataset *rows = fplt__material_rows(agent->material);
     switch (action->step) {
-    case FPLT__FACTS_FORM: return gather_form(agent, facts, error);
+    case FPLT__FACTS_FORM: return stays(agent, gather_form(agent, facts, error));
+    case FPLT__FACTS_NAMES: return stays(agent, gather_names(agent, action, facts, error));
+    case FPLT__FACTS_COLUMNS: return stays(agent, gather_columns(agent, action, facts, error));
     case FPLT__FACTS_RANGES: return stays(agent, gather_ranges(rows, facts, error));
     case FPLT__FACTS_SUMS:
     case FPLT__FACTS_SQUARES: return stays(agent, gather_moments(rows, action, facts, error));
@@ -431,6 +520,35 @@ static fplt_status check_step(fplt__agent *agent, const fplt__agreement *agreeme
                                                 error);
 }
 
+/* The rows get the columns of the plan, which must be what it says in numbers. */
+static fplt_status check_columns(fplt__agent *agent, const fplt__agreement *agreement,
+                                 fplt_error *error)
+{
+    fplt__form stated, own;
+    fplt_status status = fplt__agreement_form(agreement, &stated, error);
+    if (status)
+        return status;
+    if (!agreement->dictionary != !!agreement->proposal.schema)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              agreement->dictionary
+                                  ? "the plan has names of columns besides its schema"
+                                  : "the plan does not say what the columns of the run are");
+    if (agreement->dictionary &&
+        (status = stays(agent, fplt__material_settle(agent->material, agreement->dictionary,
+                                                     agent->abroad, error))))
+        return status;
+    own = fplt__material_form(agent->material);
+    if (own.task != stated.task || own.features != stated.features || own.outputs != stated.outputs)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the plan has %zu features and %u classes, but its columns give %zu "
+                              "and %u",
+                              stated.features, stated.outputs, own.features, own.outputs);
+    /* levels of other sites may have added columns, and with them parameters */
+    return fplt__disclosure_hessian(agent->settings, &agreement->proposal, &own,
+                                    fplt__material_records(agent->material), &agent->hessian,
+                                    error);
+}
+
 static fplt_status build_node(fplt__agent *agent, const fplt__site_action *action,
                               fplt__agreement *agreement, fplt_node **node, fplt_error *error)
 {
@@ -453,10 +571,11 @@ static fplt_status build_node(fplt__agent *agent, const fplt__site_action *actio
                               (unsigned long long)agreement->records[view.identity]);
     if ((status = fplt__terms_follow(agreement, error)) ||
         (status = fplt__policy_judge_plan(agent->settings, agreement, error)) ||
-        (status =
-             fplt__disclosure_judge_algorithm(&agent->hessian, agreement->plan.algorithm, error)) ||
         (status = fplt__disclosure_judge_start(agent->settings, agent->folder, agreement, error)) ||
         (status = check_data(agent, &action->hash, error)) ||
+        (status = check_columns(agent, agreement, error)) ||
+        (status =
+             fplt__disclosure_judge_algorithm(&agent->hessian, agreement->plan.algorithm, error)) ||
         (status = check_privacy(agent, agreement, &action->hash, error)) ||
         (status = stays(agent, fplt__material_shape(agent->material, agreement,
                                                     agreement->proposal.members,

@@ -60,6 +60,20 @@ const fplt_setting fplt_federation_lead_table[] = {
      "only check settings, schema and identity, and show the proposal", 0, 0},
     {"schema", FPLT_TEXT, 0, NULL, 0, 0, NULL,
      "file that declares the columns; all agents read their data by it; needed with privacy", 0, 0},
+    {"columns", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
+     "names of the columns that are features, in their order; none given: those of most agents' "
+     "files",
+     0, 0, .needs = "!schema"},
+    {"label", FPLT_TEXT, 0, NULL, 0, 0, NULL, "name of the column that is the label", 0, 0,
+     .needs = "!schema"},
+    {"classes", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL, "words that labels may be", 0, 0,
+     .needs = "!schema"},
+    {"levels", FPLT_TEXT, FPLT_PAIRS | FPLT_LIST, NULL, 0, 0, NULL,
+     "levels of columns that hold words, such as sex: [f, m]", 0, 0, .needs = "!schema"},
+    {"features", FPLT_INTEGER, 0, NULL, 1, 4294967295.0, NULL,
+     "number of features of files without names of columns (LIBSVM, NPY), whose positions mean the "
+     "same everywhere",
+     0, 0, .needs = "!schema"},
     {"train", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
      "settings of `fedplt train`, without those about files, threads and traces", 0, 0},
     {"privacy", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL,
@@ -297,7 +311,9 @@ static fplt_status allocate(fplt__coordinator *c, fplt_error *error)
         (status = fplt__alloc_into(&c->records, c->members, sizeof *c->records, what, error)) ||
         (status = fplt__alloc_into(&c->bend, c->members, sizeof *c->bend, what, error)))
         return status;
-    return fplt__alloc_into(&c->scalars, c->members, FPLT__FORM_SCALARS * sizeof(double), what,
+    if ((status = fplt__alloc_into(&c->names, c->members, sizeof *c->names, what, error)))
+        return status;
+    return fplt__alloc_into(&c->scalars, c->members, FPLT__FORM_ANSWERS * sizeof(double), what,
                             error);
 }
 
@@ -597,6 +613,11 @@ static void close_all(fplt__coordinator *c)
     fplt__free(c->records);
     fplt__free(c->bend);
     fplt__free(c->scalars);
+    for (uint32_t i = 0; c->names && i < c->members; i++)
+        fplt__free(c->names[i]);
+    fplt__free(c->names);
+    fplt__free(c->dictionary);
+    fplt_free(c->start_names);
     fplt__free(c->counted);
     fplt__free(c->notes);
     fplt__free(c->information);

@@ -76,12 +76,15 @@ typedef struct fplt__coordinator {
     char start_file[4200]; /* or at the model in this file; empty: at zero */
     double *start;         /* owned; NULL: at zero */
     size_t start_count;
+    char *start_names;      /* owned: what they belong to (net/naming.h); NULL: not known */
     fplt__digest continues; /* the plan of the run before; zeros: none */
     /* facts: one entry a member, or one a column */
     fplt__form form;
     uint64_t *records;
     fplt_bend *bend;
     double *scalars;
+    char **names;     /* owned, each too: what the members' files have (wire/dictionary.h) */
+    char *dictionary; /* owned: of the run; NULL: by the schema */
     uint8_t *counted; /* whose sums are in `sum` */
     fplt_sum *sum;
     double *ranges, *unit, *mean, *scale;

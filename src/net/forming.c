@@ -6,6 +6,7 @@
 
 #include "fedplt/file.h"
 #include "base/memory.h"
+#include "net/columns.h"
 #include "net/coordinator.h"
 #include "net/pledge.h"
 
@@ -137,7 +138,10 @@ fplt_status fplt__coordinator_propose(fplt__coordinator *c, fplt_error *error)
     if (proposal->quorum > proposal->members)
         return fplt_error_set(error, FPLT_BAD_VALUE, "quorum: is %u, but the roster has %u",
                               proposal->quorum, proposal->members);
-    if ((status = read_schema(c, error)) || (status = fplt__coordinator_read_start(c, error)) ||
+    if ((status = read_schema(c, error)) ||
+        (!proposal->schema &&
+         (status = fplt__columns_declare(c->settings, &proposal->dictionary, error))) ||
+        (status = fplt__coordinator_read_start(c, error)) ||
         (status = state_defaults(proposal, c->settings, error)))
         return status;
     return check_terms(proposal, error);
@@ -167,6 +171,9 @@ fplt_status fplt__coordinator_compare(const fplt__coordinator *c, const fplt__pr
         what = "quorum";
     else if (strcmp(now->schema ? now->schema : "", stored->schema ? stored->schema : "") != 0)
         what = "schema";
+    else if (strcmp(now->dictionary ? now->dictionary : "",
+                    stored->dictionary ? stored->dictionary : "") != 0)
+        what = "columns, label, classes, levels or features";
     else if (same_pairs(now->setting, now->settings, stored->setting, stored->settings, &what) &&
              same_pairs(now->privacy, now->privacies, stored->privacy, stored->privacies, &what))
         return FPLT_OK;
@@ -186,13 +193,40 @@ static void join_ranges(fplt__coordinator *c, const double *ranges)
     }
 }
 
+/* What a member says that its names take; 0: that cannot be. */
+static size_t length_of_names(const fplt__coordinator *c, uint32_t i)
+{
+    double length = c->scalars[(size_t)i * FPLT__FORM_ANSWERS + FPLT__FORM_SCALARS];
+    return length >= 1 && length <= FPLT__DICTIONARY_MAX_TEXT && length == floor(length)
+               ? (size_t)length
+               : 0;
+}
+
+/* NULL where they cannot be read: that is said when all have come. */
+static void remember_names(fplt__coordinator *c, uint32_t i, const double *numbers)
+{
+    size_t length = length_of_names(c, i);
+    fplt__free(c->names[i]);
+    c->names[i] = NULL;
+    if (fplt__alloc_into(&c->names[i], length + 1, 1, "names", NULL))
+        return;
+    if (fplt__dictionary_unpack(numbers, length, c->names[i], NULL)) {
+        fplt__free(c->names[i]);
+        c->names[i] = NULL;
+    }
+}
+
 /* A member may say the same twice. */
 void fplt__coordinator_remember(fplt__coordinator *c, const fplt__lead_action *action)
 {
     uint32_t i = action->identity;
     if (action->step == FPLT__FACTS_FORM)
-        memcpy(c->scalars + (size_t)i * FPLT__FORM_SCALARS, action->scalars,
-               FPLT__FORM_SCALARS * sizeof(double));
+        memcpy(c->scalars + (size_t)i * FPLT__FORM_ANSWERS, action->scalars,
+               FPLT__FORM_ANSWERS * sizeof(double));
+    else if (action->step == FPLT__FACTS_NAMES)
+        remember_names(c, i, action->scalars);
+    else if (action->step == FPLT__FACTS_COLUMNS)
+        c->scalars[(size_t)i * FPLT__FORM_ANSWERS + 1] = action->scalars[0];
     else if (action->step == FPLT__FACTS_BEND)
         c->bend[i] = (fplt_bend){{action->scalars[0], action->scalars[1]}, action->scalars[2]};
     else if (action->step == FPLT__FACTS_RANGES)
@@ -243,16 +277,17 @@ static void ask(fplt__coordinator *c, unsigned step, const double *down, uint64_
     fplt__coordinator_handle(c, &event);
 }
 
-/* All members must have data of one form. */
+/* All members must have labels of one kind; with a schema the same features and classes, too. */
 static fplt_status agree_on_form(fplt__coordinator *c, fplt_error *error)
 {
     fplt__form form;
     fplt_status status = fplt__form_read(c->scalars, &c->form, error);
     for (uint32_t i = 1; !status && i < c->members; i++) {
-        status = fplt__form_read(c->scalars + (size_t)i * FPLT__FORM_SCALARS, &form, error);
+        status = fplt__form_read(c->scalars + (size_t)i * FPLT__FORM_ANSWERS, &form, error);
         c->form.dense &= !status && form.dense;
-        if (!status && (form.task != c->form.task || form.features != c->form.features ||
-                        form.outputs != c->form.outputs))
+        if (!status && c->proposal.schema &&
+            (form.task != c->form.task || form.features != c->form.features ||
+             form.outputs != c->form.outputs))
             status = fplt_error_set(error, FPLT_BAD_DATA,
                                     "%s has %zu features and %u classes, but %s has %zu and %u, or "
                                     "their labels are of another kind",
@@ -261,6 +296,56 @@ static fplt_status agree_on_form(fplt__coordinator *c, fplt_error *error)
     }
     for (uint32_t i = 0; !status && i < c->members; i++)
         c->form.withheld |= fplt__lead_member(c->lead, i).hessian != FPLT__HESSIAN_YES;
+    return status;
+}
+
+/* The form that the dictionary of the run gives; of labels that are numbers the first member's task. */
+static void take_dictionary(fplt__coordinator *c, const fplt__dictionary *dictionary)
+{
+    c->form.features = fplt__columns_count(dictionary);
+    c->form.outputs = 1;
+    if (dictionary->label.kind == FPLT__DICTIONARY_CATEGORY) {
+        c->form.outputs = (uint32_t)dictionary->label.levels;
+        c->form.task = dictionary->label.levels == 2 ? FPLT_TASK_BINARY : FPLT_TASK_CLASSES;
+    } else if (c->form.task != FPLT_TASK_SURVIVAL) {
+        c->form.task = FPLT_TASK_REGRESSION;
+    }
+}
+
+static fplt_status read_names(const fplt__coordinator *c, fplt__dictionary *own, fplt_error *error)
+{
+    fplt_status status = FPLT_OK;
+    for (uint32_t i = 0; i < c->members && !status; i++) {
+        status = c->names[i] ? fplt__columns_read(c->names[i], &own[i], error)
+                             : fplt_error_set(error, FPLT_BAD_DATA, "they cannot be read");
+        if (status)
+            fplt_error_prefix(error, "%s", c->roster[i]);
+    }
+    return status;
+}
+
+/* From what all files have to the dictionary of the run. */
+static fplt_status settle_columns(fplt__coordinator *c, fplt_error *error)
+{
+    fplt__dictionary declared = {.is_whole = 0}, common = {.is_whole = 0}, *own;
+    fplt_status status = fplt__alloc_into(&own, c->members, sizeof *own, "names", error);
+    if (status)
+        return status;
+    fplt__free(c->dictionary);
+    c->dictionary = NULL;
+    if (!(status = read_names(c, own, error)) &&
+        !(status = fplt__columns_read(c->proposal.dictionary, &declared, error)) &&
+        !(status = fplt__columns_settle(&declared, own, c->members, &common, error)) &&
+        !(status = fplt__dictionary_text(&common, &c->dictionary, error)))
+        take_dictionary(c, &common);
+    for (uint32_t i = 0; i < c->members; i++) {
+        fplt__dictionary_clear(&own[i]);
+        fplt__free(c->names[i]);
+        c->names[i] = NULL;
+    }
+    fplt__free(own);
+    fplt__dictionary_clear(&declared);
+    fplt__dictionary_clear(&common);
     return status;
 }
 
@@ -281,7 +366,8 @@ static fplt_status plan(fplt__coordinator *c, fplt_error *error)
                                .records = c->records,
                                .bend = c->bend,
                                .scale = c->scale,
-                               .mean = c->mean};
+                               .mean = c->mean,
+                               .dictionary = c->dictionary};
     fplt__lead_plan made;
     char *text = NULL;
     fplt_status status = fplt__alloc_into(&agreement, 1, sizeof *agreement, "a plan", error);
@@ -395,11 +481,16 @@ static fplt_status plan_fit(const fplt__coordinator *c, int *fits, int *centred,
     return FPLT_OK;
 }
 
-static fplt_status take_form(fplt__coordinator *c, fplt_error *error)
+/* All sites have the same columns: now what is in them. */
+static fplt_status ask_moments(fplt__coordinator *c, fplt_error *error)
 {
     int fits, centred;
     fplt_status status;
-    if ((status = agree_on_form(c, error)) || (status = plan_fit(c, &fits, &centred, error)))
+    for (uint32_t i = 0; i < c->members; i++)
+        if (c->scalars[(size_t)i * FPLT__FORM_ANSWERS + 1] != (double)c->form.features)
+            return fplt_error_set(error, FPLT_BAD_DATA, "%s has another number of features",
+                                  c->roster[i]);
+    if ((status = plan_fit(c, &fits, &centred, error)))
         return status;
     if (!fits) {
         ask_bend(c);
@@ -410,11 +501,51 @@ static fplt_status take_form(fplt__coordinator *c, fplt_error *error)
     return status;
 }
 
+/* All say as many numbers as the longest needs. */
+static fplt_status ask_names(fplt__coordinator *c, fplt_error *error)
+{
+    size_t longest = 0;
+    for (uint32_t i = 0; i < c->members; i++) {
+        size_t length = length_of_names(c, i);
+        if (!length)
+            return fplt_error_set(error, FPLT_BAD_DATA,
+                                  "%s does not say what its columns are called", c->roster[i]);
+        longest = length > longest ? length : longest;
+    }
+    double numbers = (double)fplt__dictionary_numbers(longest);
+    ask(c, FPLT__FACTS_NAMES, &numbers, 1, (uint32_t)numbers, 0);
+    return FPLT_OK;
+}
+
+static fplt_status take_form(fplt__coordinator *c, fplt_error *error)
+{
+    fplt_status status = agree_on_form(c, error);
+    if (status)
+        return status;
+    return c->proposal.schema ? ask_moments(c, error) : ask_names(c, error);
+}
+
+static fplt_status take_names(fplt__coordinator *c, fplt_error *error)
+{
+    double *down;
+    fplt_status status = settle_columns(c, error);
+    if (status)
+        return status;
+    size_t length = strlen(c->dictionary), count = fplt__dictionary_numbers(length) + 1;
+    if ((status = fplt__alloc_into(&down, count, sizeof *down, "names", error)))
+        return status;
+    down[0] = (double)length;
+    fplt__dictionary_pack(c->dictionary, length, down + 1);
+    ask(c, FPLT__FACTS_COLUMNS, down, count, FPLT__COLUMNS_SCALARS, 0);
+    fplt__free(down);
+    return FPLT_OK;
+}
+
 static fplt_status begin_facts(fplt__coordinator *c, fplt_error *error)
 {
     fplt_schema *schema;
     if (!c->proposal.privacies) {
-        ask(c, FPLT__FACTS_FORM, NULL, 0, FPLT__FORM_SCALARS, 0);
+        ask(c, FPLT__FACTS_FORM, NULL, 0, FPLT__FORM_ANSWERS, 0);
         return FPLT_OK;
     }
     fplt_status status = fplt__terms_schema(&c->proposal, &schema, error);
@@ -433,6 +564,8 @@ void fplt__coordinator_resolve(fplt__coordinator *c, int step)
     count_records(c);
     switch (step) {
     case FPLT__FACTS_FORM: status = take_form(c, &error); break;
+    case FPLT__FACTS_NAMES: status = take_names(c, &error); break;
+    case FPLT__FACTS_COLUMNS: status = ask_moments(c, &error); break;
     case FPLT__FACTS_RANGES: ask_sums(c); break;
     case FPLT__FACTS_SUMS:
         if (!(status = take_sums(c, &error)))

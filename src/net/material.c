@@ -8,9 +8,11 @@
 #include "base/memory.h"
 #include "base/settings.h"
 #include "data/dataset.h"
+#include "data/schema.h"
 #include "engine/member.h"
 #include "fedplt/noise.h"
 #include "job/job.h"
+#include "net/columns.h"
 #include "net/terms.h"
 #include "promise/promise.h"
 
@@ -19,6 +21,9 @@ struct fplt__material {
     fplt_schema *schema;    /* of the proposal, or NULL */
     fplt_job_source source; /* what a promise sets */
     fplt_dataset *training, *held_out;
+    fplt__dictionary own; /* what the file has; nothing where a schema of the proposal says it */
+    char *
+        settled; /* owned: the common dictionary that the rows have; NULL: not yet, or by the schema */
     fplt_objective *objective;
     fplt_noise *noise;
     fplt_noise_source source_of_noise;
@@ -90,7 +95,26 @@ static fplt_status check_schema(const fplt_settings *site, const fplt_schema *sc
     return status;
 }
 
-static fplt_status read_data(fplt__material *material, fplt_error *error)
+/* By the proposal's schema, or as the site says with what the proposal declares. */
+static fplt_status read_rows(fplt__material *material, const fplt__proposal *proposal, char *abroad,
+                             fplt_error *error)
+{
+    fplt_read_settings read = fplt_job_read(material->settings);
+    fplt__dictionary declared;
+    read.schema = material->schema;
+    read.site = "none"; /* whose rows they are is known */
+    if (material->schema)
+        return fplt_job_dataset(material->settings, 0, NULL, 0, &read, &material->training, error);
+    fplt_status status = fplt__columns_read(proposal->dictionary, &declared, error);
+    if (!status)
+        status = fplt__columns_read_rows(material->settings, &declared, &material->training,
+                                         &material->own, abroad, error);
+    fplt__dictionary_clear(&declared);
+    return status;
+}
+
+static fplt_status read_data(fplt__material *material, const fplt__proposal *proposal, char *abroad,
+                             fplt_error *error)
 {
     fplt_read_settings read = fplt_job_read(material->settings);
     const char *data = fplt_settings_text(material->settings, "data");
@@ -103,12 +127,7 @@ static fplt_status read_data(fplt__material *material, fplt_error *error)
             "sites; fill it in at the site, or declare a constant in the schema",
             fplt_settings_origin(material->settings, "missing"),
             fplt_settings_text(material->settings, "missing"));
-    read.schema = material->schema;
-    if (material->schema) /* whose rows they are is known */
-        read.site = "none";
-    fplt_status status =
-        fplt_job_dataset(material->settings, 0, NULL, 0, material->schema ? &read : NULL,
-                         &material->training, error);
+    fplt_status status = read_rows(material, proposal, abroad, error);
     if (!status)
         status = fplt__job_labelled(material->settings,
                                     fplt__job_cost(material->settings, &material->source,
@@ -124,9 +143,11 @@ static fplt_status read_data(fplt__material *material, fplt_error *error)
 }
 
 fplt_status fplt__material_create(const fplt_settings *site, const fplt__proposal *proposal,
-                                  uint32_t identity, fplt__material **out, fplt_error *error)
+                                  uint32_t identity, fplt__material **out,
+                                  char abroad[FPLT__SENTENCE], fplt_error *error)
 {
     *out = NULL;
+    *abroad = 0;
     fplt__material *material;
     fplt_status status = fplt__alloc_into(&material, 1, sizeof *material, "the data", error);
     if (status)
@@ -140,7 +161,8 @@ fplt_status fplt__material_create(const fplt_settings *site, const fplt__proposa
     }
     material->source.schema = material->schema;
     if ((status = fplt_promise_prepare(material->settings, &material->source, error)) ||
-        (status = read_data(material, error)) || (status = hold_out(material, identity, error))) {
+        (status = read_data(material, proposal, abroad, error)) ||
+        (status = hold_out(material, identity, error))) {
         fplt__material_destroy(material);
         return status;
     }
@@ -219,6 +241,8 @@ void fplt__material_destroy(fplt__material *material)
     fplt_dataset_destroy(material->held_out);
     fplt_schema_destroy(material->schema);
     fplt_settings_destroy(material->settings);
+    fplt__dictionary_clear(&material->own);
+    fplt__free(material->settled);
     fplt_noise_destroy(material->noise);
     fplt__free(material->scratch);
     fplt__free(material);
@@ -246,6 +270,82 @@ const fplt_dataset *fplt__material_rows(const fplt__material *material)
 {
     return material->training;
 }
+
+/* Columns */
+
+fplt_status fplt__material_names(const fplt__material *material, char **text, fplt_error *error)
+{
+    *text = NULL;
+    return material->schema ? FPLT_OK : fplt__dictionary_text(&material->own, text, error);
+}
+
+int fplt__material_is_settled(const fplt__material *material)
+{
+    return material->schema || material->settled;
+}
+
+int fplt__material_is_changed(const fplt__material *material)
+{
+    return material->settled || material->objective;
+}
+
+static fplt_status conform(fplt__material *material, const fplt__dictionary *common,
+                           fplt_error *error)
+{
+    fplt__names features = {0, NULL}, classes = {0, NULL};
+    fplt_status status = fplt__columns_features(common, &features, error);
+    if (!status)
+        status = fplt__columns_classes(common, &classes, error);
+    if (!status)
+        status = fplt__dataset_conform(material->training, &features, &classes, error);
+    if (!status && material->held_out)
+        status = fplt__dataset_conform(material->held_out, &features, &classes, error);
+    fplt__names_clear(&features);
+    fplt__names_clear(&classes);
+    return status;
+}
+
+/* Only a dictionary that settles everything can be read by. */
+static fplt_status check_settled(const fplt__dictionary *common, fplt_error *error)
+{
+    int open = !common->is_whole || common->label.kind == FPLT__DICTIONARY_ANY ||
+               fplt__columns_count(common) == 0 || common->label.levels == 1;
+    for (size_t j = 0; j < common->columns; j++)
+        open |= common->column[j].kind == FPLT__DICTIONARY_ANY ||
+                (common->column[j].kind == FPLT__DICTIONARY_CATEGORY && !common->column[j].levels);
+    return open ? fplt_error_set(error, FPLT_BAD_DATA,
+                                 "the coordinator does not say what the columns of the run are")
+                : FPLT_OK;
+}
+
+fplt_status fplt__material_settle(fplt__material *material, const char *text,
+                                  char abroad[FPLT__SENTENCE], fplt_error *error)
+{
+    fplt__dictionary common;
+    fplt__columns_match match = {.wanted = &common,
+                                 .path = fplt_settings_text(material->settings, "data"),
+                                 .whose = "the run",
+                                 .told = 1,
+                                 .abroad = abroad};
+    if (material->settled && strcmp(material->settled, text) == 0)
+        return FPLT_OK;
+    if (material->schema || material->settled)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the coordinator changes the columns of a run; start the agent again "
+                              "for a new one");
+    fplt_status status = fplt__columns_read(text, &common, error);
+    if (status)
+        return status;
+    if (!(status = check_settled(&common, error)) &&
+        !(status = fplt__columns_check(&match, &material->own, error)))
+        status = conform(material, &common, error);
+    if (!status && !(material->settled = fplt__strdup(text)))
+        status = fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the names of columns");
+    fplt__dictionary_clear(&common);
+    return status;
+}
+
+/* The cost */
 
 static fplt_status transform(fplt__material *material, const fplt__agreement *agreement,
                              fplt_error *error)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "net/columns.h"
 #include "net/terms.h"
 #include "trainer/declare.h"
 
@@ -92,13 +93,16 @@ static fplt_status judge_facts(const fplt_settings *settings, const fplt__propos
 {
     if (proposal->privacies || lists(settings, "policy.allow", "facts"))
         return FPLT_OK;
-    return fplt__policy_against(
-        settings, "policy.allow", error, "does not have `facts`; the proposal needs",
-        fplt__terms_fits(terms)
-            ? "the curvature of the cost and, because columns are standardised, their "
-              "ranges, means and deviations (with `standardise: no` or `schema` the "
-              "curvature alone)"
-            : "the curvature of the cost");
+    char needed[300];
+    snprintf(needed, sizeof needed, "%s%s",
+             proposal->schema ? "" : "the names of columns, levels and label words, ",
+             fplt__terms_fits(terms)
+                 ? "the curvature of the cost and, because columns are standardised, their "
+                   "ranges, means and deviations (with `standardise: no` or `schema` the "
+                   "curvature alone)"
+                 : "the curvature of the cost");
+    return fplt__policy_against(settings, "policy.allow", error, "does not have `facts`; the proposal needs",
+                   needed);
 }
 
 /* By name; `auto` is known once the data are. */
@@ -341,6 +345,7 @@ void fplt__proposal_show(const fplt__proposal *proposal, fplt__buffer *text)
         show_promised(proposal, text);
     if (proposal->schema)
         fplt__buffer_format(text, "\nschema      %u features", proposal->columns);
+    fplt__columns_show(proposal->dictionary, text);
     fplt__buffer_add(text, proposal->privacies
                                ? ""
                                : "\nprivacy     off (exact sums leave the sites, which trust the "

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "net/coordinator.h"
+#include "net/naming.h"
 
 /* What federation.yaml says */
 
@@ -84,6 +85,13 @@ static fplt_status keep(fplt__coordinator *c, const double *x, size_t count, fpl
     return FPLT_OK;
 }
 
+/* What its coordinates belong to. */
+static fplt_status keep_names(fplt__coordinator *c, const fplt_model *model, fplt_error *error)
+{
+    fplt_free(c->start_names);
+    return fplt__naming_list(fplt_model_see(model), &c->start_names, error);
+}
+
 static fplt_status begin_at_file(fplt__coordinator *c, fplt_error *error)
 {
     fplt_model *model;
@@ -91,7 +99,8 @@ static fplt_status begin_at_file(fplt__coordinator *c, fplt_error *error)
     if (status)
         return status;
     const fplt_model_info *info = fplt_model_see(model);
-    if (!(status = check_released(c, fplt_model_is_private(model), c->start_file, error)))
+    if (!(status = check_released(c, fplt_model_is_private(model), c->start_file, error)) &&
+        !(status = keep_names(c, model, error)))
         status = keep(c, info->weights, info->dimension, error);
     fplt_model_destroy(model);
     return status;
@@ -104,6 +113,7 @@ static fplt_status model_of(fplt__coordinator *c, const fplt__lead_record *recor
     fplt__agreement *agreement;
     fplt__lead_plan plan;
     double *x = NULL;
+    fplt_model *model = NULL;
     fplt_status status = fplt__alloc_into(&agreement, 1, sizeof *agreement, "a plan", error);
     if (status)
         return status;
@@ -119,8 +129,11 @@ static fplt_status model_of(fplt__coordinator *c, const fplt__lead_record *recor
     if (!(status = check_released(c, private, "continue", error)) &&
         !(status = fplt__alloc_into(&x, n, sizeof *x, "the start", error)) &&
         !(status = fplt_hub_decode(plan.hub, record->hub, record->hub_size, error)) &&
-        !(status = fplt_hub_model(plan.hub, x)))
+        !(status = fplt_hub_model(plan.hub, x)) &&
+        !(status = fplt__terms_model(plan.agreement, x, NULL, NULL, &model, error)) &&
+        !(status = keep_names(c, model, error)))
         status = keep(c, x, n, error);
+    fplt_model_destroy(model);
     fplt__free(x);
     fplt__lead_plan_clear(&plan);
     return status;
@@ -185,6 +198,10 @@ fplt_status fplt__coordinator_begun(fplt__coordinator *c, int *changed, fplt_err
         return status;
     *changed = *c->start_file && stored && !begin_at_file(c, &ignored) &&
                (c->start_count != count || memcmp(c->start, stored, count * sizeof *stored));
+    fplt__digest continues = c->continues;
+    if (c->continued) /* for its names; the vector is the stored one */
+        begin_at_last(c, &ignored);
+    c->continues = continues;
     fplt__free(c->start);
     c->start = stored;
     c->start_count = count;
@@ -202,5 +219,7 @@ fplt_status fplt__coordinator_state_start(const fplt__coordinator *c, fplt__agre
                               c->continued ? "continue" : "start-model", c->start_count,
                               agreement->plan.dimension);
     agreement->continues = c->continues;
-    return fplt__start_digest(c->start, c->start_count, &agreement->start, error);
+    fplt_status status = fplt__naming_compare(c->start_names, agreement,
+                                              c->continued ? "continue" : "start-model", error);
+    return status ? status : fplt__start_digest(c->start, c->start_count, &agreement->start, error);
 }

@@ -12,6 +12,7 @@
 #include "fedplt/federation.h"
 #include "fedplt/inference.h"
 #include "job/job.h"
+#include "net/naming.h"
 #include "net/pledge.h"
 #include "report/model.h"
 #include "trainer/declare.h"
@@ -313,7 +314,7 @@ fplt_status fplt__proposal_copy(const fplt__proposal *from, fplt__proposal *to, 
     *to = *from;
     to->roster = NULL;
     to->setting = to->privacy = NULL;
-    to->schema = NULL;
+    to->schema = to->dictionary = NULL;
     to->settings = to->privacies = 0;
     fplt_status status;
     if ((status = fplt__alloc_into(&to->roster, from->members, sizeof *to->roster, "the roster",
@@ -327,6 +328,8 @@ fplt_status fplt__proposal_copy(const fplt__proposal *from, fplt__proposal *to, 
     memcpy(to->roster, from->roster, from->members * sizeof *to->roster);
     if (from->schema)
         to->schema = copied(from->schema, &status);
+    if (from->dictionary)
+        to->dictionary = copied(from->dictionary, &status);
     return status;
 }
 
@@ -399,6 +402,8 @@ static fplt_status fill_arrays(fplt__agreement *agreement, const fplt__gathered 
              fplt__alloc_into(&agreement->rate, members, sizeof *agreement->rate, "a plan", error)))
         return status;
     memcpy(agreement->records, gathered->records, members * sizeof *agreement->records);
+    if (gathered->dictionary && !(agreement->dictionary = fplt__strdup(gathered->dictionary)))
+        return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for a plan");
     if (!gathered->scale)
         return FPLT_OK;
     if ((status = fplt__alloc_into(&agreement->shift, features, sizeof(double), "a plan", error)) ||
@@ -688,39 +693,6 @@ fplt_status fplt__terms_lead(fplt__agreement *agreement, const double *start, fp
 
 /* The model */
 
-/* Names of the schema, or what numbers stand for. */
-struct names {
-    const char **features, **classes;
-    char (*numbers)[16];
-};
-
-static fplt_status collect_names(const fplt__terms *terms, struct names *names, fplt_error *error)
-{
-    const fplt__form *form = &terms->job.form;
-    const fplt_schema *schema = terms->schema;
-    int named = schema && fplt_schema_feature(schema, 0, NULL, NULL, NULL, NULL);
-    fplt_status status;
-    if ((status = fplt__alloc_into(&names->features, form->features, sizeof *names->features,
-                                   "the names", error)) ||
-        (status = fplt__alloc_into(&names->classes, form->outputs, sizeof *names->classes,
-                                   "the names", error)) ||
-        (status = fplt__alloc_into(&names->numbers, form->outputs, sizeof *names->numbers,
-                                   "the names", error)))
-        return status;
-    for (size_t j = 0; named && j < form->features; j++)
-        names->features[j] = fplt_schema_feature(schema, j, NULL, NULL, NULL, NULL);
-    if (!named) {
-        fplt__free(names->features);
-        names->features = NULL;
-    }
-    for (uint32_t i = 0; i < form->outputs && fplt_task_classifies(form->task); i++) {
-        int number = form->task == FPLT_TASK_BINARY ? 2 * (int)i - 1 : (int)i;
-        snprintf(names->numbers[i], sizeof *names->numbers, "%d", number);
-        names->classes[i] = schema ? fplt__schema_class(schema, i) : names->numbers[i];
-    }
-    return FPLT_OK;
-}
-
 fplt_status fplt__terms_transform(const fplt_settings *settings, const fplt_job_source *source,
                                   size_t features, const fplt__agreement *agreement,
                                   fplt_transform *transform, fplt_error *error)
@@ -766,7 +738,7 @@ json_t *fplt__terms_record(const fplt__agreement *agreement, const fplt__digest 
     return record;
 }
 
-static fplt_status make_model(const fplt__terms *terms, const struct names *names,
+static fplt_status make_model(const fplt__terms *terms, const fplt__naming *naming,
                               const fplt_transform *transform, const double *x, const char *record,
                               const fplt_inference *inference, fplt_model **model,
                               fplt_error *error)
@@ -779,8 +751,10 @@ static fplt_status make_model(const fplt__terms *terms, const struct names *name
                             .intercept = terms->job.cost.intercept,
                             .features = form->features,
                             .classes = fplt_task_classifies(form->task) ? form->outputs : 0,
-                            .feature_names = names->features,
-                            .class_names = names->classes,
+                            .feature_names = naming->features.item,
+                            .class_names = naming->classes.item,
+                            .label = naming->dictionary.label.name,
+                            .drop_first_level = naming->dictionary.drops_first,
                             .schema = terms->schema,
                             .transform = transform,
                             .weights = x,
@@ -820,25 +794,23 @@ fplt_status fplt__terms_model(const fplt__agreement *agreement, const double *x,
     fplt_inference inference = {.information = NULL};
     fplt__terms terms = {.settings = NULL};
     fplt__form form;
-    struct names names = {NULL, NULL, NULL};
+    fplt__naming naming = {.features = {0, NULL}};
     fplt_transform transform = {.features = 0};
     fplt_status status = fplt__agreement_form(agreement, &form, error);
     if (!status)
         status = fplt__terms_of(&agreement->proposal, &form, &terms, error);
     if (!status)
-        status = collect_names(&terms, &names, error);
+        status = fplt__naming_make(&terms, agreement, &naming, error);
     if (!status)
         status = fplt__terms_transform(terms.settings, &terms.source, form.features, agreement,
                                        &transform, error);
     if (!status)
         status = infer(&terms, information, &inference, error);
     if (!status)
-        status = make_model(&terms, &names, &transform, x, record, &inference, model, error);
+        status = make_model(&terms, &naming, &transform, x, record, &inference, model, error);
     fplt_inference_clear(&inference);
     fplt_transform_clear(&transform);
-    fplt__free(names.features);
-    fplt__free(names.classes);
-    fplt__free(names.numbers);
+    fplt__naming_clear(&naming);
     fplt__terms_clear(&terms);
     return status;
 }

@@ -14,16 +14,27 @@
 #include "protocol/lead.h"
 #include "protocol/site.h"
 
-/* Facts travel in steps: what the rows look like; where columns are standardised by what they are like,
+/* Facts travel in steps: what the rows look like; without a schema what columns, levels and classes are called, and
+ * what they are in the run; where columns are standardised by what they are like,
  * their ranges, exact sums, and exact sums of squares about the mean; then how the costs curve. */
 enum fplt__facts_step {
     FPLT__FACTS_FORM,
     FPLT__FACTS_RANGES,
     FPLT__FACTS_SUMS,
     FPLT__FACTS_SQUARES,
-    FPLT__FACTS_BEND
+    FPLT__FACTS_BEND,
+    /* Without a schema, between the form and all others: what each file has is said, and what the run has comes. */
+    FPLT__FACTS_NAMES,
+    FPLT__FACTS_COLUMNS,
+    FPLT__FACTS_STEPS
 };
-enum { FPLT__FORM_SCALARS = 4, FPLT__BEND_SCALARS = 4 };
+/* The form is followed by the length of what NAMES says; COLUMNS answers how many features there are. */
+enum {
+    FPLT__FORM_SCALARS = 4,
+    FPLT__FORM_ANSWERS = FPLT__FORM_SCALARS + 1,
+    FPLT__BEND_SCALARS = 4,
+    FPLT__COLUMNS_SCALARS = 1
+};
 
 /* Whether x is an integer from `low` to `high`; a NaN is none. */
 int fplt__is_whole(double x, double low, double high);
@@ -82,6 +93,7 @@ typedef struct fplt__gathered {
     const uint64_t *records;
     const fplt_bend *bend;      /* NULL with privacy */
     const double *mean, *scale; /* of the columns, or NULL */
+    const char *dictionary;     /* of the run; NULL: by the schema */
 } fplt__gathered;
 
 /* The plan: the proposal (copied) and every resolved value. */
@@ -104,12 +116,23 @@ fplt_status fplt__site_effective(const fplt_settings *site, fplt_error *error);
 typedef struct fplt__material fplt__material;
 
 /* Reads the data file(s) as `site` (the agent's own settings) and the proposal say, and holds rows
- * out. */
+ * out. `abroad`: what the coordinator may hear of a refusal; empty: no more than that there is one. */
 fplt_status fplt__material_create(const fplt_settings *site, const fplt__proposal *proposal,
-                                  uint32_t identity, fplt__material **material, fplt_error *error);
+                                  uint32_t identity, fplt__material **material,
+                                  char abroad[FPLT__SENTENCE], fplt_error *error);
 void fplt__material_destroy(fplt__material *material);
 uint64_t fplt__material_records(const fplt__material *material);
 fplt__form fplt__material_form(const fplt__material *material);
+/* What the file has (wire/dictionary.h), to be released with fplt__free; NULL: a schema of the proposal says it. */
+fplt_status fplt__material_names(const fplt__material *material, char **text, fplt_error *error);
+/* Gives the rows the columns and classes of the run, or refuses them; `abroad` as above. Done once: the same text
+ * again changes nothing, another is refused. */
+fplt_status fplt__material_settle(fplt__material *material, const char *text,
+                                  char abroad[FPLT__SENTENCE], fplt_error *error);
+/* Whether the columns are those of the run, by its schema or by the step before. */
+int fplt__material_is_settled(const fplt__material *material);
+/* Whether the rows are no longer as they were read: put into columns, or transformed. */
+int fplt__material_is_changed(const fplt__material *material);
 /* How much there is to be read, by the site's own settings alone. */
 fplt_status fplt__site_data_look(const fplt_settings *site, size_t *rows, size_t *features,
                                  fplt_error *error);

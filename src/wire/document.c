@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "wire/json.h"
+#include "wire/dictionary.h"
 
 enum { MOST_MEMBERS = 1 << 20, MOST_COLUMNS = 1 << 24, MOST_PAIRS = 1000, MOST_TEXT = 4096 };
 enum { ROOM = 64 << 10, ROOM_EACH = 1 << 10 };
@@ -68,16 +69,29 @@ static json_t *digest_json(const fplt__digest *digest)
     return fplt__json_bytes(digest, sizeof *digest);
 }
 
+/* A dictionary that there is; takes the object over. */
+static json_t *with_dictionary(json_t *object, const char *dictionary)
+{
+    if (object && dictionary &&
+        json_object_set_new(object, "dictionary", json_string(dictionary))) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
 static json_t *proposal_json(const fplt__proposal *p)
 {
     json_t *schema = p->schema ? json_string(p->schema) : json_null();
-    return json_pack("{s:i,s:s,s:I,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:I}", "protocol", FPLT__PROTOCOL,
-                     "federation", p->federation, "run", (json_int_t)p->run, "nonce",
-                     fplt__json_bytes(p->nonce, sizeof p->nonce), "authority",
-                     digest_json(&p->authority), "roster", roster_json(p), "settings",
-                     pairs_json(p->setting, p->settings), "privacy",
-                     pairs_json(p->privacy, p->privacies), "columns", (json_int_t)p->columns,
-                     "schema", schema, "quorum", (json_int_t)p->quorum);
+    json_t *object =
+        json_pack("{s:i,s:s,s:I,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:I}", "protocol", FPLT__PROTOCOL,
+                  "federation", p->federation, "run", (json_int_t)p->run, "nonce",
+                  fplt__json_bytes(p->nonce, sizeof p->nonce), "authority",
+                  digest_json(&p->authority), "roster", roster_json(p), "settings",
+                  pairs_json(p->setting, p->settings), "privacy",
+                  pairs_json(p->privacy, p->privacies), "columns", (json_int_t)p->columns, "schema",
+                  schema, "quorum", (json_int_t)p->quorum);
+    return with_dictionary(object, p->dictionary);
 }
 
 static size_t limit_of(uint32_t members, uint32_t columns)
@@ -85,10 +99,27 @@ static size_t limit_of(uint32_t members, uint32_t columns)
     return ROOM + (size_t)ROOM_EACH * ((size_t)members + columns);
 }
 
+/* What a dictionary takes inside a document: quotes and backslashes are written twice. */
+static size_t dictionary_room(const char *dictionary)
+{
+    return dictionary ? 2 * strlen(dictionary) : 0;
+}
+
+static size_t proposal_limit(const fplt__proposal *proposal)
+{
+    return limit_of(proposal->members, proposal->columns) + dictionary_room(proposal->dictionary);
+}
+
 static uint32_t columns_of(const fplt__agreement *agreement)
 {
     uint32_t columns = agreement->proposal.columns;
     return agreement->shifts > columns ? agreement->shifts : columns;
+}
+
+static size_t agreement_limit(const fplt__agreement *agreement)
+{
+    return limit_of(agreement->proposal.members, columns_of(agreement)) +
+           dictionary_room(agreement->proposal.dictionary) + dictionary_room(agreement->dictionary);
 }
 
 static fplt_status written(json_t *object, size_t limit, char **text, fplt_error *error)
@@ -111,8 +142,7 @@ fplt_status fplt__proposal_text(const fplt__proposal *proposal, char **text, fpl
             return fplt_error_set(error, FPLT_BAD_VALUE,
                                   "roster: '%s' is no name; it must be 1 to 40 of a-z, 0-9 and -",
                                   proposal->roster[i]);
-    return written(proposal_json(proposal), limit_of(proposal->members, proposal->columns), text,
-                   error);
+    return written(proposal_json(proposal), proposal_limit(proposal), text, error);
 }
 
 static json_t *plan_json(const fplt_plan *plan)
@@ -152,7 +182,7 @@ fplt_status fplt__agreement_text(const fplt__agreement *a, char **text, fplt_err
                                privacy_json(a), "shift", reals_json(a->shift, a->shifts), "scale",
                                reals_json(a->scale, a->shifts), "start", digest_json(&a->start),
                                "kernel", a->kernel, "continues", digest_json(&a->continues));
-    return written(object, limit_of(a->proposal.members, columns_of(a)), text, error);
+    return written(with_dictionary(object, a->dictionary), agreement_limit(a), text, error);
 }
 
 /* --- reading --- */
@@ -231,6 +261,25 @@ static void read_schema(fplt__reader *reader, fplt__proposal *p)
         reader->status = fplt_error_set(reader->error, FPLT_NO_MEMORY, "no memory for a schema");
 }
 
+/* NULL: there is none. */
+static char *read_dictionary(fplt__reader *reader)
+{
+    const json_t *dictionary = json_object_get(reader->object, "dictionary");
+    if (!dictionary || reader->status)
+        return NULL;
+    reader->asked++;
+    if (!json_is_string(dictionary) || json_string_length(dictionary) > FPLT__DICTIONARY_MAX_TEXT ||
+        strlen(json_string_value(dictionary)) != json_string_length(dictionary)) {
+        fplt__reader_refuse(reader, "dictionary", "a text of at most 4 MB");
+        return NULL;
+    }
+    char *copy = fplt__strdup(json_string_value(dictionary));
+    if (!copy)
+        reader->status =
+            fplt_error_set(reader->error, FPLT_NO_MEMORY, "no memory for a dictionary");
+    return copy;
+}
+
 static fplt_status read_proposal(const json_t *object, fplt__proposal *p, fplt_error *error)
 {
     fplt__reader reader = fplt__reader_open("the proposal", object, error);
@@ -248,6 +297,7 @@ static fplt_status read_proposal(const json_t *object, fplt__proposal *p, fplt_e
     p->columns = (uint32_t)fplt__reader_count(&reader, "columns", MOST_COLUMNS);
     read_schema(&reader, p);
     p->quorum = (uint32_t)fplt__reader_count(&reader, "quorum", p->members);
+    p->dictionary = read_dictionary(&reader);
     return fplt__reader_close(&reader);
 }
 
@@ -265,7 +315,7 @@ fplt_status fplt__proposal_read(const void *text, size_t size, fplt__proposal *p
         return status;
     status = read_proposal(object, proposal, error);
     json_decref(object);
-    if (!status && size > limit_of(proposal->members, proposal->columns))
+    if (!status && size > proposal_limit(proposal))
         status = fplt_error_set(error, FPLT_BAD_DATA, "the proposal is too long for its roster");
     if (status)
         fplt__proposal_clear(proposal);
@@ -287,6 +337,7 @@ void fplt__proposal_clear(fplt__proposal *proposal)
     pairs_clear(proposal->privacy, proposal->privacies);
     fplt__free(proposal->roster);
     fplt__free(proposal->schema);
+    fplt__free(proposal->dictionary);
     memset(proposal, 0, sizeof *proposal);
 }
 
@@ -437,6 +488,7 @@ static fplt_status read_agreement(const json_t *object, fplt__agreement *a, fplt
     fplt__reader_bytes(&reader, "start", &a->start, sizeof a->start);
     fplt__reader_text(&reader, "kernel", a->kernel, sizeof a->kernel);
     fplt__reader_bytes(&reader, "continues", &a->continues, sizeof a->continues);
+    a->dictionary = read_dictionary(&reader);
     return fplt__reader_close(&reader);
 }
 
@@ -450,7 +502,7 @@ fplt_status fplt__agreement_read(const void *text, size_t size, fplt__agreement 
         return status;
     status = read_agreement(object, agreement, error);
     json_decref(object);
-    if (!status && size > limit_of(agreement->proposal.members, columns_of(agreement)))
+    if (!status && size > agreement_limit(agreement))
         status = fplt_error_set(error, FPLT_BAD_DATA, "the plan is too long for its roster");
     if (!status)
         status = check_agreement(agreement, error);
@@ -468,5 +520,6 @@ void fplt__agreement_clear(fplt__agreement *agreement)
     fplt__free(agreement->rate);
     fplt__free(agreement->shift);
     fplt__free(agreement->scale);
+    fplt__free(agreement->dictionary);
     memset(agreement, 0, sizeof *agreement);
 }

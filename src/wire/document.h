@@ -2,7 +2,7 @@
  * is the proposal and every resolved value. Canonical JSON: UTF-8, keys sorted, no blanks, reals as
  * C99 hexadecimal strings, 64-bit numbers that may pass 2^53 as decimal strings. Reading refuses
  * what is not canonical, unknown, repeated and missing keys, and more than
- * 64 kB + 1 kB x (members + columns). */
+ * 64 kB + 1 kB x (members + columns) besides what the names of columns take. */
 #ifndef FPLT_WIRE_DOCUMENT_H
 #define FPLT_WIRE_DOCUMENT_H
 
@@ -36,6 +36,9 @@ typedef struct fplt__proposal {
     uint32_t columns;
     char *schema;    /* owned; canonical text of the schema, not looked into here; NULL: none */
     uint32_t quorum; /* 0: auto */
+    /* Owned; what is declared of columns without a schema (wire/dictionary.h), not looked into here; NULL: nothing,
+     * and the text has no key `dictionary`. */
+    char *dictionary;
 } fplt__proposal;
 
 typedef struct fplt__agreement {
@@ -63,6 +66,9 @@ typedef struct fplt__agreement {
     fplt__digest start;     /* of the start vector's bytes (GET /start); zeros: the zero vector */
     char kernel[32];        /* pinned, or empty */
     fplt__digest continues; /* the plan whose last model is the start; zeros: none */
+    /* Owned; the columns that all sites read by (wire/dictionary.h), not looked into here; NULL: those of the schema,
+     * and the text has no key `dictionary`. */
+    char *dictionary;
 } fplt__agreement;
 
 /* As sent: to be released with fplt__free. Strings are checked: names are [a-z0-9-]{1,40}. */

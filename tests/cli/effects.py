@@ -68,6 +68,8 @@ VALUES = {
     "privacy.spare": ["0", "9"], "lead.federation": ["lung"], "lead.roster": ["agent-0,agent-1"],
     "lead.schema": ["heart.schema.yaml", "nowhere.yaml"], "lead.train": ["rounds=3"], "lead.privacy": ["epsilon=3"],
     "lead.folder": ["nowhere"], "lead.out": ["elsewhere"],
+    "lead.columns": ["x5,x4,x3,x2,x1"], "lead.label": ["x1"], "lead.classes": ["0,1"], "lead.levels": ["x1=a\\,b"],
+    "lead.features": ["5"],
     "coordinator": ["https://127.0.0.1:1"], "proxy": ["http://127.0.0.1:1"], "plan": ["0" * 64],
     "policy.federations": ["lung"], "policy.algorithms": ["fedavg"], "policy.rounds": ["1"], "policy.participants": ["3"],
     "policy.epsilon": ["0.01", "off"], "policy.delta": ["1e-12"], "policy.allow": ["facts", "measure"],

@@ -222,7 +222,7 @@ class Site(Federation):
 
     # of a run: what federation.yaml has besides, and the data of the other agent
     KINDS = {
-        "plain": ({}, "b.csv"), "sparse": ({}, "rows.libsvm"),
+        "plain": ({}, "b.csv"), "sparse": ({"lead.features": "3"}, "rows.libsvm"),
         "declared": ({"lead.schema": "one.schema.yaml"}, "b.csv"),
         "private": ({"lead.schema": "one.schema.yaml", "privacy.epsilon": "2"}, "b.csv"),
         "simulated": ({"lead.schema": "one.schema.yaml", "privacy.epsilon": "2", "privacy.noise": "simulated"}, "b.csv"),

@@ -16,6 +16,7 @@ static const fplt_setting table[] = {
     {"seeds", FPLT_INTEGER, FPLT_LIST, "1", 0, INF, NULL, "seeds", 0, 0},
     {"names", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL, "names", 0, 0},
     {"with", FPLT_TEXT, FPLT_PAIRS, NULL, 0, 0, NULL, "own settings", 0, 0},
+    {"levels", FPLT_TEXT, FPLT_PAIRS | FPLT_LIST, NULL, 0, 0, NULL, "lists by name", 0, 0},
     {"privacy.epsilon", FPLT_REAL, FPLT_ABOVE, NULL, 0, INF, NULL, "budget", 0, 0},
     {"privacy.delta", FPLT_REAL, 0, "1e-5", 0, 1, NULL, "the other", 0, 0},
     {"privacy.noise.tau", FPLT_REAL, 0, NULL, 0, INF, NULL, "noise", 0, 0},
@@ -118,6 +119,7 @@ static void lists_and_pairs(void **state)
     gives("with: {rho: 1, gamma: auto}\n", "with", "rho=1,gamma=auto");
     gives("with:\n  a,b: c=d\n  e.f: 'g\\h'\n  i:\n", "with", "a\\,b=c\\=d,e.f=g\\\\h,i=");
     gives("with: rho=1\n", "with", "rho=1");
+    gives("levels: {sex: [f, 'm,x'], one: a}\n", "levels", "sex=f\\,m\\\\\\,x,one=a");
     char item[16], key[16], value[16];
     fplt_settings *s = taken("names: ['a,b', 'c\\']\nwith: {'x=,y': '1,=2'}\n");
     const char *rest = fplt_list_next(fplt_settings_text(s, "names"), item, sizeof item);

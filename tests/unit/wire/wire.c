@@ -439,7 +439,8 @@ static fplt__agreement some_agreement(void)
                          .shifts = 3,
                          .shift = shift,
                          .scale = scale,
-                         .kernel = "reference"};
+                         .kernel = "reference",
+                         .dictionary = (char *)"{\"columns\":[]}"};
     return a;
 }
 
@@ -454,6 +455,8 @@ static void documents_come_back(void **state)
     assert_memory_equal(&back.plan, &a.plan, sizeof a.plan);
     assert_string_equal(back.proposal.roster[1], "bern");
     assert_string_equal(fplt__pair_find(back.proposal.setting, 2, "eps"), "0.01");
+    assert_string_equal(back.dictionary, "{\"columns\":[]}");
+    assert_null(back.proposal.dictionary);
     assert_true(back.cap == 105 && back.tau[1] == 0.25 && back.scale[2] == 4);
     assert_ok(fplt__agreement_text(&back, &again, &error), error);
     assert_string_equal(text, again);
@@ -504,6 +507,7 @@ static void other_documents_are_refused(void **state)
     refuse_plan(text, "\"schema\":\"{\\\"a\\\":[1,2]}\"", "\"schema\":[1,2]", "schema");
     refuse_plan(text, "\"schema\":\"{\\\"a\\\":[1,2]}\"", "\"schema\":\"\\u0000\"", "JSON");
     refuse_plan(text, "\"shift\":[\"0x1p+0\",", "\"shift\":[", "shift");
+    refuse_plan(text, "\"dictionary\":\"{\\\"columns\\\":[]}\"", "\"dictionary\":{}", "dictionary");
     for (size_t cut = 0; cut < strlen(text); cut += 13) {
         fplt__agreement back;
         assert_int_equal(fplt__agreement_read(text, cut, &back, &error), FPLT_BAD_DATA);
