@@ -25,9 +25,9 @@ fplt_status fplt__kept_columns_save(const char *folder, const fplt__digest *prop
     fplt__buffer_add(&text, hash);
     fplt__buffer_add(&text, "\n");
     fplt__buffer_add(&text, dictionary);
-    fplt_status status = text.status
-                             ? fplt_error_set(error, FPLT_NO_MEMORY, "no memory for names of columns")
-                             : fplt_file_save(path, 0600, text.text, text.length, error);
+    fplt_status status =
+        text.status ? fplt_error_set(error, FPLT_NO_MEMORY, "no memory for names of columns")
+                    : fplt_file_save(path, 0600, text.text, text.length, error);
     fplt__buffer_clear(&text);
     return status;
 }
@@ -46,7 +46,8 @@ fplt_status fplt__kept_columns_load(const char *folder, const fplt__digest *prop
     if (status)
         return status;
     fplt__hex(proposal, sizeof *proposal, hash);
-    if (size >= FPLT__HEX && memcmp(text, hash, FPLT__HEX - 1) == 0 && text[FPLT__HEX - 1] == '\n') {
+    if (size >= FPLT__HEX && memcmp(text, hash, FPLT__HEX - 1) == 0 &&
+        text[FPLT__HEX - 1] == '\n') {
         *dictionary = fplt__strdup(text + FPLT__HEX);
         if (!*dictionary)
             status = fplt_error_set(error, FPLT_NO_MEMORY, "no memory for names of columns");

@@ -101,8 +101,8 @@ static fplt_status judge_facts(const fplt_settings *settings, const fplt__propos
                    "ranges, means and deviations (with `standardise: no` or `schema` the "
                    "curvature alone)"
                  : "the curvature of the cost");
-    return fplt__policy_against(settings, "policy.allow", error, "does not have `facts`; the proposal needs",
-                   needed);
+    return fplt__policy_against(settings, "policy.allow", error,
+                                "does not have `facts`; the proposal needs", needed);
 }
 
 /* By name; `auto` is known once the data are. */

@@ -47,7 +47,7 @@ struct fplt__site {
     uint64_t session, sequence;
     int joined, ended, refused;
     fplt__hessian_word hessian;
-    unsigned withholds; /* of the plan at hand: fplt__site_plan */
+    unsigned withholds;    /* of the plan at hand: fplt__site_plan */
     int planned_hint;      /* of the document asked for */
     double *loaded;        /* owned; vectors read from the store */
     fplt__receipt charged; /* the newest of the ledger */

@@ -239,10 +239,8 @@ static void put_row(blob *to, const fplt__member_row *row)
     put(to, &row->chain, sizeof row->chain);
     put(to, &row->before, sizeof row->before);
     put(to, &row->last_digest, sizeof row->last_digest);
-    if (row->has_charged) {
-        put(to, &row->charged, sizeof row->charged);
-        put(to, &row->charged_mac, sizeof row->charged_mac);
-    }
+    if (row->has_charged)
+        put(to, &row->charged, sizeof row->charged); /* no padding: doubles, bytes in eights */
 }
 
 blob lead_record_bytes(const fplt__lead_record *r, size_t closing_numbers)

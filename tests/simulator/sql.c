@@ -137,9 +137,12 @@ int sql_save(unsigned disk, const void *record, double charged, enum sql_fault f
         vfs_kill(draw(MAX_OPERATIONS));
     else if (fault == SQL_FULL)
         vfs_fill(draw(MAX_OPERATIONS / 2));
+    fplt__receipt receipt = {.rounds = 0};
+    for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
+        receipt.spent.against[k] = charged;
     fplt_status status = disk == SQL_LEAD
                              ? fplt__lead_store_save(s.lead, RUN, record, &error)
-                             : fplt__site_store_save(s.site[disk], record, charged, &error);
+                             : fplt__site_store_save(s.site[disk], record, &receipt, &error);
     if (fault == SQL_FULL)
         vfs_heal();
     if (status && fault == SQL_WHOLE)

@@ -6,6 +6,7 @@
 
 #include "testing.h"
 
+#include "base/memory.h"
 #include "net/agent.h"
 #include "net/policy.h"
 
@@ -213,7 +214,7 @@ static void counts_that_cannot_be(void **state)
     static const double wrong[][2] = {{NAN, 20}, {2, NAN},  {-1, 20},           {2, -20},
                                       {0, 20},   {2, 0},    {4294967296.0, 20}, {2, 1e300},
                                       {2.5, 20}, {2, 20.5}, {INFINITY, 20},     {2, -INFINITY}};
-    static const char rows[] = "a,label\n1,1\n2,-1\n3,1\n";
+    static const char rows[] = "a,label\n1,1\n2,-1\n3,1\n4,-1\n5,1\n6,-1\n7,1\n8,-1\n9,1\n10,-1\n";
     struct told told;
     fplt_federation_watch watch = {.context = &told, .tell = tell};
     fplt__proposal proposal = {.federation = "heart", .members = 2, .roster = roster};
@@ -227,9 +228,21 @@ static void counts_that_cannot_be(void **state)
     assert_ok(fplt_settings_set(site, "data", path, "test", &error), error);
     fplt__agent agent = {.settings = site, .watch = &watch, .facts = 1u << FPLT__FACTS_BEND};
     assert_ok(fplt__site_create(&machine, &agent.site, &error), error);
-    assert_ok(fplt__material_create(site, &proposal, 0, &agent.material, &error), error);
+    char *names, *document;
+    assert_ok(fplt__proposal_text(&proposal, &document, &error), error);
+    agent.material_of = fplt__document_hash(document, strlen(document));
+    assert_ok(fplt__material_create(site, &proposal, 0, &agent.material, agent.abroad, &error),
+              error);
+    assert_ok(fplt__material_names(agent.material, &names, &error), error);
+    assert_ok(fplt__material_settle(agent.material, names, agent.abroad, &error), error);
+    fplt__site_action action = {.step = FPLT__FACTS_BEND,
+                                .document = document,
+                                .document_size = strlen(document),
+                                .hash = agent.material_of,
+                                .records = 10,
+                                .count = 2};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        fplt__site_action action = {.step = FPLT__FACTS_BEND, .down = wrong[i], .count = 2};
+        action.down = wrong[i];
         memset(&told, 0, sizeof told);
         fplt__agent_gather(&agent, &action);
         assert_string_equal(told.word, "refused");
@@ -237,10 +250,12 @@ static void counts_that_cannot_be(void **state)
         assert_int_equal(fplt__material_dimension(agent.material), 0); /* nothing was computed */
     }
     static const double right[] = {2, 20};
-    fplt__site_action action = {.step = FPLT__FACTS_BEND, .down = right, .count = 2};
+    action.down = right;
     memset(&told, 0, sizeof told);
     fplt__agent_gather(&agent, &action);
     assert_string_equal(told.word, "");
+    fplt__free(names);
+    fplt__free(document);
     fplt__material_destroy(agent.material);
     fplt__site_destroy(agent.site);
     fplt_settings_destroy(site);
