@@ -158,7 +158,7 @@ typedef struct fplt_read_settings {
     int drop_missing; /* CSV: leave out rows with a missing value (empty, ?, NA, N/A, NaN, NULL, -); else refuse */
     const char *categories; /* CSV: columns (names, separated by commas) to turn into one column a
                                level, `name=level`, levels sorted; auto: every column that holds
-                               something else than numbers; NULL: none */
+                               something else than numbers; auto,a,b: these and a and b; NULL: none */
     int drop_first_level;   /* of each category, so that the columns of a category never sum to 1 */
     const char *task;       /* NULL or auto, binary, classes, regression */
     /* Of an existing model, borrowed, or NULL: the classes in their order, and the features that
@@ -206,6 +206,9 @@ typedef struct fplt_read_settings {
      * missing: as a missing value. */
     const char *unknown_level;
     const char *dates; /* CSV: dates among features: NULL or refuse; days since 1970-01-01; years */
+    /* How many values a schema clipped or replaced is not logged: with a promise of privacy nothing that is printed
+     * may depend on a record. */
+    int silent;
 } fplt_read_settings;
 
 /* Everything NULL or 0: CSV with columns `label` and `site`, or LIBSVM, or NPY. */

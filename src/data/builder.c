@@ -65,6 +65,20 @@ static fplt_status expect(fplt__builder *builder, const char *name, fplt_error *
     return status;
 }
 
+int fplt__finds_categories(const fplt_read_settings *settings)
+{
+    const char *list = settings->categories;
+    return list && strncmp(list, "auto", 4) == 0 && (!list[4] || list[4] == ',');
+}
+
+const char *fplt__named_categories(const fplt_read_settings *settings)
+{
+    const char *list = settings->categories;
+    if (!list || !fplt__finds_categories(settings))
+        return list;
+    return list[4] ? list + 5 : NULL;
+}
+
 fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings *settings,
                                size_t sources, fplt_error *error)
 {
@@ -76,8 +90,9 @@ fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings 
     if (!status && builder->schema)
         return (status = fplt__clipped_init(builder, error)) ? status
                                                              : fplt__declared_init(builder, error);
-    if (!status && settings->categories && !word_is(settings->categories, "auto"))
-        status = add_words(&builder->categories, settings->categories, error);
+    const char *named = fplt__named_categories(settings);
+    if (!status && named)
+        status = add_words(&builder->categories, named, error);
     if (!status && settings->ignore)
         status = add_words(&builder->ignored, settings->ignore, error);
     if (!status && settings->columns)

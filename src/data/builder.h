@@ -255,6 +255,11 @@ fplt_status fplt__csv_write(const fplt_dataset *dataset, fplt__file *file, fplt_
 fplt_status fplt__csv_header(const char *path, const fplt_read_settings *settings,
                              fplt__lookup *names, fplt_error *error);
 
+/* Whether columns of words become categories by themselves (`auto`, alone or before names); the names that are given,
+ * or NULL. */
+int fplt__finds_categories(const fplt_read_settings *settings);
+const char *fplt__named_categories(const fplt_read_settings *settings);
+
 /* A file format. */
 typedef struct fplt__format {
     const char *name, *help, *extension;

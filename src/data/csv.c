@@ -962,8 +962,7 @@ static fplt_status read_csv(const fplt__source *source, fplt__builder *builder, 
 static fplt_status scan_csv(const fplt__source *source, fplt__builder *builder, fplt_error *error)
 {
     struct reader reader;
-    const char *categories = builder->settings->categories;
-    if (!categories || strcmp(categories, "auto") != 0)
+    if (!fplt__finds_categories(builder->settings))
         return FPLT_OK;
     fplt_status status = begin(&reader, source, builder, error);
     while (!status) {

@@ -1,5 +1,6 @@
 /* Data sets of which this process holds the rows of some agents only. */
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "data/dataset.h"
@@ -57,6 +58,20 @@ static fplt_status choose(const fplt_dataset *source, uint32_t first, uint32_t e
     return status;
 }
 
+/* Counts of all agents, also of those whose rows another process keeps. */
+static fplt_status copy_filled(const fplt_dataset *source, fplt_dataset *made, fplt_error *error)
+{
+    size_t count = (size_t)source->agents * source->features;
+    if (!source->filled)
+        return FPLT_OK;
+    fplt_status status = made->filled ? FPLT_OK
+                                      : fplt__alloc_into(&made->filled, count, sizeof *made->filled,
+                                                         "counts of missing values", error);
+    if (!status)
+        memcpy(made->filled, source->filled, count * sizeof *made->filled);
+    return status;
+}
+
 fplt_status fplt__dataset_keep(const fplt_dataset *source, uint32_t first, uint32_t end,
                                fplt_dataset **kept, fplt_error *error)
 {
@@ -71,6 +86,8 @@ fplt_status fplt__dataset_keep(const fplt_dataset *source, uint32_t first, uint3
     if (!status)
         status =
             fplt__alloc_into(&made->census, source->agents, sizeof *made->census, "agents", error);
+    if (!status)
+        status = copy_filled(source, made, error);
     if (status) {
         fplt_dataset_destroy(made);
         return status;

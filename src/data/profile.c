@@ -134,11 +134,11 @@ static fplt_status refuse_codes(const fplt_read_settings *settings, const fplt__
     return fplt__bad_data(
         error, column->first.name, column->first.line,
         "column '%s' has %zu numbers and %zu times words such as '%s': if the words stand for "
-        "missing values, add --missing-codes %s; if the column is a category, name the categories "
-        "instead of --categories auto; or leave the column out with --ignore %s",
+        "missing values, add --missing-codes %s; if the column is a category, say "
+        "--categories auto,%s; or leave the column out with --ignore %s",
         fplt__show(name).text, column->numbers, others,
         fplt__show(fplt__lookup_word(&column->words, 0)).text, code_list(settings, column).text,
-        quote(name).text);
+        quote(name).text, quote(name).text);
 }
 
 static fplt_status refuse_identifier(const fplt__profiled *column, fplt__span name,
@@ -148,9 +148,10 @@ static fplt_status refuse_identifier(const fplt__profiled *column, fplt__span na
         error, column->first.name, column->first.line,
         "column '%s' has %u different words in %zu rows, such as '%s', so it names the rows: add "
         "--id %s to keep it beside predictions, or leave it out with --ignore %s; if it is a "
-        "category, name the categories instead of --categories auto",
+        "category, say --categories auto,%s",
         fplt__show(name).text, column->words.count, column->values,
-        fplt__show(fplt__lookup_word(&column->words, 0)).text, quote(name).text, quote(name).text);
+        fplt__show(fplt__lookup_word(&column->words, 0)).text, quote(name).text, quote(name).text,
+        quote(name).text);
 }
 
 static fplt_status check_column(const fplt_read_settings *settings, const fplt__profiled *column,
@@ -178,8 +179,8 @@ fplt_status fplt__profile_categories(const fplt__profile *profile,
         const fplt__profiled *column = &profile->column[i];
         fplt__span name = fplt__lookup_word(&profile->names, i);
         uint32_t number;
-        if (!column->words.count)
-            continue;
+        if (!column->words.count || fplt__lookup_find(categories, name) != FPLT__NOWHERE)
+            continue; /* numbers, or named as a category */
         status = check_column(settings, column, name, error);
         if (!status)
             status = fplt__lookup_add(categories, name, &number, error);

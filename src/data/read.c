@@ -329,14 +329,13 @@ static fplt_status read_paths(const char *const *paths, size_t count, fplt__buil
                               fplt__source *input, fplt_dataset **dataset, fplt_error *error)
 {
     const fplt__format *format = NULL;
-    const char *categories = builder->settings->categories;
     int opened = 0;
     fplt_status status = FPLT_OK;
     if (count == 1 || !is_elsewhere(builder, 0)) /* the first may be another process's */
         status = open_whole(paths, count, builder, input, &opened, dataset, error);
     if (status || opened)
         return status;
-    if (categories && strcmp(categories, "auto") == 0)
+    if (fplt__finds_categories(builder->settings))
         for (size_t i = 0; i < count && !status; i++)
             status = visit_path(paths[i], builder, &format, 1, input, error);
     if (!status)
@@ -349,7 +348,8 @@ static fplt_status read_paths(const char *const *paths, size_t count, fplt__buil
         status = fplt__builder_finish(builder, dataset, error);
     if (!status) {
         fplt__left_out_log(&builder->left_out, paths[0]);
-        fplt__clipped_log(builder, paths[0]);
+        if (!builder->settings->silent)
+            fplt__clipped_log(builder, paths[0]);
     }
     return status;
 }
@@ -358,7 +358,7 @@ static fplt_status read_paths(const char *const *paths, size_t count, fplt__buil
 static void choose_pieces(fplt__builder *builder, size_t piece)
 {
     const fplt_read_settings *settings = builder->settings;
-    int automatic = settings->categories && strcmp(settings->categories, "auto") == 0;
+    int automatic = fplt__finds_categories(settings);
     builder->piece =
         builder->schema || automatic || !fplt__dialect_is_plain(&builder->dialect) ? 0 : piece;
     builder->threads = fplt__cores(settings->threads);

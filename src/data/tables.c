@@ -61,8 +61,9 @@ const fplt_setting fplt_read_table[] = {
     {"row-weight", FPLT_TEXT, 0, NULL, 0, 0, NULL, "column that says how much a row counts (CSV)",
      0, 0, .needs = "data;!schema;!bounds"},
     {"categories", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
-     "columns to turn into one column a level; auto: those that hold words", 0, 0,
-     .needs = "data;!schema;!bounds"},
+     "columns to turn into one column a level; auto: those that hold words; auto,NAME: those and "
+     "NAME",
+     0, 0, .needs = "data;!schema;!bounds"},
     {"drop-first-level", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "no column for the first level of each category", 0, 0, .needs = "categories;!schema;!bounds"},
     {"task", FPLT_CHOICE, 0, "auto", 0, 0, "auto|binary|classes|regression",

@@ -276,13 +276,14 @@ fplt_status fplt_job_schema(const fplt_settings *settings, fplt_schema **schema,
 }
 
 static fplt_status read_files(const fplt_settings *settings, const char *const *paths, size_t count,
-                              const fplt_read_settings *read, fplt_dataset **dataset,
+                              const fplt_read_settings *read, int silent, fplt_dataset **dataset,
                               fplt_error *error)
 {
     fplt_read_settings own = fplt_job_read(settings);
     fplt_schema *schema = NULL;
     char **items = NULL;
     fplt_status status = FPLT_OK;
+    own.silent = silent;
     own.unchecked = !paths; /* the numbers of a job's own data are looked at when they are packed */
     if (!paths) {
         if ((status = split(fplt_settings_text(settings, "data"), &items, &count, error)))
@@ -324,16 +325,18 @@ static fplt_status divide(const fplt_settings *settings, fplt_dataset **dataset,
     return fplt__dataset_divide(dataset, &partition, error);
 }
 
-fplt_status fplt_job_dataset(const fplt_settings *settings, uint32_t run, const char *const *paths,
-                             size_t count, const fplt_read_settings *read, fplt_dataset **dataset,
-                             fplt_error *error)
+/* `silent` as in fplt_read_settings, where `read` is NULL. */
+static fplt_status read_dataset(const fplt_settings *settings, uint32_t run,
+                                const char *const *paths, size_t count,
+                                const fplt_read_settings *read, int silent, fplt_dataset **dataset,
+                                fplt_error *error)
 {
     int from_file = paths || wished(settings, "data");
     fplt_status status;
     *dataset = NULL;
     if (!from_file && !wished(settings, "partition"))
         return generate(settings, run, dataset, error);
-    status = from_file ? read_files(settings, paths, count, read, dataset, error)
+    status = from_file ? read_files(settings, paths, count, read, silent, dataset, error)
                        : generate(settings, run, dataset, error);
     if (!status)
         status = divide(settings, dataset, error);
@@ -342,6 +345,13 @@ fplt_status fplt_job_dataset(const fplt_settings *settings, uint32_t run, const 
         *dataset = NULL;
     }
     return status;
+}
+
+fplt_status fplt_job_dataset(const fplt_settings *settings, uint32_t run, const char *const *paths,
+                             size_t count, const fplt_read_settings *read, fplt_dataset **dataset,
+                             fplt_error *error)
+{
+    return read_dataset(settings, run, paths, count, read, 0, dataset, error);
 }
 
 static fplt_status hold_out(const fplt_settings *settings, fplt_dataset **training,
@@ -466,6 +476,7 @@ static fplt_status read_own(const fplt_settings *settings, const fplt_job_source
     if (!status)
         status = load_schema(settings, count ? items[0] : "", &schema, error);
     read.schema = schema;
+    read.silent = source->public_only;
     if (!status)
         status =
             fplt__dataset_read_part((const char *const *)items, count, &read, source->ranks->number,
@@ -487,7 +498,7 @@ static fplt_status build_data(const fplt_settings *settings, uint32_t run,
         status = wished(settings, "data") ? read_own(settings, source, training, error)
                                           : generate_own(settings, run, source, training, error);
     else if (!*training)
-        status = fplt_job_dataset(settings, run, NULL, 0, NULL, training, error);
+        status = read_dataset(settings, run, NULL, 0, NULL, source->public_only, training, error);
     else if (!source->part)
         status = divide(settings, training, error);
     if (!status && !source->part)

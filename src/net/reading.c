@@ -65,16 +65,6 @@ static fplt_status take_label(struct reading *r, fplt_error *error)
     return status;
 }
 
-static int is_category(const fplt_dataset *rows, const char *name)
-{
-    size_t length = strlen(name);
-    for (size_t j = 0; rows->group && j < rows->features; j++)
-        if (rows->group[j] && strncmp(rows->feature_names.item[j], name, length) == 0 &&
-            rows->feature_names.item[j][length] == '=')
-            return 1;
-    return 0;
-}
-
 static void add_category(struct reading *r, const char *name)
 {
     fplt__buffer_format(&r->categories, "%s%s", r->categories.length ? "," : "", name);
@@ -91,39 +81,14 @@ static void declare_categories(struct reading *r)
             add_category(r, r->declared->column[j].name);
 }
 
-static int is_automatic(const struct reading *r)
-{
-    return r->read.categories && strcmp(r->read.categories, "auto") == 0;
-}
-
-/* A list of the site's own and the declared ones. */
+/* Those of the site's own settings, and the declared ones. */
 static void list_categories(struct reading *r)
 {
-    if (r->schema || is_automatic(r))
-        return;
     if (r->read.categories)
         fplt__buffer_add(&r->categories, r->read.categories);
     declare_categories(r);
     if (r->categories.length)
         r->read.categories = r->categories.text;
-}
-
-/* Categories that were found, where a declared one is not among them because all its levels are numbers. */
-static int lists_more(struct reading *r, const fplt_dataset *rows)
-{
-    int more = 0;
-    if (r->schema || !is_automatic(r))
-        return 0;
-    for (size_t j = 0; j < r->declared->columns; j++)
-        more |= r->declared->column[j].levels && !is_category(rows, r->declared->column[j].name);
-    for (uint32_t i = 0; more && i < r->header.count; i++)
-        if (is_category(rows, fplt__lookup_word(&r->header, i).text))
-            add_category(r, fplt__lookup_word(&r->header, i).text);
-    if (more)
-        declare_categories(r);
-    if (r->categories.length)
-        r->read.categories = r->categories.text;
-    return more && r->categories.length;
 }
 
 /* Reading */
@@ -186,12 +151,6 @@ static fplt_status read_rows(struct reading *r, fplt_dataset **rows, fplt__dicti
     fplt_status status;
     if ((status = prepare(r, error)) || (status = read_labelled(r, rows, error)))
         return status;
-    if (lists_more(r, *rows)) {
-        fplt_dataset_destroy(*rows);
-        *rows = NULL;
-        if ((status = read_labelled(r, rows, error)))
-            return status;
-    }
     if ((status = fplt__columns_describe(*rows, r->settings, &r->header, own, error)))
         return status;
     if (own->positions && !r->declared->positions && !r->declared->is_whole)

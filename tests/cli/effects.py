@@ -149,7 +149,7 @@ HERE = [
     ("agent: policy.start-models", "private", "where a run may start, and this one starts at zero", "agent", {}, "0" * 64),
     ("agent: policy.start-models", "simulated", "where a run may start, and this one starts at zero", "agent", {}, "0" * 64),
     ("agent: policy.approved", "simulated", "numbers of a proposal, and this one gives none", "agent", {}, "rho=7"),
-    ("agent: missing-codes", "private", "a schema says what becomes of them, and noise hides it", "train", {"data": "own.csv"}, "1,2,0"),
+    ("agent: missing-codes", "private", "a schema says what becomes of them, and noise hides it", "data inspect", {}, "1,2,0"),
     ("coordinator: lead.check", "'auto'", "auto may become a method that mirrors nothing", "coordinator",
      {"algorithm": "fed-plt"}, "yes"),
     ("coordinator: criterion-at", "fedlin", "agents without a model of their own have that of all", "coordinator",

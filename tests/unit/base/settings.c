@@ -180,7 +180,7 @@ static void unknown_names(void **state)
 {
     (void)state;
     fplt_settings *s = make();
-    static const char *const cases[][2] = {{"epoch", "epochs"},
+    static const char *const cases[][2] = {{"epocs", "epochs"},
                                            {"rhp", "rho"},
                                            {"thraeds", "threads"},
                                            {"solver ", "solver"},
