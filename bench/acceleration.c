@@ -74,7 +74,7 @@ static void report(const fplt_objective *objective, const fplt_auto *choice, con
     fplt_error error;
     fplt_engine *engine;
     fplt_result result;
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MAX_PARAMETERS];
     fplt_run_settings run = fplt_run_defaults();
     run.algorithm = fplt_algorithm_find(algorithm);
     fplt_algorithm_defaults(run.algorithm, parameter);

@@ -100,7 +100,7 @@ static void name_refuted(const fplt_audit_result *result)
 /* How many were missed. */
 static int find_planted(const struct problem *problem, uint64_t runs)
 {
-    const fplt_promise_view *view = fplt_promise_see(problem->plan);
+    const fplt_promise_view *view = fplt_promise_get_view(problem->plan);
     int missed = 0;
     printf("\n%llu rounds, %u epochs, 2 x %llu trainings\n", (unsigned long long)view->rounds,
            view->epochs, (unsigned long long)runs);

@@ -35,10 +35,10 @@
 #include "figure.h"
 #include "fedplt/file.h"
 #include "fedplt/sum.h"
-#include "net/authority.h"
-#include "net/line.h"
-#include "net/server.h"
-#include "net/terms.h"
+#include "pki/authority.h"
+#include "http/channel.h"
+#include "http/server.h"
+#include "federation/plan/plan_resolution.h"
 #include "wire/frame.h"
 #include "wire/message.h"
 
@@ -104,8 +104,8 @@ typedef struct line {
     } out[PARTS]; /* what is being sent */
     size_t out_done;
     int out_part;
-    size_t to_come;  /* raw: bytes of this round */
-    fplt__line lean; /* played: reads and sends as the coordinator does */
+    size_t to_come;          /* raw: bytes of this round */
+    fplt__http_channel lean; /* played: reads and sends as the coordinator does */
 } line;
 
 static uint64_t bytes_in, bytes_out;
@@ -263,7 +263,7 @@ typedef struct player {
     line line; /* first: the loop finds the player by it */
     enum step step;
     uint64_t session, sequence;
-    uint32_t identity;
+    uint32_t member_index;
     fplt__digest document;
     int planned;
     uint64_t version;
@@ -403,10 +403,10 @@ static void answer_facts(player *p, fplt__frame *frame)
 {
     fplt__form form = {FPLT_TASK_BINARY, show.dimension, 1, 1};
     double scalars[FPLT__FORM_SCALARS];
-    int bend = frame->exchange == FPLT__FACTS_BEND;
+    int bend = frame->exchange == FPLT__FACTS_CURVATURE;
     fplt__form_scalars(&form, scalars);
-    const double curves[FPLT__BEND_SCALARS] = {0, 0.5, 0, (double)show.dimension};
-    frame->scalars = bend ? FPLT__BEND_SCALARS : FPLT__FORM_SCALARS;
+    const double curves[FPLT__CURVATURE_SCALARS] = {0, 0.5, 0, (double)show.dimension};
+    frame->scalars = bend ? FPLT__CURVATURE_SCALARS : FPLT__FORM_SCALARS;
     frame->digest = fplt__body_hash(bend ? curves : scalars, 8 * frame->scalars);
     update(p, frame, bend ? curves : scalars, NULL, 0);
 }
@@ -507,10 +507,10 @@ static void take_join(player *p)
     check(fplt__joined_read(p->kept, (size_t)p->got, &joined, &error), &error);
     p->session = joined.session;
     p->sequence = 0;
-    p->identity = joined.identity;
+    p->member_index = joined.member_index;
     p->document = joined.document;
     p->planned = joined.planned;
-    p->chain = fplt__chain_begin(&p->document, 0, p->identity, &none);
+    p->chain = fplt__chain_begin(&p->document, 0, p->member_index, &none);
     consent(p);
 }
 
@@ -640,7 +640,7 @@ static int play(char **words)
         snprintf(name, sizeof name, "agents/agent-%zu.pem", i);
         lines[i] = &players[i].line;
         dial(lines[i], port, credentials_of(folder, name, "agents/agent.key"));
-        fplt__line_begin(&lines[i]->lean, lines[i]->descriptor, lines[i]->tls);
+        fplt__http_channel_begin(&lines[i]->lean, lines[i]->descriptor, lines[i]->tls);
         join(&players[i]); /* at once: a connection that says nothing is closed */
     }
     int epoll = watch_all(lines, show.agents);

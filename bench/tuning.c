@@ -14,7 +14,7 @@
 
 #include "fedplt/tune.h"
 
-enum { ROUNDS = 20000, SEEDS_MOST = 100 };
+enum { ROUNDS = 20000, SEEDS_MAX = 100 };
 
 struct source {
     const char *name, *path, *label, *labels;
@@ -98,8 +98,8 @@ static void try_point(const fplt_objective *objective, const fplt_run_settings *
 {
     fplt_run_settings run = *settings;
     fplt_curvature all = choice->bend.everywhere;
-    double parameter[FPLT_MOST_PARAMETERS];
-    double rho = factor / sqrt(fplt_bend_lowest(&choice->bend) * all.highest);
+    double parameter[FPLT_MAX_PARAMETERS];
+    double rho = factor / sqrt(fplt_curvature_bounds_lowest(&choice->bend) * all.highest);
     uint32_t agents = fplt_objective_agents(objective);
     fplt_training *each = malloc(agents * sizeof *each);
     fplt_algorithm_defaults(run.algorithm, parameter);
@@ -151,8 +151,8 @@ int main(int argc, char **argv)
     const char *regulariser = argc > 4 ? argv[4] : "ridge";
     double eps = argc > 2 ? atof(argv[2]) : 0.5, tolerance = argc > 3 ? atof(argv[3]) : 1e-5;
     int seeds = argc > 5 ? atoi(argv[5]) : 1;
-    double automatic[SEEDS_MOST], grid[SEEDS_MOST];
-    if (seeds < 1 || seeds > SEEDS_MOST)
+    double automatic[SEEDS_MAX], grid[SEEDS_MAX];
+    if (seeds < 1 || seeds > SEEDS_MAX)
         return 2;
     for (int seed = 0; seed < seeds; seed++) {
         fplt_error error;

@@ -8,7 +8,7 @@
 #include "fedplt/validate.h"
 #include "progress.h"
 
-enum { MOST_METHODS = 20 };
+enum { MAX_METHODS = 20 };
 
 static const fplt_setting table[] = {
     {"algorithms", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
@@ -71,9 +71,9 @@ static fplt_status settings_for(cli_call *cli, const char *algorithm, fplt_setti
 }
 
 struct methods {
-    fplt_settings *settings[MOST_METHODS]; /* owned but for the command's own */
-    char name[MOST_METHODS][64];
-    const char *names[MOST_METHODS];
+    fplt_settings *settings[MAX_METHODS]; /* owned but for the command's own */
+    char name[MAX_METHODS][64];
+    const char *names[MAX_METHODS];
     size_t count;
     int own; /* the settings are made here */
 };
@@ -91,8 +91,8 @@ static fplt_status choose(cli_call *cli, struct methods *methods, fplt_error *er
     }
     methods->own = 1;
     while (*list) {
-        if (methods->count == MOST_METHODS)
-            return fplt_error_set(error, FPLT_BAD_VALUE, "more than %d algorithms", MOST_METHODS);
+        if (methods->count == MAX_METHODS)
+            return fplt_error_set(error, FPLT_BAD_VALUE, "more than %d algorithms", MAX_METHODS);
         size_t i = methods->count;
         list = fplt_list_next(list, methods->name[i], sizeof methods->name[i]);
         methods->names[i] = methods->name[i];

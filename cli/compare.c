@@ -9,7 +9,7 @@
 
 #include "progress.h"
 
-enum { MOST_ALGORITHMS = 32 };
+enum { MAX_ALGORITHMS = 32 };
 
 static const fplt_setting algorithms_table[] = {
     {"algorithms", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
@@ -72,9 +72,9 @@ static fplt_status read_algorithms(const char *list, const fplt_algorithm **algo
             if (algorithms[i] == algorithm)
                 return fplt_error_set(error, FPLT_BAD_VALUE,
                                       "--algorithms names %s twice; leave one out", name);
-        if (*count == MOST_ALGORITHMS)
+        if (*count == MAX_ALGORITHMS)
             return fplt_error_set(error, FPLT_BAD_VALUE, "--algorithms has more than %d names",
-                                  MOST_ALGORITHMS);
+                                  MAX_ALGORITHMS);
         algorithms[(*count)++] = algorithm;
     }
     return FPLT_OK;
@@ -218,10 +218,10 @@ static fplt_status draw(const fplt_comparison *comparison, const char *folder, s
                 {"gradients", "gradient evaluations of all agents"},
                 {"vectors", "vectors sent, both ways"},
                 {"time", "the paper's time: t_G a gradient, t_C a round trip"}};
-    fplt_series series[MOST_ALGORITHMS];
+    fplt_series series[MAX_ALGORITHMS];
     char path[4096];
     size_t count = 0;
-    for (size_t i = 0; i < fplt_comparison_count(comparison) && count < MOST_ALGORITHMS; i++) {
+    for (size_t i = 0; i < fplt_comparison_count(comparison) && count < MAX_ALGORITHMS; i++) {
         const fplt_compared *method = fplt_comparison_get(comparison, i);
         const fplt_curve *curve = &method->curve;
         const double *x[] = {curve->round, curve->gradients, curve->vectors, curve->paper_time};
@@ -417,7 +417,7 @@ static fplt_status conclude(cli_call *cli, const fplt_comparison *comparison, do
 static fplt_status run(cli_call *cli, fplt_error *error)
 {
     const fplt_settings *settings = cli->settings;
-    const fplt_algorithm *algorithms[MOST_ALGORITHMS];
+    const fplt_algorithm *algorithms[MAX_ALGORITHMS];
     const char *list = fplt_settings_text(settings, "algorithms");
     const char *folder = fplt_settings_text(settings, "out");
     int is_new = 0;

@@ -172,11 +172,11 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     fplt_dataset *dataset = NULL;
     fplt_status status;
     if (!(status = fplt_model_read(cli->arguments[0], &model, error)) &&
-        !(status = cli_learn(cli, "the model's task", fplt_task_name(fplt_model_see(model)->task),
-                             error)) &&
+        !(status = cli_learn(cli, "the model's task",
+                             fplt_task_name(fplt_model_get_view(model)->task), error)) &&
         !(status = cli_model_data(cli, model, 1, &dataset, error))) {
         evaluation.dataset = dataset;
-        evaluation.info = fplt_model_see(model);
+        evaluation.info = fplt_model_get_view(model);
         status = assess(cli, model, &evaluation, error);
     }
     fplt_assessment_clear(&evaluation.made);

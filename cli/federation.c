@@ -28,7 +28,7 @@ static fplt_status ask(cli_call *cli, const char *word, fplt_error *error)
 {
     char *answer;
     fplt_status status =
-        fplt_federation_tell(fplt_settings_text(cli->settings, "folder"), word, &answer, error);
+        fplt_federation_command(fplt_settings_text(cli->settings, "folder"), word, &answer, error);
     if (status)
         return status;
     json_t *document = json_loads(answer, 0, NULL);
@@ -65,7 +65,7 @@ static fplt_status check(cli_call *cli, fplt_error *error)
     const char *word = "check";
     for (;;) {
         char *answer;
-        fplt_status status = fplt_federation_tell(folder, word, &answer, error);
+        fplt_status status = fplt_federation_command(folder, word, &answer, error);
         if (status)
             return status;
         json_t *document = json_loads(answer, 0, NULL);
@@ -123,7 +123,7 @@ static void add_round(void *context, const fplt_federation_round *round)
 {
     fplt_table *table = context;
     fplt_table_whole(table, (long long)round->round);
-    fplt_table_whole(table, round->leg);
+    fplt_table_whole(table, round->incarnation);
     fplt_table_whole(table, round->count);
     fplt_table_number(table, round->seconds, 3);
     fplt_table_whole(table, (long long)round->bytes_up);

@@ -124,7 +124,7 @@ static void sent(const fplt_shape *shape, unsigned *up, unsigned *down)
 
 static void add_counts(fplt_table *out, const fplt_algorithm *algorithm)
 {
-    double parameter[FPLT_MOST_PARAMETERS] = {0};
+    double parameter[FPLT_MAX_PARAMETERS] = {0};
     char text[128], ups[sizeof text + 2];
     unsigned up[2], down[2];
     fplt_shape shape[2];

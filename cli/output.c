@@ -228,7 +228,7 @@ const char *cli_out(const cli_call *cli)
 }
 
 /* Beyond so many lines only their sum is printed. */
-enum { MOST_FILLED = 40 };
+enum { MAX_FILLED = 40 };
 
 static size_t count_filled(const fplt_dataset *dataset)
 {
@@ -247,7 +247,7 @@ fplt_status cli_write_filled(const fplt_dataset *dataset, cli_text *out, fplt_er
     if (status)
         return status;
     size_t lines = fplt_table_rows(table);
-    if (lines > MOST_FILLED)
+    if (lines > MAX_FILLED)
         cli_text_format(
             out,
             "\nmissing values that were filled in: %zu numbers in %zu columns of sites; "

@@ -168,7 +168,7 @@ static fplt_status print_tables(const fplt_paper *paper, fplt_error *error)
 {
     const fplt_paper_table *paper_table;
     fplt_status status = FPLT_OK;
-    for (size_t i = 0; !status && (paper_table = fplt_paper_see(paper, i)); i++) {
+    for (size_t i = 0; !status && (paper_table = fplt_paper_get_view(paper, i)); i++) {
         cli_text out = {NULL, 0, NULL};
         printf("%sTable %s. %s\n\n", i ? "\n" : "", paper_table->name, paper_table->title);
         status = print_cells(paper_table, error);
@@ -263,7 +263,7 @@ static fplt_status write_markdown(const cli_call *cli, const fplt_paper *paper,
     if (!path)
         return FPLT_OK;
     write_head(cli, settings, &out);
-    for (size_t i = 0; (paper_table = fplt_paper_see(paper, i)); i++)
+    for (size_t i = 0; (paper_table = fplt_paper_get_view(paper, i)); i++)
         write_table(paper_table, &out);
     fplt_status status = cli_text_take(&out, &text, error);
     if (status)
@@ -296,7 +296,7 @@ static fplt_status print_json(const fplt_paper *paper, const fplt_paper_settings
 {
     json_t *tables = json_array();
     const fplt_paper_table *paper_table;
-    for (size_t i = 0; (paper_table = fplt_paper_see(paper, i)); i++) {
+    for (size_t i = 0; (paper_table = fplt_paper_get_view(paper, i)); i++) {
         json_t *cells = json_array(), *remarks = json_array();
         for (size_t c = 0; c < paper_table->count; c++)
             json_array_append_new(cells, cell_json(&paper_table->cells[c]));

@@ -24,7 +24,7 @@ static fplt_status declare(const cli_call *cli, fplt_settings *settings, fplt_er
 static fplt_status make_columns(const fplt_model *model, int numbered, const char *id,
                                 fplt_table **out, fplt_error *error)
 {
-    const fplt_model_info *info = fplt_model_see(model);
+    const fplt_model_info *info = fplt_model_get_view(model);
     int probable = fplt_model_has_probabilities(model);
     uint32_t extra = probable ? info->classes : info->classes ? 1 : 0;
     const char **columns;
@@ -56,7 +56,7 @@ static fplt_status predict(const fplt_model *model, const fplt_rows *rows, struc
                            fplt_error *error)
 {
     fplt_status status;
-    size_t outputs = fplt_model_outputs(model), classes = fplt_model_see(model)->classes;
+    size_t outputs = fplt_model_outputs(model), classes = fplt_model_get_view(model)->classes;
     if ((status =
              cli_alloc(&made->scores, rows->count * outputs, sizeof(double), "scores", error)) ||
         (status = cli_alloc(&made->predicted, rows->count, sizeof(double), "predictions", error)))
@@ -89,7 +89,7 @@ static void fill(const fplt_model *model, const struct predictions *made,
                  const fplt_dataset *dataset, struct numbering *numbering, fplt_table *out)
 {
     size_t count = fplt_dataset_rows(dataset);
-    const fplt_model_info *info = fplt_model_see(model);
+    const fplt_model_info *info = fplt_model_get_view(model);
     for (size_t i = 0; i < count; i++) {
         if (numbering->wanted)
             fplt_table_whole(out, (long long)number_of(numbering, i));
@@ -137,7 +137,7 @@ static json_t *row_json(const fplt_model_info *info, const struct predictions *m
 static json_t *document(const fplt_model *model, const struct predictions *made,
                         const fplt_dataset *dataset, struct numbering *numbering)
 {
-    const fplt_model_info *info = fplt_model_see(model);
+    const fplt_model_info *info = fplt_model_get_view(model);
     json_t *rows = json_array(), *classes = info->classes ? json_array() : json_null();
     for (uint32_t k = 0; k < info->classes; k++)
         json_array_append_new(classes, json_string(info->class_names[k]));
@@ -192,7 +192,7 @@ static const char *id_name(const cli_call *cli, const fplt_model *model,
     const char *given = fplt_settings_text(cli->settings, "id");
     if (!fplt_dataset_row_id(dataset, 0))
         return NULL;
-    return given ? given : fplt_model_see(model)->id;
+    return given ? given : fplt_model_get_view(model)->id;
 }
 
 static fplt_status run(cli_call *cli, fplt_error *error)

@@ -124,7 +124,7 @@ fplt_status privacy_draw(const fplt_plot *plot, const char *path, fplt_error *er
 /* ---- epsilon ---- */
 
 /* At how many orders the divergence is shown at most. */
-enum { MOST_ORDERS = 8 };
+enum { MAX_ORDERS = 8 };
 
 static double epsilon_or_nan(const fplt_privacy_claim *claim, fplt_conversion conversion,
                              double delta)
@@ -256,9 +256,9 @@ static fplt_status run_epsilon(cli_call *cli, fplt_error *error)
 {
     const fplt_settings *settings = cli->settings;
     static const char *const sampling[] = {"sampling", "records", "epsilon", "order", "premise"};
-    const char *columns[8 + MOST_ORDERS] = {"threat",  "records", "mu",   "rdp rate",
-                                            "classic", "tight",   "exact"};
-    char names[MOST_ORDERS][32];
+    const char *columns[8 + MAX_ORDERS] = {"threat",  "records", "mu",   "rdp rate",
+                                           "classic", "tight",   "exact"};
+    char names[MAX_ORDERS][32];
     size_t count = 7;
     double order, records;
     fplt_table *claims = NULL, *chances = NULL;
@@ -268,10 +268,10 @@ static fplt_status run_epsilon(cli_call *cli, fplt_error *error)
             "tau is not given: add --tau (`fedplt privacy calibrate --epsilon 2` finds the one for "
             "a promise)");
     for (size_t k = 0; !isnan(order = privacy_listed(settings, "orders", k)); k++) {
-        if (k == MOST_ORDERS)
+        if (k == MAX_ORDERS)
             return fplt_error_set(error, FPLT_BAD_VALUE,
                                   "orders has more than %d values, but it may have at most %d",
-                                  MOST_ORDERS, MOST_ORDERS);
+                                  MAX_ORDERS, MAX_ORDERS);
         snprintf(names[k], sizeof names[k], "rdp(%g)", order);
         columns[count++] = names[k];
     }

@@ -102,6 +102,6 @@ fplt_status cli_model_data(const cli_call *cli, const fplt_model *model, int lab
 
 const char *cli_penalty_of(const fplt_model *model)
 {
-    const fplt_inference *inference = fplt_model_see(model)->inference;
+    const fplt_inference *inference = fplt_model_get_view(model)->inference;
     return inference && inference->penalised ? "one" : "none";
 }

@@ -140,7 +140,7 @@ static fplt_status print_csv(const fplt_table *lines, fplt_error *error)
 /* The files a model was trained on, as its record has them; empty: they were none, or are not here. */
 static void files_of(const cli_call *cli, const fplt_model *model, cli_text *out)
 {
-    json_t *record = json_loads(fplt_model_see(model)->training, 0, NULL);
+    json_t *record = json_loads(fplt_model_get_view(model)->training, 0, NULL);
     const char *list =
         json_string_value(json_object_get(json_object_get(record, "problem"), "data"));
     char file[4096];
@@ -162,7 +162,7 @@ static void files_of(const cli_call *cli, const fplt_model *model, cli_text *out
 
 static void print_next(const cli_call *cli, const fplt_model *model)
 {
-    const fplt_inference *inference = fplt_model_see(model)->inference;
+    const fplt_inference *inference = fplt_model_get_view(model)->inference;
     cli_text files = {NULL, 0, NULL}, out = {NULL, 0, NULL};
     if (inference && inference->penalised)
         files_of(cli, model, &files);
@@ -213,7 +213,7 @@ static fplt_status print(cli_call *cli, const fplt_model *model, fplt_error *err
 
 static const char *scale_of(const fplt_model *model)
 {
-    const fplt_transform *transform = fplt_model_see(model)->transform;
+    const fplt_transform *transform = fplt_model_get_view(model)->transform;
     return transform->radius > 0                 ? "that of shortened rows"
            : transform->mean || transform->scale ? "standardised"
                                                  : "the file's own";

@@ -146,7 +146,7 @@ static fplt_status read_parameters(const fplt_settings *settings, struct study *
     fplt_theory_problem *problem = &study->problem;
     fplt_theory_parameters *parameters = &study->parameters;
     fplt_run_settings run = fplt_run_defaults();
-    double given[FPLT_MOST_PARAMETERS];
+    double given[FPLT_MAX_PARAMETERS];
     fplt_auto choice;
     fplt_status status;
     if ((status = fplt_job_training(settings, &run.training, error)) ||
@@ -156,7 +156,7 @@ static fplt_status read_parameters(const fplt_settings *settings, struct study *
     run.parameter = given;
     run.gradient_time = fplt_settings_real(settings, "t-gradient");
     run.communication_time = fplt_settings_real(settings, "t-communication");
-    fplt_bend bend = {{problem->strong_convexity, problem->smoothness}, NAN};
+    fplt_curvature_bounds bend = {{problem->strong_convexity, problem->smoothness}, NAN};
     if (study->view)
         bend = study->view->automatic->bend;
     if ((status = fplt_auto_choose(&bend, &run, (uint32_t)problem->agents,
@@ -193,7 +193,7 @@ static fplt_status read_problem(const fplt_settings *settings, struct study *stu
     } else {
         if ((status = fplt_job_create(settings, 0, &study->job, error)))
             return status;
-        study->view = fplt_job_see(study->job);
+        study->view = fplt_job_get_view(study->job);
         problem->agents = fplt_objective_agents(study->view->objective);
         problem->dimension = fplt_objective_dimension(study->view->objective);
         problem->strong_convexity = study->view->automatic->bend.everywhere.lowest;

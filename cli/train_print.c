@@ -90,7 +90,7 @@ fplt_status train_assess(struct training *training, fplt_error *error)
 }
 
 /* Sites beyond these are in the file only. */
-enum { MOST_SITES = 20 };
+enum { MAX_SITES = 20 };
 
 static fplt_status write_held_out(const struct training *training, cli_text *out, fplt_error *error)
 {
@@ -99,7 +99,7 @@ static fplt_status write_held_out(const struct training *training, cli_text *out
     char *text;
     if (!training->held_out_each)
         return FPLT_OK;
-    if (fplt_dataset_agents(rows) > MOST_SITES) {
+    if (fplt_dataset_agents(rows) > MAX_SITES) {
         line(out, "held-out rows", "%zu at %u sites, loss %.6g; held_out.json has each",
              fplt_dataset_rows(rows), fplt_dataset_agents(rows), training->held_out.all.loss);
         return FPLT_OK;

@@ -108,7 +108,7 @@ static fplt_status tune_with_data(const cli_call *cli, fplt_tune_settings *tune,
     fplt_status status = fplt_job_create_from(cli->settings, 0, &source, &job, error);
     if (status)
         return status;
-    const fplt_job_view *view = fplt_job_see(job);
+    const fplt_job_view *view = fplt_job_get_view(job);
     tune->run = view->run;
     if (!(status = search_all(cli->settings, tune, parameter, error)))
         status = fplt_tune(view->objective, 0, tune, tuning, error);
@@ -182,7 +182,7 @@ static fplt_status print_json(const fplt_tuning *tuning, fplt_error *error)
     return cli_print_json(
         json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o, s:s}", "format", "fedplt-tuning 1",
                   "choice", candidate_json(&tuning->candidate[0]), "candidates", all, "lmin",
-                  cli_json_number(fplt_bend_lowest(&tuning->bend)), "lmax",
+                  cli_json_number(fplt_curvature_bounds_lowest(&tuning->bend)), "lmax",
                   cli_json_number(tuning->bend.everywhere.highest), "first_criterion",
                   measured ? cli_json_number(tuning->first_criterion) : json_null(), "target",
                   measured ? cli_json_number(tuning->target) : json_null(), "rounds_spent",
@@ -234,7 +234,7 @@ static fplt_status run(cli_call *cli, fplt_error *error)
     fplt_tune_settings tune = fplt_tune_defaults();
     fplt_tuning tuning = {.candidate = NULL};
     tune.ranks = cli->ranks;
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MAX_PARAMETERS];
     cli_progress progress;
     tune.watch = cli_progress_watch;
     tune.context = &progress;

@@ -8,7 +8,7 @@
 #include "fedplt/validate.h"
 #include "progress.h"
 
-enum { MOST_VALUES = 100 };
+enum { MAX_VALUES = 100 };
 
 static const fplt_setting table[] = {
     {"search", FPLT_CHOICE, 0, "eps", 0, 0, "eps|h-weight", "the setting that is searched", 0, 0},
@@ -50,9 +50,9 @@ static fplt_status read_grid(const fplt_settings *settings, double *values, size
     *count = 0;
     for (const char *rest = fplt_settings_text(settings, "grid"); *rest; (*count)++) {
         rest = fplt_list_next(rest, item, sizeof item);
-        if (*count == MOST_VALUES)
+        if (*count == MAX_VALUES)
             return fplt_error_set(error, FPLT_BAD_VALUE, "grid has more than %d values",
-                                  MOST_VALUES);
+                                  MAX_VALUES);
         if (fplt_parse_real(item, &values[*count]))
             return fplt_error_set(error, FPLT_BAD_VALUE, "grid has '%s', which is no number", item);
     }
@@ -171,7 +171,7 @@ static fplt_status deliver(cli_call *cli, const fplt_validation *made, const fpl
 
 static fplt_status run(cli_call *cli, fplt_error *error)
 {
-    double values[MOST_VALUES];
+    double values[MAX_VALUES];
     fplt_validation made = {.point = NULL};
     cli_progress progress;
     fplt_dataset *dataset = NULL;

@@ -141,7 +141,7 @@ static void be_agent(uint32_t identity, int socket)
     check(fplt_objective_create_callback(&cost, &objective, &error), &error);
     fplt_plan plan = make_plan();
     fplt_node_settings settings = {.objective = objective,
-                                   .identity = identity,
+                                   .member_index = identity,
                                    .training = fplt_training_defaults(),
                                    .curvature = {ridge, bound}};
     check(fplt_node_create(&plan, &settings, &node, &error), &error);

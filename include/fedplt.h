@@ -38,7 +38,7 @@
 #include "fedplt/solver.h"
 #include "fedplt/spending.h"
 #include "fedplt/status.h"
-#include "fedplt/steps.h"
+#include "fedplt/hub_node.h"
 #include "fedplt/sum.h"
 #include "fedplt/theory.h"
 #include "fedplt/trainer.h"

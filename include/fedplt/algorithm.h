@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-enum { FPLT_MOST_PARAMETERS = 16, FPLT_MOST_SCALARS = 64 };
+enum { FPLT_MAX_PARAMETERS = 16, FPLT_MAX_SCALARS = 64 };
 
 /* How many vectors (of the model's dimension) there are of everything. */
 typedef struct fplt_shape {
@@ -54,7 +54,7 @@ typedef struct fplt_round {
     uint32_t position;  /* of the agent at hand in the cohort */
     uint32_t epochs;    /* local epochs of the cohort; 0: each agent's own */
     fplt_stream shared; /* common randomness: copy it before drawing */
-    double scalar[FPLT_MOST_SCALARS];
+    double scalar[FPLT_MAX_SCALARS];
 } fplt_round;
 
 /* What parameters and steps may be derived from. With privacy on these are public bounds. */
@@ -80,7 +80,7 @@ typedef struct fplt_coordinator {
 
 /* An agent as an algorithm sees it. */
 typedef struct fplt_agent {
-    uint32_t identity; /* number in the roster */
+    uint32_t member_index; /* number in the roster */
     size_t dimension;
     const double *parameter;
     const double *kept; /* shape.kept x dimension, as last accepted */

@@ -14,19 +14,21 @@ extern "C" {
 
 /* How costs curve: bounds that hold at every point, and the least curvature at the starting point,
  * which stands in where the bounds show no strong convexity. */
-typedef struct fplt_bend {
+typedef struct fplt_curvature_bounds {
     fplt_curvature everywhere;
     double near_lowest; /* NaN: not known */
-} fplt_bend;
+} fplt_curvature_bounds;
 
 /* Of one agent at x (NULL: the origin). The second part costs up to 40 products with the Hessian
  * and is only looked for where the bound is below a ten-thousandth of the smoothness. */
-FPLT_API fplt_status fplt_bend_find(const fplt_objective *objective, uint32_t agent,
-                                    const double *x, fplt_bend *bend, fplt_error *error);
+FPLT_API fplt_status fplt_curvature_bounds_find(const fplt_objective *objective, uint32_t agent,
+                                                const double *x, fplt_curvature_bounds *bend,
+                                                fplt_error *error);
 /* Of two together: so that a federation can agree on it with minima and maxima. */
-FPLT_API fplt_bend fplt_bend_join(fplt_bend a, fplt_bend b);
+FPLT_API fplt_curvature_bounds fplt_curvature_bounds_join(fplt_curvature_bounds a,
+                                                          fplt_curvature_bounds b);
 /* The strong convexity to reckon with: the bound, or what replaces it. */
-FPLT_API double fplt_bend_lowest(const fplt_bend *bend);
+FPLT_API double fplt_curvature_bounds_lowest(const fplt_curvature_bounds *bend);
 
 /* ---- the method ---- */
 
@@ -52,8 +54,8 @@ FPLT_API const fplt_algorithm *fplt_method_choose(const fplt_occasion *occasion,
 /* ---- auto ---- */
 
 typedef struct fplt_auto {
-    fplt_bend bend;                         /* of all agents */
-    double parameter[FPLT_MOST_PARAMETERS]; /* the algorithm's: rho chosen, others as given */
+    fplt_curvature_bounds bend;            /* of all agents */
+    double parameter[FPLT_MAX_PARAMETERS]; /* the algorithm's: rho chosen, others as given */
     uint32_t epochs;
     double step; /* for the curvature of all agents; NaN: not known yet, or the solver takes none */
     int chose_rho, chose_step, chose_epochs; /* which were auto */
@@ -72,9 +74,9 @@ FPLT_API fplt_status fplt_auto_resolve(const fplt_objective *objective,
                                        fplt_error *error);
 /* The same from what a federation has agreed on. `dimension` and `agents` are those of the roster;
  * choice->curvatures stays NULL. */
-FPLT_API fplt_status fplt_auto_choose(const fplt_bend *bend, const fplt_run_settings *run,
-                                      uint32_t agents, size_t dimension, fplt_auto *choice,
-                                      fplt_error *error);
+FPLT_API fplt_status fplt_auto_choose(const fplt_curvature_bounds *bend,
+                                      const fplt_run_settings *run, uint32_t agents,
+                                      size_t dimension, fplt_auto *choice, fplt_error *error);
 /* Puts the choice into `run`, which borrows from it. */
 FPLT_API void fplt_auto_apply(const fplt_auto *choice, fplt_run_settings *run);
 /* Releases what the struct owns; a zeroed struct is legal. */

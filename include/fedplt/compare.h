@@ -73,10 +73,10 @@ typedef struct fplt_compared {
         stalled; /* of them, those given up: at twice their pace they would not arrive in time */
     fplt_spread rounds, gradients, vectors, time, paper_time;
     fplt_curve curve;
-    unsigned points;                        /* of the search; 0: not tuned */
-    uint32_t tuning_runs;                   /* behind every point of the search */
-    double parameter[FPLT_MOST_PARAMETERS]; /* as resolved on the data of the first run */
-    double step;                            /* common to all agents; 0: each its automatic one */
+    unsigned points;                       /* of the search; 0: not tuned */
+    uint32_t tuning_runs;                  /* behind every point of the search */
+    double parameter[FPLT_MAX_PARAMETERS]; /* as resolved on the data of the first run */
+    double step;                           /* common to all agents; 0: each its automatic one */
 } fplt_compared;
 
 typedef struct fplt_comparison fplt_comparison;

@@ -135,7 +135,7 @@ FPLT_API fplt_status fplt_federation_port(unsigned *port, fplt_error *error);
 typedef struct fplt_federation_round {
     uint32_t run;
     uint64_t round;
-    uint32_t leg;
+    uint32_t incarnation;
     const uint32_t *accepted; /* agents whose update counted, by their place in the roster */
     uint32_t count;
     double seconds, criterion; /* NaN: not measured */
@@ -154,8 +154,8 @@ FPLT_API fplt_status fplt_federation_events(const char *folder, uint32_t run,
 
 /* Tells a coordinator that runs on this machine: status, pause, resume, end, check. The answer is a JSON
  * document, released with fplt_free. */
-FPLT_API fplt_status fplt_federation_tell(const char *folder, const char *word, char **answer,
-                                          fplt_error *error);
+FPLT_API fplt_status fplt_federation_command(const char *folder, const char *word, char **answer,
+                                             fplt_error *error);
 
 #ifdef __cplusplus
 }

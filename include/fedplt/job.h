@@ -4,7 +4,7 @@
  *     fplt_job_declare(settings, FPLT_JOB_ALL, "fed-plt", ...);   the tables
  *     fplt_settings_set / fplt_config_apply                       the values
  *     fplt_job_create(settings, 0, &job, ...);
- *     const fplt_job_view *view = fplt_job_see(job);
+ *     const fplt_job_view *view = fplt_job_get_view(job);
  *     fplt_engine_create(view->objective, &view->run, &engine, ...);
  *
  * The steps are there one by one as well, for whoever needs only some of them. */
@@ -148,7 +148,7 @@ FPLT_API fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_
                                           const fplt_job_source *source, fplt_job **job,
                                           fplt_error *error);
 FPLT_API void fplt_job_destroy(fplt_job *job);
-FPLT_API const fplt_job_view *fplt_job_see(const fplt_job *job);
+FPLT_API const fplt_job_view *fplt_job_get_view(const fplt_job *job);
 /* The same, for changes before an engine is made from it. */
 FPLT_API fplt_job_view *fplt_job_edit(fplt_job *job);
 

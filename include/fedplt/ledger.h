@@ -80,7 +80,7 @@ FPLT_API fplt_status fplt_ledger_reserve(fplt_ledger *ledger, const char *accoun
 typedef struct fplt_charge {
     const char *account;
     unsigned char run[FPLT_RUN_BYTES];
-    uint32_t leg;
+    uint32_t incarnation;
     uint64_t round;             /* the last one that is paid for */
     uint64_t rounds;            /* how many */
     fplt_rates rates;           /* of all of them together, of one record; at least 0 */

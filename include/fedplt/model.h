@@ -18,7 +18,7 @@ extern "C" {
 typedef struct fplt_inference fplt_inference; /* fedplt/inference.h */
 
 /* What a model consists of. In fplt_model_create everything is borrowed and copied; in what
- * fplt_model_see gives everything belongs to the model. */
+ * fplt_model_get_view gives everything belongs to the model. */
 typedef struct fplt_model_info {
     fplt_task task;
     const char *loss;
@@ -70,7 +70,7 @@ enum { FPLT_MODEL_DIGEST = 32 };
 FPLT_API fplt_status fplt_model_digest(const fplt_model *model,
                                        unsigned char digest[FPLT_MODEL_DIGEST], fplt_error *error);
 FPLT_API void fplt_model_destroy(fplt_model *model);
-FPLT_API const fplt_model_info *fplt_model_see(const fplt_model *model);
+FPLT_API const fplt_model_info *fplt_model_get_view(const fplt_model *model);
 /* Whether its record has a certificate of privacy. */
 FPLT_API int fplt_model_is_private(const fplt_model *model);
 /* Weight vectors: the number of classes with softmax, 1 otherwise. */
@@ -132,7 +132,7 @@ typedef struct fplt_quality {
 /* How a run was done and what came of it, beside its fplt_result. May grow at its end. */
 typedef struct fplt_record {
     size_t parameters; /* the algorithm's */
-    fplt_choice parameter[FPLT_MOST_PARAMETERS];
+    fplt_choice parameter[FPLT_MAX_PARAMETERS];
     fplt_choice epochs, step; /* step: the least of all agents */
     double largest_step;      /* of all agents; NaN: nobody takes one */
     const char *advice;       /* borrowed from the job: what would help more; empty: nothing */

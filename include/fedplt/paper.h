@@ -72,7 +72,7 @@ FPLT_API fplt_status fplt_paper_create(const fplt_paper_settings *settings, fplt
                                        fplt_error *error);
 FPLT_API void fplt_paper_destroy(fplt_paper *paper);
 /* Table number `index` of those asked for; NULL past the last. */
-FPLT_API const fplt_paper_table *fplt_paper_see(const fplt_paper *paper, size_t index);
+FPLT_API const fplt_paper_table *fplt_paper_get_view(const fplt_paper *paper, size_t index);
 
 /* The paper's own figure; NaN where it has none. `label` is that of the table in its source. */
 FPLT_API double fplt_paper_figure_find(const char *label, const char *row, const char *column);

@@ -21,7 +21,7 @@
 #include "fedplt/job.h"
 #include "fedplt/noise.h"
 #include "fedplt/privacy.h"
-#include "fedplt/steps.h"
+#include "fedplt/hub_node.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -108,7 +108,7 @@ typedef struct fplt_roster {
 FPLT_API fplt_status fplt_promise_plan(const fplt_settings *settings, const fplt_roster *roster,
                                        fplt_promise **plan, fplt_error *error);
 FPLT_API void fplt_promise_destroy(fplt_promise *plan);
-FPLT_API const fplt_promise_view *fplt_promise_see(const fplt_promise *plan);
+FPLT_API const fplt_promise_view *fplt_promise_get_view(const fplt_promise *plan);
 
 /**
  * The plan that hub and nodes of a private run agree on: fplt_plan_resolve() of what the promise decided.

@@ -65,8 +65,8 @@ typedef struct fplt_local {
     fplt_training training;
     double step;              /* resolved: positive; NaN where the solver takes none */
     fplt_curvature curvature; /* of f_i */
-    uint64_t seed, round;     /* with `run` and `identity`: the key of its random streams */
-    uint32_t run, identity;
+    uint64_t seed, round;     /* with `run` and `member_index`: the key of its random streams */
+    uint32_t run, member_index;
     const fplt_noise_source *noise; /* NULL: simulated, from keyed streams */
     double *scratch;                /* fplt_local_scratch doubles, aligned to 64 bytes */
     double *state;    /* fplt_solver_state doubles that stay with the agent between rounds; zero at

@@ -51,7 +51,7 @@ typedef struct fplt_tune_candidate {
 typedef struct fplt_tuning {
     fplt_tune_candidate *candidate; /* owned, the best first */
     size_t count;
-    fplt_bend bend;
+    fplt_curvature_bounds bend;
     double first_criterion, target;
     uint64_t rounds_spent; /* in the experiment */
     double time_spent;

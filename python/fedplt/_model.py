@@ -81,7 +81,7 @@ class Model:
 
     @property
     def _info(self) -> Any:
-        return lib.fplt_model_see(self._pointer)
+        return lib.fplt_model_get_view(self._pointer)
 
     @property
     def task(self) -> str:

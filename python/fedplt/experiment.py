@@ -289,7 +289,7 @@ def tune(X: Any = None, y: Any = None, sites: Any = None, *, by: str = "theory",
     values = {"algorithm": algorithm, "threads": 1 if costs is not None else None, **settings}
     tables = _job_settings(given(values), algorithm)
     watcher, wanted = Watcher(callback), ffi.new("fplt_tune_settings *", lib.fplt_tune_defaults())
-    made, parameters = ffi.new("fplt_job **"), ffi.new("double[]", lib.FPLT_MOST_PARAMETERS)
+    made, parameters = ffi.new("fplt_job **"), ffi.new("double[]", lib.FPLT_MAX_PARAMETERS)
     try:
         if has_data:
             source = ffi.new("fplt_job_source *")
@@ -297,7 +297,7 @@ def tune(X: Any = None, y: Any = None, sites: Any = None, *, by: str = "theory",
             if costs is not None:
                 costs.watcher, source.objective = watcher, costs.pointer
             call(lib.fplt_job_create_from, tables.pointer, 0, source, made, watcher=watcher)
-            wanted.run = lib.fplt_job_see(made[0]).run
+            wanted.run = lib.fplt_job_get_view(made[0]).run
         run = wanted.run
         call(lib.fplt_job_training, tables.pointer, ffi.addressof(run, "training"))
         run.algorithm = lib.fplt_algorithm_find(algorithm.encode())
@@ -313,7 +313,7 @@ def tune(X: Any = None, y: Any = None, sites: Any = None, *, by: str = "theory",
         run.communication_time = lib.fplt_settings_real(tables.pointer, b"t-communication")
         wanted.method, wanted.rounds, wanted.public_only = methods[by], rounds, public
         wanted.watch, wanted.context = WATCH, watcher.struct
-        objective = lib.fplt_job_see(made[0]).objective if has_data else ffi.NULL
+        objective = lib.fplt_job_get_view(made[0]).objective if has_data else ffi.NULL
         found = ffi.new("fplt_tuning *")
         call(lib.fplt_tune, objective, settings.get("agents") or 1, wanted, found, watcher=watcher)
         try:
@@ -405,7 +405,7 @@ class Paper:
     def __init__(self, pointer: Any) -> None:
         rows, self.remarks = [], []
         index = 0
-        while table := lib.fplt_paper_see(pointer, index):
+        while table := lib.fplt_paper_get_view(pointer, index):
             for number in range(table.count):
                 cell = table.cells[number]
                 rows.append({"table": text(table.name), "title": text(table.title), "row": text(cell.row),

@@ -121,7 +121,7 @@ class Promise:
         self._settings, self._kept, self._form = settings, kept, form
         call(lib.fplt_promise_plan, settings.pointer, roster, made)
         self._plan = ffi.gc(made[0], lib.fplt_promise_destroy)
-        self.view = view = lib.fplt_promise_see(self._plan)
+        self.view = view = lib.fplt_promise_get_view(self._plan)
         self.epsilon, self.delta, self.threat = float(view.promised), float(view.delta), text(view.threat.name)
         self.agents, self.dimension = int(view.agents), int(view.mechanism.dimension)
         self.rounds, self.paid_rounds = int(view.rounds), int(view.mechanism.rounds)

@@ -61,7 +61,7 @@ def _solver(name: str) -> Any:
 
 def _given(method: Any, parameters: dict[str, float]) -> Any:
     """The parameters of an algorithm: those given by name, the others at their defaults."""
-    made = ffi.new("double[]", lib.FPLT_MOST_PARAMETERS)
+    made = ffi.new("double[]", lib.FPLT_MAX_PARAMETERS)
     lib.fplt_algorithm_defaults(method, made)
     for name, value in parameters.items():
         index = lib.fplt_algorithm_parameter(method, name.replace("_", "-").encode())
@@ -255,7 +255,7 @@ class Node:
         if not 0 <= which < lib.fplt_objective_agents(settings.objective):
             raise BadValue(f"which is {which}, but the cost has {lib.fplt_objective_agents(settings.objective)} "
                            "agent(s); numbers begin at 0")
-        settings.cost, settings.identity = which, identity
+        settings.cost, settings.member_index = which, identity
         settings.training = lib.fplt_training_defaults()
         settings.training.solver = _solver(solver)
         settings.training.epochs, settings.training.batch = epochs, batch
@@ -276,10 +276,10 @@ class Node:
 
     def _keep_to(self, promise: Promise, settings: Any) -> None:
         view, training = promise.view, settings.training
-        if not 0 <= settings.identity < promise.agents:
-            raise BadValue(f"identity is {settings.identity}, but the promise is for {promise.agents} agents")
+        if not 0 <= settings.member_index < promise.agents:
+            raise BadValue(f"identity is {settings.member_index}, but the promise is for {promise.agents} agents")
         training.solver, training.epochs, training.step = view.solver, promise.epochs, promise.step
-        training.noise_tau = view.tau[settings.identity]
+        training.noise_tau = view.tau[settings.member_index]
         settings.curvature, settings.cap = view.curvature, promise.paid_rounds
         if view.secure:
             noise = ffi.new("fplt_noise **")

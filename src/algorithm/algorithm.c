@@ -224,9 +224,9 @@ fplt_status fplt__agent_gradient(fplt_agent *agent, double weight, const double 
     problem->linear = problem->centre = NULL;
     problem->inverse_rho = weight;
     fplt_status status = fplt_local_gradient(agent->local, w, gradient);
-    return status
-               ? fplt_error_set(error, status, "the gradient of agent %u failed", agent->identity)
-               : FPLT_OK;
+    return status ? fplt_error_set(error, status, "the gradient of agent %u failed",
+                                   agent->member_index)
+                  : FPLT_OK;
 }
 
 fplt_status fplt__train_corrected(fplt_agent *agent, const fplt_round *round, double weight,

@@ -6,7 +6,7 @@
 
 #include "linalg/cholesky.h"
 
-enum { MOST_SQUARE = 1000 };
+enum { MAX_SQUARE = 1000 };
 
 /* Sufficient decrease [Armijo 1966]; where values drown in rounding, the slope decides [Hager and
  * Zhang 2005]: at the end of the step it may be positive, but not as steep as it was negative. */
@@ -135,12 +135,12 @@ void fplt__newton_aim(fplt_coordinator *coordinator, const double *triangle, dou
 
 fplt_status fplt__check_square(const fplt_facts *facts, const char *name, fplt_error *error)
 {
-    if (facts->dimension <= MOST_SQUARE)
+    if (facts->dimension <= MAX_SQUARE)
         return FPLT_OK;
     return fplt_error_set(error, FPLT_UNSUPPORTED,
                           "%s sends n(n + 1)/2 numbers an agent, but the model has n = %zu and at "
                           "most %d are allowed; use fed-lbfgs",
-                          name, facts->dimension, MOST_SQUARE);
+                          name, facts->dimension, MAX_SQUARE);
 }
 
 static int all_below(const double *x, size_t count, double limit)
@@ -169,8 +169,9 @@ fplt_status fplt__agent_value_gradient(fplt_agent *agent, const fplt_round *roun
         *value = limit;
         memset(gradient, 0, agent->dimension * sizeof *gradient);
     }
-    return status ? fplt_error_set(error, status, "the cost of agent %u failed", agent->identity)
-                  : FPLT_OK;
+    return status
+               ? fplt_error_set(error, status, "the cost of agent %u failed", agent->member_index)
+               : FPLT_OK;
 }
 
 /* With q records a gradient is 4 q n operations, a Hessian q n (n + 1). */
@@ -184,7 +185,8 @@ fplt_status fplt__agent_hessian(fplt_agent *agent, const fplt_round *round, cons
     if (!status && !all_below(matrix, numbers, most_sent(round)))
         memset(matrix, 0, numbers * sizeof *matrix);
     local->gradients += ((double)agent->dimension + 1) / 4;
-    return status ? fplt_error_set(error, status, "the Hessian of agent %u failed", agent->identity)
+    return status ? fplt_error_set(error, status, "the Hessian of agent %u failed",
+                                   agent->member_index)
                   : FPLT_OK;
 }
 

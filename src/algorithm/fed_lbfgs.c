@@ -13,14 +13,14 @@
 #include "algorithm/descent.h"
 
 enum { PAIRS, FIRST_STEP };
-enum { MOST = 200, MOST_REFUSALS = 6 };
+enum { MAX = 200, MAX_REFUSALS = 6 };
 
 /* The coordinator's vectors behind those of the line search: s and y of every place. */
 enum { FIRST_PAIR = FPLT__DESCENT_VECTORS };
 enum { N_COUNT = FPLT__DESCENT_NUMBERS, N_NEXT, NUMBERS };
 
 static const fplt_setting settings[] = {
-    {"pairs", FPLT_INTEGER, 0, "30", 1, MOST, NULL,
+    {"pairs", FPLT_INTEGER, 0, "30", 1, MAX, NULL,
      "earlier rounds from which the coordinator learns how the costs curve", 0, 0},
     {"first-step", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
      "length of the first step along the mean gradient", 0, 0, .rule = "1/lmax, roughly"},
@@ -75,7 +75,7 @@ static void recall(fplt_coordinator *coordinator)
 {
     size_t n = coordinator->dimension;
     unsigned count = (unsigned)coordinator->number[N_COUNT];
-    double *d = coordinator->vector + FPLT__DIRECTION * n, alpha[MOST];
+    double *d = coordinator->vector + FPLT__DIRECTION * n, alpha[MAX];
     double scale = coordinator->parameter[FIRST_STEP] / coordinator->agents;
     for (size_t j = 0; j < n; j++)
         d[j] = -coordinator->vector[FPLT__GRADIENT * n + j];
@@ -150,7 +150,7 @@ static void absorb(fplt_coordinator *coordinator, const fplt_round *round, unsig
         if (begun)
             keep_pair(coordinator);
         aim(coordinator);
-    } else if (number[FPLT__REFUSED] == MOST_REFUSALS && number[N_COUNT] > 0) {
+    } else if (number[FPLT__REFUSED] == MAX_REFUSALS && number[N_COUNT] > 0) {
         number[N_COUNT] = 0; /* a gradient step does better than such pairs */
         aim(coordinator);
     }

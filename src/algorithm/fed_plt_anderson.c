@@ -23,7 +23,7 @@
 #include "linalg/cholesky.h"
 
 enum { RHO, MEMORY };
-enum { MOST = 20, SLOTS = MOST + 1 };
+enum { MAX = 20, SLOTS = MAX + 1 };
 
 /* Kept vectors: the candidate of the last round, which is mirrored, then f and r (z and x part each) of
  * every slot. A candidate stands in its slot from the beginning: one that is dropped is overwritten by the
@@ -55,7 +55,7 @@ enum {
 static const fplt_setting settings[] = {
     {"rho", FPLT_REAL, FPLT_AUTO | FPLT_ABOVE, "auto", 0, HUGE_VAL, NULL,
      "penalty of Peaceman-Rachford splitting", 0.1, 10, .rule = "1/sqrt(lmin lmax)"},
-    {"anderson-memory", FPLT_INTEGER, 0, "10", 1, MOST, NULL,
+    {"anderson-memory", FPLT_INTEGER, 0, "10", 1, MAX, NULL,
      "earlier rounds that the acceleration combines", 0, 0},
     FPLT_SETTINGS_END,
 };
@@ -204,7 +204,7 @@ static int accelerate(double *number, unsigned slots)
     unsigned newest = (unsigned)number[N_NEWEST], used = (unsigned)number[N_USED], count = 0;
     unsigned index[SLOTS];
     const double *gram = number + N_GRAM;
-    double matrix[MOST * MOST], right[MOST], scale[MOST], size = 0, rest = 1;
+    double matrix[MAX * MAX], right[MAX], scale[MAX], size = 0, rest = 1;
     for (unsigned back = 1; back < used; back++)
         index[count++] = (newest + slots - back) % slots;
     if (!count)

@@ -8,8 +8,8 @@
 
 /* More than fits the memory of any machine this runs on is a mistake, not a data set; what has no size,
  * as a pipe, is believed to end within a gibibyte. */
-#define MOST_OF_A_FILE   ((size_t)1 << 40)
-#define MOST_OF_A_STREAM ((size_t)1 << 30)
+#define MAX_OF_A_FILE   ((size_t)1 << 40)
+#define MAX_OF_A_STREAM ((size_t)1 << 30)
 
 /* A device such as /dev/zero, whose bytes never end and are no text. */
 static int is_no_text(const char *path)
@@ -32,9 +32,7 @@ fplt_status fplt__read_limit(const char *path, size_t largest, size_t *limit, fp
 {
     struct stat about;
     int known = stat(path, &about) == 0;
-    *limit = largest                            ? largest
-             : !known || S_ISREG(about.st_mode) ? MOST_OF_A_FILE
-                                                : MOST_OF_A_STREAM;
+    *limit = largest ? largest : !known || S_ISREG(about.st_mode) ? MAX_OF_A_FILE : MAX_OF_A_STREAM;
     if (known && S_ISCHR(about.st_mode) && strcmp(path, "/dev/stdin") != 0 && is_no_text(path))
         return fplt_error_set(error, FPLT_BAD_DATA, "%s: this is a device, and no text comes of it",
                               path);

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/hands.h"
+#include "base/parallel.h"
 #include "base/memory.h"
 #include "base/words.h"
 
@@ -483,7 +483,7 @@ static int add_shared(wide *total, const uint8_t *bytes, size_t size, size_t cou
         size_t parts = (shares.count + SHARE - 1) / SHARE;
         if (!(legal = find_shares(&shares, &used)))
             break;
-        fplt__hands_spread(parts, add_share, &shares, NULL);
+        fplt__parallel_for(parts, add_share, &shares, NULL);
         for (size_t k = 0; k < parts; k++)
             legal &= shares.added[k];
         for (size_t k = 0; !legal && k < parts; k++)
@@ -507,7 +507,7 @@ fplt_status fplt_sum_add_packed(fplt_sum *sum, size_t first, const void *bytes, 
     if (!has_room(sum, first, count) || sum->high)
         return fplt_error_set(error, FPLT_BAD_VALUE, "a sum that cannot take packed numbers");
     reach_totals(sum, first + count);
-    if (count >= WORTH_SHARING && fplt__hands_there() &&
+    if (count >= WORTH_SHARING && fplt__parallel_is_available() &&
         add_shared(sum->total + first, bytes, size, count))
         return FPLT_OK;
     while (!status && done < count) {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "base/together.h"
+#include "base/workers.h"
 
 enum { AUTOMATIC_WORDS = 1000 };
 
@@ -669,7 +669,7 @@ static void fill_labels(const fplt__builder *builder, const size_t *order, const
 {
     enum { MANY = 100000 };
     struct filling filling = {builder, order, word_value, dataset, 0};
-    fplt__together(builder->rows < MANY ? 1 : builder->threads, fill_portions, &filling);
+    fplt__workers_run(builder->rows < MANY ? 1 : builder->threads, fill_portions, &filling);
 }
 
 /* Rows go to their agent's part in the order in which they were read. `taken`: the cells are the rows of

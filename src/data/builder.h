@@ -306,6 +306,6 @@ fplt_status fplt__dataset_read_memory(const char *name, const void *bytes, size_
 /* Tells who watches how many bytes of a source have been read: every some thousand rows, or every piece; never
  * two at once, and nothing by who has a piece only. */
 enum { FPLT__ROWS_TOLD = 4096 };
-void fplt__read_tell(const fplt__builder *builder, const fplt__source *source, size_t done);
+void fplt__read_progress(const fplt__builder *builder, const fplt__source *source, size_t done);
 
 #endif

@@ -875,7 +875,8 @@ static fplt_status read_rows(struct reader *reader, fplt__builder *builder, uint
     reader->marks = &marks;
     while (!status) {
         if (builder->rows % FPLT__ROWS_TOLD == 0)
-            fplt__read_tell(builder, reader->source, (size_t)(reader->at - reader->source->text));
+            fplt__read_progress(builder, reader->source,
+                                (size_t)(reader->at - reader->source->text));
         if (quick_row(reader, builder, agent, &status, error))
             continue;
         status = next_row(reader, error);
@@ -944,7 +945,7 @@ static fplt_status read_csv(const fplt__source *source, fplt__builder *builder, 
     if (!status)
         status = read_rows(&reader, builder, &file.agent, &plain, error);
     if (!status)
-        fplt__read_tell(builder, source, head.size);
+        fplt__read_progress(builder, source, head.size);
     if (!status && head.size < fplt__source_bytes(source) && names_one_site(&reader, builder))
         status = fplt_error_set(error, FPLT_UNSUPPORTED, "a site in one of several files");
     if (!status)

@@ -344,10 +344,10 @@ static fplt_status check_label(double label, fplt_task task, size_t row, fplt_er
                               "row %zu has label %g, but with two classes it must be -1 or 1", row,
                               label);
     if (task == FPLT_TASK_CLASSES &&
-        !(label >= 0 && label < FPLT__CLASSES_MOST && label == trunc(label)))
+        !(label >= 0 && label < FPLT__CLASSES_MAX && label == trunc(label)))
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "row %zu has label %g, but a class is a whole number from 0 to %d",
-                              row, label, FPLT__CLASSES_MOST - 1);
+                              row, label, FPLT__CLASSES_MAX - 1);
     if (!isfinite(label))
         return fplt_error_set(error, FPLT_BAD_DATA, "row %zu has label %g, not a finite number",
                               row, label);
@@ -427,7 +427,7 @@ fplt_status fplt__dataset_check(const fplt_dataset *dataset, const char *name, f
                                     r, all.label[r], dataset->outputs);
     }
     if (!status && (dataset->task == FPLT_TASK_CLASSES
-                        ? dataset->outputs < least || dataset->outputs > FPLT__CLASSES_MOST
+                        ? dataset->outputs < least || dataset->outputs > FPLT__CLASSES_MAX
                         : dataset->outputs != least))
         status = fplt_error_set(&inner, FPLT_BAD_DATA, "%u outputs, which no task %s has",
                                 dataset->outputs, fplt_task_name(dataset->task));

@@ -86,7 +86,7 @@ struct fplt_dataset {
 #define FPLT__DENSE SIZE_MAX
 
 /* Class values from 0 to below this. */
-#define FPLT__CLASSES_MOST 1000000
+#define FPLT__CLASSES_MAX 1000000
 
 /* Room for everything but names, zeroed; features and classes are the caller's to fill. */
 fplt_status fplt__dataset_create(size_t rows, size_t features, size_t entries, uint32_t agents,

@@ -6,11 +6,11 @@
 #include "base/memory.h"
 #include "data/builder.h"
 
-enum { MOST_LEVELS = 50, MOST_CLASSES = 20 };
+enum { MAX_LEVELS = 50, MAX_CLASSES = 20 };
 
 /* What was seen in a column. */
 struct seen {
-    fplt__lookup values; /* distinct texts, up to one more than MOST_LEVELS */
+    fplt__lookup values; /* distinct texts, up to one more than MAX_LEVELS */
     size_t numbers, words, missing;
     double low, high;
 };
@@ -70,7 +70,7 @@ static fplt_status see_field(struct seen *seen, const fplt__field *field, fplt_e
         seen->numbers++;
     } else
         seen->words++;
-    if (seen->values.count > MOST_LEVELS)
+    if (seen->values.count > MAX_LEVELS)
         return FPLT_OK;
     return fplt__lookup_add(&seen->values, field->span, &number, error);
 }
@@ -172,7 +172,7 @@ static int is_ignored(const struct draft *draft, uint32_t number)
 static fplt_status write_label(fplt__buffer *out, const struct seen *seen, fplt_error *error)
 {
     fplt__buffer_add(out, "{type: label, ");
-    if (!seen->words && seen->values.count > MOST_CLASSES) {
+    if (!seen->words && seen->values.count > MAX_CLASSES) {
         write_bounds(out, seen->low, seen->high, 0);
         fplt__buffer_add(out, "}\n");
         return FPLT_OK;
@@ -199,7 +199,7 @@ static fplt_status write_column(const struct draft *draft, uint32_t i, fplt__buf
     }
     if (is_named(&draft->names, i, draft->read->site, "site")) {
         fplt__buffer_add(out, "{type: site");
-        if (seen->values.count && seen->values.count <= MOST_LEVELS) {
+        if (seen->values.count && seen->values.count <= MAX_LEVELS) {
             fplt__buffer_add(out, ", ");
             status = write_values(out, "names", &seen->values, error);
         }
@@ -208,7 +208,7 @@ static fplt_status write_column(const struct draft *draft, uint32_t i, fplt__buf
         fplt__buffer_add(out, "{type: number, ");
         write_bounds(out, seen->low, seen->high, 0);
         fplt__buffer_add(out, "}\n");
-    } else if (seen->values.count && seen->values.count <= MOST_LEVELS) {
+    } else if (seen->values.count && seen->values.count <= MAX_LEVELS) {
         fplt__buffer_add(out, "{type: category, ");
         status = write_values(out, "levels", &seen->values, error);
         fplt__buffer_add(out, ", missing: neutral-row, other: neutral-row}\n");
@@ -341,12 +341,12 @@ fplt_status fplt_schema_draft(const char *const *paths, size_t count,
 
 /* ---- numbers only ---- */
 
-enum { MOST_PAIRS = 100, LONGEST_LABEL = 256 };
+enum { MAX_PAIRS = 100, LONGEST_LABEL = 256 };
 
 /* "no=-1,yes=1": the keys of each value, in the order of the values. */
 struct labels {
-    char key[MOST_PAIRS][LONGEST_LABEL];
-    double value[MOST_PAIRS];
+    char key[MAX_PAIRS][LONGEST_LABEL];
+    double value[MAX_PAIRS];
     size_t count;
 };
 
@@ -355,9 +355,9 @@ static fplt_status read_pairs(const char *text, struct labels *labels, fplt_erro
     labels->count = 0;
     for (const char *c = text; *c; labels->count++) {
         char value[64];
-        if (labels->count == MOST_PAIRS)
+        if (labels->count == MAX_PAIRS)
             return fplt_error_set(error, FPLT_BAD_VALUE, "labels has more than %d pairs",
-                                  MOST_PAIRS);
+                                  MAX_PAIRS);
         c = fplt_pairs_next(c, labels->key[labels->count], LONGEST_LABEL, value, sizeof value);
         if (fplt_parse_real(value, &labels->value[labels->count]))
             return fplt_error_set(error, FPLT_BAD_VALUE,

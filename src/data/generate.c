@@ -229,9 +229,9 @@ static fplt_status check_numbers(const fplt_generate_settings *settings, fplt_er
         return fplt_error_set(error, FPLT_BAD_VALUE, "task is %d, which is none",
                               (int)settings->task);
     if (settings->task == FPLT_TASK_CLASSES &&
-        !(settings->classes >= 3 && settings->classes <= FPLT__CLASSES_MOST))
+        !(settings->classes >= 3 && settings->classes <= FPLT__CLASSES_MAX))
         return fplt_error_set(error, FPLT_BAD_VALUE, "%u classes, but 3 to %d are legal",
-                              settings->classes, FPLT__CLASSES_MOST);
+                              settings->classes, FPLT__CLASSES_MAX);
     return FPLT_OK;
 }
 

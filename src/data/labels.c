@@ -8,7 +8,7 @@
 #include "base/sorting.h"
 
 /* Without a task, more classes than these are hardly meant. */
-enum { MOST_CLASSES = 100 };
+enum { MAX_CLASSES = 100 };
 
 /* What the user or a model says of labels: key i means value[i]. */
 struct map {
@@ -139,9 +139,9 @@ static fplt_status settle_task(const fplt__builder *builder, uint32_t classes,
     if (classes == 2 && task_is(builder, "classes"))
         return fplt__bad_data(error, builder->first_source, 0,
                               "two classes, but the task classes is for three or more: use binary");
-    if (classes > FPLT__CLASSES_MOST)
+    if (classes > FPLT__CLASSES_MAX)
         return fplt__bad_data(error, builder->first_source, 0,
-                              "%u classes, but at most %d are legal", classes, FPLT__CLASSES_MOST);
+                              "%u classes, but at most %d are legal", classes, FPLT__CLASSES_MAX);
     dataset->task = classes == 2 ? FPLT_TASK_BINARY : FPLT_TASK_CLASSES;
     dataset->outputs = classes;
     return FPLT_OK;
@@ -304,7 +304,7 @@ fplt_status fplt__labels_turn(fplt__builder *builder, int *turned, fplt_error *e
 static fplt_status check_automatic(const fplt__builder *builder, const double *sorted,
                                    uint32_t count, fplt_error *error)
 {
-    int whole = count <= MOST_CLASSES && !are_decimals(sorted, count);
+    int whole = count <= MAX_CLASSES && !are_decimals(sorted, count);
     if (count <= 2 || !builder->automatic_task || whole)
         return FPLT_OK;
     return fplt__bad_data(error, builder->first_source, 0,
@@ -349,7 +349,7 @@ static int are_words(const fplt__builder *builder)
         if (fplt__number_parse(fplt__lookup_word(&builder->words, i), &number) !=
             FPLT__NOT_A_NUMBER)
             return task_is(builder, "classes");
-    return builder->words.count <= MOST_CLASSES || task_is(builder, "classes");
+    return builder->words.count <= MAX_CLASSES || task_is(builder, "classes");
 }
 
 static fplt_status settle_unmapped(const fplt__builder *builder, double *value,

@@ -8,7 +8,7 @@
 #include "data/schema.h"
 
 /* Every agent keeps vectors as long as the largest index: one digit too many fills the memory. */
-enum { MOST_FEATURES = 50000000 };
+enum { MAX_FEATURES = 50000000 };
 
 struct line {
     const fplt__source *source;
@@ -67,11 +67,11 @@ static fplt_status check_index(const struct line *line, const fplt__builder *bui
                               (unsigned long long)index, (unsigned long long)before);
     if (index > UINT32_MAX)
         return fplt__bad_data(error, name, line->number, "an index above %u", UINT32_MAX);
-    if (!features && index > MOST_FEATURES)
+    if (!features && index > MAX_FEATURES)
         return fplt__bad_data(error, name, line->number,
                               "index %llu, but without a number of features the largest that is "
                               "believed is %d: give features",
-                              (unsigned long long)index, MOST_FEATURES);
+                              (unsigned long long)index, MAX_FEATURES);
     if (features && index > features && !builder->schema)
         return fplt__bad_data(error, name, line->number,
                               "index %llu, but there are to be %zu features",
@@ -199,7 +199,7 @@ static const char *quick_line(const struct line *line, const char *at, fplt__mar
     fplt__span word = {at, (size_t)(c - at)};
     marks->used++;
     if (!word.length || c < end || *end == ':' ||
-        !(c = scan_entries(marks, end + 1, most ? most : MOST_FEATURES, builder, status, error))) {
+        !(c = scan_entries(marks, end + 1, most ? most : MAX_FEATURES, builder, status, error))) {
         builder->entries = entries;
         builder->features = features;
         return NULL;
@@ -242,7 +242,7 @@ static fplt_status read_lines(const fplt__source *source, const char *at, fplt__
     fplt__marks_begin(&marks, at, end, " :\n");
     while (!status && at < end) {
         if (line.number++ % FPLT__ROWS_TOLD == 0)
-            fplt__read_tell(builder, source, (size_t)(at - source->text));
+            fplt__read_progress(builder, source, (size_t)(at - source->text));
         const char *next = quick_line(&line, at, &marks, builder, agent, &status, error);
         if (next) {
             if (!status && !reserved)
@@ -297,7 +297,7 @@ static fplt_status read_libsvm(const fplt__source *source, fplt__builder *builde
     int mark = head.size >= 3 && memcmp(head.text, "\xef\xbb\xbf", 3) == 0;
     status = read_lines(&head, head.text + (mark ? 3 : 0), builder, agent, &plain, error);
     if (!status)
-        fplt__read_tell(builder, source, head.size);
+        fplt__read_progress(builder, source, head.size);
     if (!status)
         status = fplt__parts_read(source, &head, builder, 0, read_piece, &agent, error);
     if (!status && builder->rows == before)

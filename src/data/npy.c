@@ -230,7 +230,7 @@ struct recent {
 static fplt_status take_label(const struct array *array, fplt__builder *builder, double value,
                               struct recent *recent, double *label, fplt_error *error)
 {
-    enum { MOST = sizeof recent->bits / sizeof *recent->bits };
+    enum { MAX = sizeof recent->bits / sizeof *recent->bits };
     uint64_t bits;
     char text[32];
     *label = value;
@@ -245,7 +245,7 @@ static fplt_status take_label(const struct array *array, fplt__builder *builder,
     fplt__number_name(value, text);
     fplt_status status =
         fplt__builder_label(builder, array->source, 0, fplt__span_of(text), label, error);
-    if (recent->mode != builder->label_mode || recent->used == MOST)
+    if (recent->mode != builder->label_mode || recent->used == MAX)
         recent->used = 0;
     recent->mode = builder->label_mode;
     recent->bits[recent->used] = bits;

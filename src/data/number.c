@@ -18,7 +18,7 @@ _Static_assert(FLT_EVAL_METHOD == 0, "one operation must round once");
 
 __extension__ typedef unsigned __int128 wide;
 
-enum { MOST_DIGITS = 19, EXACT_POWER = 22, FRACTION_BITS = 52, BIAS = 1023, INFINITE = 0x7ff };
+enum { MAX_DIGITS = 19, EXACT_POWER = 22, FRACTION_BITS = 52, BIAS = 1023, INFINITE = 0x7ff };
 
 static const double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                        1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -127,7 +127,7 @@ static int nearest(const struct decimal *decimal, double *value)
 static const char *take_digits(const char *c, const char *end, struct decimal *decimal, int *digits)
 {
     for (; c < end && is_digit(*c); c++) {
-        if (*digits >= MOST_DIGITS) {
+        if (*digits >= MAX_DIGITS) {
             decimal->cut |= *c != '0';
             decimal->exponent++;
             continue;
@@ -223,7 +223,7 @@ const char *fplt__number_scan(const char *at, const char *end, double *value)
         fraction = c - point;
         digits += fraction;
     }
-    if (digits == 0 || digits > MOST_DIGITS || (c < end && (*c | 0x20) == 'e'))
+    if (digits == 0 || digits > MAX_DIGITS || (c < end && (*c | 0x20) == 'e'))
         return scan_slowly(at, end, value);
     if (mantissa <= UINT64_C(1) << 53) { /* 19 digits behind the point are no more than 22 */
         double size = (double)(int64_t)mantissa / powers_of_ten[fraction];

@@ -9,8 +9,8 @@
 #include "fedplt/settings.h"
 
 enum {
-    FEWEST_ROWS = 20,    /* fewer tell nothing */
-    MOST_CELLS = 1 << 17 /* of the first rows: time that no reader notices */
+    FEWEST_ROWS = 20,   /* fewer tell nothing */
+    MAX_CELLS = 1 << 17 /* of the first rows: time that no reader notices */
 };
 
 /* The numbers of one column: what its smallest and its largest ones are. */
@@ -75,7 +75,7 @@ int fplt__find_code(const double *value, size_t values, double *code, size_t *co
 
 static size_t rows_to_see(const fplt__builder *builder)
 {
-    size_t most = MOST_CELLS / builder->width + FEWEST_ROWS;
+    size_t most = MAX_CELLS / builder->width + FEWEST_ROWS;
     return builder->rows < most ? builder->rows : most;
 }
 

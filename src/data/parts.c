@@ -1,7 +1,7 @@
 /* Long texts in pieces that end where a row ends: read on several threads, joined in their order, so that
  * the data set is the same for any number of threads and any length of the pieces. */
 #include "base/memory.h"
-#include "base/together.h"
+#include "base/workers.h"
 #include "data/builder.h"
 #include "data/scan.h"
 
@@ -559,7 +559,7 @@ static fplt_status join(void *context, unsigned slot, fplt_error *error)
     struct parts *parts = context;
     struct piece *piece = &parts->piece[slot];
     parts->joined += piece->source.size;
-    fplt__read_tell(parts->builder, parts->source, parts->joined);
+    fplt__read_progress(parts->builder, parts->source, parts->joined);
     fplt_status status = join_part(parts->builder, &piece->part, error);
     parts->lent -= (unsigned)piece->part.lent;
     parts->kept -= !piece->part.lent;
@@ -578,9 +578,9 @@ static fplt_status run_line(struct parts *parts, unsigned slots, const fplt__sou
                                   "pieces of a file", error);
     if (!status && builder->rows)
         status = fplt__builder_reserve(builder, head->size / builder->rows, rest, error);
-    fplt__line line = {parts, take, load, place, work, join};
+    fplt__pipeline line = {parts, take, load, place, work, join};
     if (!status)
-        status = fplt__line_run(&line, parts->threads, slots, error);
+        status = fplt__pipeline_run(&line, parts->threads, slots, error);
     return status ? status : fplt__view_unchanged(&parts->source->view, parts->source->name, error);
 }
 
@@ -594,7 +594,7 @@ fplt_status fplt__parts_read(const fplt__source *source, const fplt__source *hea
     unsigned threads = builder->threads, slots;
     size_t pieces = rest / builder->piece + 1;
     threads = threads < pieces ? threads : (unsigned)pieces;
-    threads = threads < FPLT__MOST_SLOTS / 2 ? threads : FPLT__MOST_SLOTS / 2;
+    threads = threads < FPLT__MAX_SLOTS / 2 ? threads : FPLT__MAX_SLOTS / 2;
     slots = threads > 1 ? 2 * threads : 1;
     struct parts parts = {.source = source,
                           .builder = builder,

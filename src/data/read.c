@@ -31,7 +31,7 @@ void fplt_read_watch(fplt_reading watch, void *context)
     watcher = context;
 }
 
-void fplt__read_tell(const fplt__builder *builder, const fplt__source *source, size_t done)
+void fplt__read_progress(const fplt__builder *builder, const fplt__source *source, size_t done)
 {
     if (watching && !builder->part)
         watching(watcher, source->name, done, builder->bytes);

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/yaml.h"
 
-enum { LARGEST_FILE = 1 << 20, LONGEST_WORD = 1024, MOST_FEATURES = 100000000 };
+enum { LARGEST_FILE = 1 << 20, LONGEST_WORD = 1024, MAX_FEATURES = 100000000 };
 
 /* ---- levels ---- */
 
@@ -74,7 +74,7 @@ enum {
     BASE = 128,
     MISSING = 256,
     OTHER = 512,
-    MOST = 1024
+    MAX = 1024
 };
 
 static const struct type {
@@ -90,7 +90,7 @@ static const struct type {
     [FPLT__OFFSET] = {"offset", "added to the score", BOUNDS | MISSING, BOUNDS},
     [FPLT__TIME] = {"time", "until the event or the end of watching", BOUNDS | MISSING, BOUNDS},
     [FPLT__EVENT] = {"event", "whether it happened", CLASSES | MISSING | OTHER, CLASSES},
-    [FPLT__PERSON] = {"person", "whose row it is", MOST | MISSING | OTHER, MOST},
+    [FPLT__PERSON] = {"person", "whose row it is", MAX | MISSING | OTHER, MAX},
     [FPLT__IGNORED] = {"ignore", "not looked at", 0, 0},
     [FPLT__IGNORED + 1] = {"id", "not looked at", 0, 0},
 };
@@ -333,7 +333,7 @@ static const struct key {
     unsigned bit;
 } keys[] = {{"type", TYPE},       {"bounds", BOUNDS}, {"levels", LEVELS}, {"classes", CLASSES},
             {"names", NAMES},     {"centre", CENTRE}, {"scale", SCALE},   {"base", BASE},
-            {"missing", MISSING}, {"other", OTHER},   {"most", MOST}};
+            {"missing", MISSING}, {"other", OTHER},   {"most", MAX}};
 
 enum { KEYS = sizeof keys / sizeof *keys };
 
@@ -358,7 +358,7 @@ static fplt_status take_key(const struct parser *parser, unsigned bit, size_t in
     case MISSING:
         return take_answer(parser, &node, column, &column->missing, &column->missing_value);
     case OTHER: return take_other(parser, &node, column);
-    case MOST: return take_most(parser, &node, column);
+    case MAX: return take_most(parser, &node, column);
     default: return FPLT_OK;
     }
 }
@@ -499,8 +499,8 @@ static fplt_status take_features(const struct parser *parser, const fplt__yaml_n
 {
     long long count;
     if (node->kind != FPLT__YAML_SCALAR || fplt_parse_integer(node->value, &count) || count < 1 ||
-        count > MOST_FEATURES)
-        return refuse(parser, node, "must be a whole number from 1 to %d", MOST_FEATURES);
+        count > MAX_FEATURES)
+        return refuse(parser, node, "must be a whole number from 1 to %d", MAX_FEATURES);
     parser->schema->features = (size_t)count;
     return FPLT_OK;
 }
@@ -821,7 +821,7 @@ static void write_column(fplt__buffer *out, const fplt__declared *column, int li
         add_answer(out, "missing", column, column->missing, column->missing_value);
     if (answers_other(column, libsvm))
         add_answer(out, "other", column, column->other, column->other_level);
-    if (legal & MOST)
+    if (legal & MAX)
         fplt__buffer_format(out, ",\"most\":%llu", (unsigned long long)column->most);
     fplt__buffer_add(out, "}");
 }

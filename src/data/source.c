@@ -27,7 +27,7 @@ static fplt_status bad(const fplt__source *source, const char *what, fplt_error 
 static fplt_status unpack_member(z_stream *stream, const fplt__source *source, size_t most,
                                  size_t *taken, struct unpacked *to, fplt_error *error)
 {
-    enum { STEP = 1 << 16, MOST = 1 << 30 };
+    enum { STEP = 1 << 16, MAX = 1 << 30 };
     for (int code = Z_OK; code != Z_STREAM_END;) {
         fplt_status status =
             fplt__grow(&to->bytes, &to->capacity, to->size + STEP, 1, "an unpacked file", error);
@@ -37,9 +37,9 @@ static fplt_status unpack_member(z_stream *stream, const fplt__source *source, s
             return bad(source, "more comes out of it than is read", error);
         size_t left = source->size - *taken, room = to->capacity - 1 - to->size;
         stream->next_in = (const unsigned char *)source->text + *taken;
-        stream->avail_in = (unsigned)(left < MOST ? left : MOST);
+        stream->avail_in = (unsigned)(left < MAX ? left : MAX);
         stream->next_out = (unsigned char *)to->bytes + to->size;
-        stream->avail_out = (unsigned)(room < MOST ? room : MOST);
+        stream->avail_out = (unsigned)(room < MAX ? room : MAX);
         code = inflate(stream, Z_NO_FLUSH);
         *taken = (size_t)(stream->next_in - (const unsigned char *)source->text);
         to->size = (size_t)((char *)stream->next_out - to->bytes);

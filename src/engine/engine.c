@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "engine/each.h"
+#include "engine/agents_map.h"
 #include "engine/member.h"
 #include "engine/ranks.h"
 
@@ -30,8 +30,9 @@ static fplt_status find_curvatures(fplt_engine *engine, fplt_error *error)
     fplt_curvature all = {HUGE_VAL, -HUGE_VAL};
     if (!settings->curvatures && !(settings->curvature.highest > 0)) {
         fplt_status status =
-            fplt__each_curvature(settings->ranks, engine->objective, fplt__run_looks(settings),
-                                 settings->threads, engine->curvatures, error);
+            fplt__agents_map_curvature(settings->ranks, engine->objective,
+                                       fplt__run_looks(settings), settings->threads,
+                                       engine->curvatures, error);
         if (status)
             return status;
     }
@@ -152,7 +153,7 @@ static fplt_status sharing_training(const fplt_engine *engine, const fplt_traini
 static const fplt_setting *given_parameter(const fplt_run_settings *settings)
 {
     const fplt_setting *row = settings->algorithm->settings;
-    double defaults[FPLT_MOST_PARAMETERS];
+    double defaults[FPLT_MAX_PARAMETERS];
     fplt_algorithm_defaults(settings->algorithm, defaults);
     for (size_t i = 0; settings->parameter && row[i].name; i++)
         if (!isnan(settings->parameter[i]) && !(settings->parameter[i] == defaults[i]))
@@ -584,9 +585,9 @@ static fplt_status observe(fplt_engine *engine, fplt_observer observer, void *co
     progress->round = engine->round;
     progress->active = engine->last_active;
     progress->counters = engine->counters;
-    result->outcome =
-        fplt__judge(&stopping, engine->round, progress->measured ? &progress->measure : NULL,
-                    engine->base, stalled, error);
+    result->outcome = fplt__stopping_decide(&stopping, engine->round,
+                                            progress->measured ? &progress->measure : NULL,
+                                            engine->base, stalled, error);
     if (observer && observer(context, progress) && result->outcome == FPLT_RUNNING) {
         result->outcome = FPLT_STOPPED;
         if (!progress->measured && !settings->blind)

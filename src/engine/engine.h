@@ -4,7 +4,7 @@
 
 #include "engine/fleet.h"
 #include "engine/hub.h"
-#include "engine/judge.h"
+#include "engine/stopping.h"
 #include "fedplt/engine.h"
 
 struct fplt_engine {

@@ -30,14 +30,15 @@
 #include <stdio.h>
 
 #include "fedplt/engine.h"
-#include "fedplt/steps.h"
+#include "fedplt/hub_node.h"
 #include "fedplt/sum.h"
 #include "objective/objective.h"
 
 typedef struct fplt__fleet fplt__fleet;
 
 /* A piece of the agents' state: the kept vectors of `agents` agents from number `first` on. */
-typedef fplt_status (*fplt__piece)(void *context, uint32_t first, uint32_t agents, double *numbers);
+typedef fplt_status (*fplt__fleet_piece)(void *context, uint32_t first, uint32_t agents,
+                                         double *numbers);
 
 /* Of the agents' state: out of the fleet, to be read; or into it, to be filled. */
 typedef enum fplt__direction { FPLT__OUT, FPLT__IN } fplt__direction;
@@ -59,7 +60,7 @@ struct fplt__fleet_verbs {
     fplt_status (*total)(fplt__fleet *fleet, unsigned vector, unsigned count, fplt_sum *sum,
                          fplt_error *error);
     /* The agents' state in pieces, in the order of the agents. */
-    fplt_status (*carry)(fplt__fleet *fleet, fplt__direction direction, fplt__piece piece,
+    fplt_status (*carry)(fplt__fleet *fleet, fplt__direction direction, fplt__fleet_piece piece,
                          void *context, fplt_error *error);
     /* Adds the agents' part of the information, one after the other. */
     fplt_status (*inform)(fplt__fleet *fleet, const double *x, const fplt__information *sums,

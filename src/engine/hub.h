@@ -2,7 +2,7 @@
 #ifndef FPLT_ENGINE_HUB_H
 #define FPLT_ENGINE_HUB_H
 
-#include "fedplt/steps.h"
+#include "fedplt/hub_node.h"
 #include "fedplt/sum.h"
 
 struct fplt_hub {

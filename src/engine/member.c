@@ -32,14 +32,14 @@ static fplt_status send_up(const fplt_plan *plan, const fplt_shape *shape, const
         status = fplt_sum_add(sum, 0, up, plain);
         if (status)
             fplt_error_set(error, status, "agent %u sends a number that is not finite or too large",
-                           agent->identity);
+                           agent->member_index);
     }
     size_t mirrored = fplt__mirrored_up(shape, n, exchange);
     if (!status && mirrored) {
         status = fplt_sum_add_change(sum, plain, agent->staged, agent->kept, mirrored);
         if (status)
             fplt_error_set(error, status, "agent %u sends a number that is not finite or too large",
-                           agent->identity);
+                           agent->member_index);
     }
     return status;
 }
@@ -48,7 +48,7 @@ static fplt_status send_up(const fplt_plan *plan, const fplt_shape *shape, const
 static fplt_status failed_training(const fplt_agent *agent, fplt_status status, fplt_error *error)
 {
     if (error && (!*error->text || error->status != status))
-        fplt_error_set(error, status, "local training of agent %u failed", agent->identity);
+        fplt_error_set(error, status, "local training of agent %u failed", agent->member_index);
     return status;
 }
 
@@ -117,7 +117,7 @@ int fplt__members_measure(const fplt_objective *objective, uint32_t first, const
                           double *out, double *scratch)
 {
     size_t n = fplt_objective_dimension(objective), each = n + FPLT_MEASURES;
-    _Static_assert((int)FPLT__MEMBERS == (int)FPLT_ABREAST, "as many go side by side");
+    _Static_assert((int)FPLT__MEMBERS == (int)FPLT_BATCHED, "as many go side by side");
     if (!fplt__objective_measures(objective, first, x, out, each, scratch))
         return 0;
     for (uint32_t i = 0; i < FPLT__MEMBERS; i++) {

@@ -2,7 +2,7 @@
 #ifndef FPLT_ENGINE_MEMBER_H
 #define FPLT_ENGINE_MEMBER_H
 
-#include "fedplt/steps.h"
+#include "fedplt/hub_node.h"
 #include "fedplt/sum.h"
 
 /* The step size of an agent: common to all, given, or automatic for its curvature; NaN where its

@@ -1,5 +1,5 @@
 /* One agent, driven by hand. */
-#include "fedplt/steps.h"
+#include "fedplt/hub_node.h"
 
 #include <string.h>
 
@@ -83,13 +83,13 @@ static fplt_agent view_of(fplt_node *node, fplt_local *local, uint64_t round)
         .seed = node->plan.seed,
         .round = round,
         .run = node->plan.run,
-        .identity = settings->identity,
+        .member_index = settings->member_index,
         .noise = settings->noise,
         .scratch = node->scratch,
         .state = fplt_solver_state(settings->objective, &settings->training) ? node->state : NULL,
     };
     return (fplt_agent){
-        .identity = settings->identity,
+        .member_index = settings->member_index,
         .dimension = node->plan.dimension,
         .parameter = node->plan.parameter,
         .kept = node->kept,
@@ -130,20 +130,20 @@ static fplt_status check_settings(const fplt_plan *plan, const fplt_node_setting
     if (fplt_objective_dimension(settings->objective) != plan->dimension)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "agent %u: its cost has dimension %zu, but the plan says %zu",
-                              settings->identity, fplt_objective_dimension(settings->objective),
+                              settings->member_index, fplt_objective_dimension(settings->objective),
                               plan->dimension);
     if (settings->cost >= fplt_objective_agents(settings->objective) ||
-        settings->identity >= plan->agents)
+        settings->member_index >= plan->agents)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "agent %u of %u with cost %u of %u: numbers begin at 0",
-                              settings->identity, plan->agents, settings->cost,
+                              settings->member_index, plan->agents, settings->cost,
                               fplt_objective_agents(settings->objective));
     if (weighed && weighed != plan->agents)
         return fplt_error_set(
             error, FPLT_BAD_VALUE,
             "agent %u: its rows are to count as those of all %u agents do, but its "
             "cost knows the rows of %u: give all_agents and all_weight",
-            settings->identity, plan->agents, weighed);
+            settings->member_index, plan->agents, weighed);
     fplt_status status = fplt_training_check(&settings->training, settings->objective, error);
     if (status || (status = FPLT__CHECK_TABLE(fplt_algorithm, plan->algorithm, error)))
         return status;
@@ -153,7 +153,7 @@ static fplt_status check_settings(const fplt_plan *plan, const fplt_node_setting
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "agent %u: %s needs one step size for all agents, but the plan has "
                               "none",
-                              settings->identity, plan->algorithm->name);
+                              settings->member_index, plan->algorithm->name);
     return FPLT_OK;
 }
 
@@ -226,7 +226,7 @@ static fplt_status check_turn(const fplt_node *node, const fplt_round *round, un
                               fplt_error *error)
 {
     unsigned long long number = round->number, latest = node->latest;
-    uint32_t identity = node->settings.identity;
+    uint32_t identity = node->settings.member_index;
     uint64_t cap = node->settings.cap;
     int again = node->has_latest && number == latest;
     if (exchange >= node->shape.exchanges || (exchange && !(again && node->answered >= exchange)))
@@ -253,7 +253,7 @@ static fplt_status repeat(const fplt_node *node, unsigned exchange,
         return fplt_error_set(
             error, FPLT_BAD_VALUE,
             "agent %u has answered round %llu with another content: drop it first",
-            node->settings.identity, (unsigned long long)node->latest);
+            node->settings.member_index, (unsigned long long)node->latest);
     memcpy(words, node->answer[exchange].words,
            fplt_plan_words(&node->plan, exchange) * sizeof *words);
     return FPLT_OK;
@@ -335,7 +335,7 @@ static fplt_status as_words(fplt_node *node, const double *numbers, size_t count
     fplt_status status = fplt_sum_add(node->sum, 0, numbers, count);
     if (status)
         return fplt_error_set(error, status, "agent %u: %s is not finite or too large",
-                              node->settings.identity, what);
+                              node->settings.member_index, what);
     fplt_sum_export(node->sum, 0, words, count);
     return FPLT_OK;
 }
@@ -347,7 +347,7 @@ fplt_status fplt_node_measure(fplt_node *node, const double *x, uint64_t *words,
                                               node->up, node->scratch);
     if (status)
         return fplt_error_set(error, status, "the cost of agent %u failed",
-                              node->settings.identity);
+                              node->settings.member_index);
     return as_words(node, node->up, n + FPLT_MEASURES, words, "its cost or gradient", error);
 }
 

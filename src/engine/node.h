@@ -2,7 +2,7 @@
 #ifndef FPLT_ENGINE_NODE_H
 #define FPLT_ENGINE_NODE_H
 
-#include "fedplt/steps.h"
+#include "fedplt/hub_node.h"
 
 typedef struct fplt__node_parts {
     const double *kept, *staged, *held; /* NULL when setting: left as they are */

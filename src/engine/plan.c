@@ -130,7 +130,7 @@ fplt_status fplt_round_decode(const fplt_plan *plan, const void *bytes, size_t s
                               fplt_round *round, fplt_error *error)
 {
     const uint8_t *from = bytes;
-    double scalar[FPLT_MOST_SCALARS];
+    double scalar[FPLT_MAX_SCALARS];
     fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
     if (size != 17 + 8 * (size_t)shape.scalars || from[0] != VERSION)
         return fplt_error_set(error, FPLT_BAD_DATA,

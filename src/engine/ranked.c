@@ -275,7 +275,7 @@ static fplt_status total(fplt__fleet *fleet, unsigned vector, unsigned count, fp
 
 /* Whatever the visitor says, all pieces travel: the others wait for them. */
 static fplt_status carry_block(struct ranked *ranked, unsigned number, fplt__direction direction,
-                               fplt__piece piece, void *context, fplt_status status)
+                               fplt__fleet_piece piece, void *context, fplt_status status)
 {
     const fplt_ranks *ranks = ranked->ranks;
     uint32_t first, end;
@@ -294,7 +294,7 @@ static fplt_status carry_block(struct ranked *ranked, unsigned number, fplt__dir
     return status;
 }
 
-static fplt_status carry(fplt__fleet *fleet, fplt__direction direction, fplt__piece piece,
+static fplt_status carry(fplt__fleet *fleet, fplt__direction direction, fplt__fleet_piece piece,
                          void *context, fplt_error *error)
 {
     struct ranked *ranked = ranked_of(fleet);

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "engine/hub.h"
-#include "fedplt/steps.h"
+#include "fedplt/hub_node.h"
 
 uint32_t fplt_expected_cohort(const fplt_participation *participation)
 {
@@ -22,12 +22,12 @@ fplt_status fplt__plan_check_algorithm(const fplt_algorithm *algorithm, fplt_err
     if (status)
         return status;
     size_t parameters = fplt_algorithm_parameters(algorithm);
-    if (parameters > FPLT_MOST_PARAMETERS || algorithm->shape.scalars > FPLT_MOST_SCALARS)
+    if (parameters > FPLT_MAX_PARAMETERS || algorithm->shape.scalars > FPLT_MAX_SCALARS)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "%s has %zu parameters and %u scalars a round, but there is room for "
                               "%d and %d",
                               algorithm->name, parameters, algorithm->shape.scalars,
-                              FPLT_MOST_PARAMETERS, FPLT_MOST_SCALARS);
+                              FPLT_MAX_PARAMETERS, FPLT_MAX_SCALARS);
     return FPLT_OK;
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hands.h"
+#include "base/parallel.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "engine/hub.h"
@@ -26,7 +26,7 @@ enum { APPROACHED = 64 };
 /* A worker shares what is large with those that have nothing to do: while it has the hands, its calls of
  * the objective do. */
 struct worker {
-    _Alignas(64) fplt__hands hands; /* no line of the cache has two workers */
+    _Alignas(64) fplt__parallel hands; /* no line of the cache has two workers */
     struct threads *threads;
     unsigned number;
     double *staged, *work, *up, *scratch; /* owned */
@@ -53,7 +53,7 @@ struct threads {
     size_t state_size, numbers;  /* numbers: length of a worker's sum */
     fplt__pool *pool;
     int shares;             /* some records are divided into parts */
-    uint32_t abreast;       /* agents that a worker trains side by side */
+    uint32_t batched;       /* agents that a worker trains side by side */
     struct worker *workers; /* owned */
     /* the job at hand */
     void (*task)(void *, unsigned);
@@ -109,12 +109,12 @@ static void fill_view(struct threads *threads, unsigned number, unsigned slot, u
     local->seed = threads->plan.seed;
     local->round = threads->round ? threads->round->number : 0;
     local->run = threads->plan.run;
-    local->identity = identity;
+    local->member_index = identity;
     local->noise = threads->noise ? &threads->noise[number] : NULL;
     local->scratch = worker->scratch;
     local->state = threads->state_size ? threads->state + place * threads->state_size : NULL;
     local->gradients = 0;
-    agent->identity = identity;
+    agent->member_index = identity;
     agent->dimension = n;
     agent->parameter = threads->plan.parameter;
     agent->kept = kept_of(threads, identity);
@@ -134,7 +134,8 @@ static fplt_agent view_of(struct threads *threads, unsigned number, uint32_t ide
 
 static void commit(struct threads *threads, const fplt_agent *agent)
 {
-    memcpy(kept_of(threads, agent->identity), agent->staged, kept_size(threads) * sizeof(double));
+    memcpy(kept_of(threads, agent->member_index), agent->staged,
+           kept_size(threads) * sizeof(double));
 }
 
 struct sharing {
@@ -153,7 +154,7 @@ static void do_part(void *context, size_t index, unsigned who)
                                          : sharing->threads->workers[who].scratch);
 }
 
-static void spread(fplt__hands *hands, size_t count, fplt__part part, void *context,
+static void spread(fplt__parallel *hands, size_t count, fplt__part part, void *context,
                    double *scratch)
 {
     const struct worker *worker = (const struct worker *)(const void *)hands;
@@ -237,7 +238,7 @@ static void approach_numbers(const struct threads *threads, const uint32_t *acti
 static void approach(const struct threads *threads, const uint32_t *active, uint32_t i,
                      uint32_t first, uint32_t last)
 {
-    uint32_t some = threads->abreast, left = last - i, near = some + 2, far = near + some + 2;
+    uint32_t some = threads->batched, left = last - i, near = some + 2, far = near + some + 2;
     approach_places(threads, active + i,
                     i == first   ? 0
                     : far < left ? far
@@ -264,7 +265,7 @@ static int train_some(struct threads *threads, unsigned number, fplt_round *roun
     fplt_status status;
     for (uint32_t i = 0; i < count; i++)
         fill_view(threads, number, i, threads->active[position + i], &agent[i], &local[i]);
-    if (threads->abreast > 1) {
+    if (threads->batched > 1) {
         fplt__members members = {agent, count, position};
         status = fplt__members_exchange(&threads->plan, &threads->shape, &members, round,
                                         threads->exchange, threads->point, worker->up, worker->sum,
@@ -291,10 +292,10 @@ static void train_task(void *context, unsigned number)
     struct threads *threads = context;
     fplt_round round = *threads->round;
     uint32_t first, last;
-    while (take(threads, number, threads->active_own, threads->abreast, &first, &last)) {
+    while (take(threads, number, threads->active_own, threads->batched, &first, &last)) {
         for (uint32_t i = first, some; i < last; i += some) {
             uint32_t position = threads->position + i;
-            some = last - i < threads->abreast ? last - i : threads->abreast;
+            some = last - i < threads->batched ? last - i : threads->batched;
             approach(threads, threads->active + threads->position, i, first, last);
             if (!train_some(threads, number, &round, position, some))
                 return;
@@ -355,7 +356,7 @@ static void evaluate_task(void *context, unsigned number)
 {
     struct threads *threads = context;
     struct worker *worker = &threads->workers[number];
-    uint32_t first, last, group = (uint32_t)fplt__objective_abreast(threads->objective);
+    uint32_t first, last, group = (uint32_t)fplt__objective_batched(threads->objective);
     while (take(threads, number, threads->own, group, &first, &last)) {
         for (uint32_t i = first, some; i < last; i += some) {
             uint32_t agent = threads->first + i;
@@ -399,9 +400,9 @@ static void total_task(void *context, unsigned number)
 static void take_part(void *context, unsigned number)
 {
     struct threads *threads = context;
-    fplt__hands_lend(&threads->workers[number].hands);
+    fplt__parallel_set(&threads->workers[number].hands);
     threads->task(threads, number);
-    fplt__hands_lend(NULL);
+    fplt__parallel_set(NULL);
 }
 
 /* Starts the job on all workers and adds up their sums. */
@@ -545,7 +546,7 @@ static fplt_status begin(fplt__fleet *fleet, fplt_sum *totals, fplt_error *error
 }
 
 /* In place, all at once. */
-static fplt_status carry(fplt__fleet *fleet, fplt__direction direction, fplt__piece piece,
+static fplt_status carry(fplt__fleet *fleet, fplt__direction direction, fplt__fleet_piece piece,
                          void *context, fplt_error *error)
 {
     struct threads *threads = threads_of(fleet);
@@ -620,15 +621,15 @@ static fplt_status create_worker(struct threads *threads, unsigned number, size_
                                  fplt_error *error)
 {
     size_t n = threads->plan.dimension;
-    size_t beside = (fplt__objective_abreast(threads->objective) - 1) * (n + FPLT_MEASURES);
+    size_t beside = (fplt__objective_batched(threads->objective) - 1) * (n + FPLT_MEASURES);
     struct worker *worker = &threads->workers[number];
     worker->hands.spread = spread;
     worker->threads = threads;
     worker->number = number;
     fplt_status status;
-    if ((status = copy_of(&worker->staged, NULL, threads->abreast * threads->shape.kept * n,
+    if ((status = copy_of(&worker->staged, NULL, threads->batched * threads->shape.kept * n,
                           sizeof(double), error)) ||
-        (status = copy_of(&worker->work, NULL, threads->abreast * threads->shape.work * n,
+        (status = copy_of(&worker->work, NULL, threads->batched * threads->shape.work * n,
                           sizeof(double), error)) ||
         (status = copy_of(&worker->up, NULL, threads->numbers + beside, sizeof(double), error)) ||
         (status = copy_of(&worker->scratch, NULL, scratch, sizeof(double), error)))
@@ -709,7 +710,7 @@ static unsigned workers_for(const fplt_ranks *ranks, unsigned asked, uint32_t ag
 static uint32_t abreast_of(const struct threads *threads)
 {
     const fplt_algorithm *algorithm = threads->plan.algorithm;
-    size_t most = fplt__objective_abreast(threads->objective);
+    size_t most = fplt__objective_batched(threads->objective);
     if (!algorithm->prepare || !algorithm->conclude || threads->each ||
         !threads->training.solver->several)
         return 1;
@@ -747,7 +748,7 @@ fplt_status fplt__threads_create(const struct fplt__fleet_plan *plan, fplt__flee
     size_t scratch = 0, parts = fplt__objective_parts(plan->objective);
     threads->shares = parts > 1;
     status = create_agents(threads, plan, &scratch, error);
-    threads->abreast = status ? 1 : abreast_of(threads);
+    threads->batched = status ? 1 : abreast_of(threads);
     if (!status)
         status =
             fplt__pool_create(workers_for(settings->ranks, settings->threads, threads->own, parts),

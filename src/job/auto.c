@@ -17,11 +17,11 @@
 
 #include "algorithm/algorithm.h"
 #include "base/memory.h"
-#include "engine/each.h"
+#include "engine/agents_map.h"
 #include "fedplt/theory.h"
 #include "objective/objective.h"
 
-enum { EPOCHS_MOST = 100, EPOCHS_USUAL = 5, EPOCHS_NEWTON = 2 };
+enum { EPOCHS_MAX = 100, EPOCHS_USUAL = 5, EPOCHS_NEWTON = 2 };
 
 /* ---- Curvature at a point ---- */
 
@@ -35,35 +35,36 @@ static fplt_status look_near(const fplt_objective *objective, uint32_t agent, co
     return status == FPLT_UNSUPPORTED ? FPLT_OK : status; /* a cost without second derivatives */
 }
 
-static int is_flat(const fplt_bend *bend)
+static int is_flat(const fplt_curvature_bounds *bend)
 {
     return !(bend->everywhere.lowest >= FPLT_THEORY_FLAT * bend->everywhere.highest);
 }
 
 /* The second part, where the first is known. */
 static fplt_status finish_bend(const fplt_objective *objective, uint32_t agent, const double *x,
-                               fplt_bend *bend, fplt_error *error)
+                               fplt_curvature_bounds *bend, fplt_error *error)
 {
     bend->near_lowest = bend->everywhere.lowest;
     return is_flat(bend) ? look_near(objective, agent, x, &bend->near_lowest, error) : FPLT_OK;
 }
 
-fplt_status fplt_bend_find(const fplt_objective *objective, uint32_t agent, const double *x,
-                           fplt_bend *bend, fplt_error *error)
+fplt_status fplt_curvature_bounds_find(const fplt_objective *objective, uint32_t agent,
+                                       const double *x, fplt_curvature_bounds *bend,
+                                       fplt_error *error)
 {
     bend->near_lowest = NAN;
     fplt_status status = fplt_objective_curvature(objective, agent, 0, &bend->everywhere, error);
     return status ? status : finish_bend(objective, agent, x, bend, error);
 }
 
-fplt_bend fplt_bend_join(fplt_bend a, fplt_bend b)
+fplt_curvature_bounds fplt_curvature_bounds_join(fplt_curvature_bounds a, fplt_curvature_bounds b)
 {
-    return (fplt_bend){
+    return (fplt_curvature_bounds){
         fplt_curvature_join(a.everywhere, b.everywhere),
         isnan(a.near_lowest) || isnan(b.near_lowest) ? NAN : fmin(a.near_lowest, b.near_lowest)};
 }
 
-double fplt_bend_lowest(const fplt_bend *bend)
+double fplt_curvature_bounds_lowest(const fplt_curvature_bounds *bend)
 {
     double least = FPLT_THEORY_FLAT * bend->everywhere.highest;
     if (!is_flat(bend))
@@ -73,15 +74,16 @@ double fplt_bend_lowest(const fplt_bend *bend)
 
 /* ---- The choice ---- */
 
-static fplt_theory_problem problem_of(const fplt_bend *bend, uint32_t agents, size_t dimension)
+static fplt_theory_problem problem_of(const fplt_curvature_bounds *bend, uint32_t agents,
+                                      size_t dimension)
 {
-    return (fplt_theory_problem){fplt_bend_lowest(bend), bend->everywhere.highest, agents,
-                                 dimension};
+    return (fplt_theory_problem){fplt_curvature_bounds_lowest(bend), bend->everywhere.highest,
+                                 agents, dimension};
 }
 
-static void choose_rho(const fplt_bend *bend, double *rho, char *about, size_t size)
+static void choose_rho(const fplt_curvature_bounds *bend, double *rho, char *about, size_t size)
 {
-    double low = fplt_bend_lowest(bend), high = bend->everywhere.highest;
+    double low = fplt_curvature_bounds_lowest(bend), high = bend->everywhere.highest;
     double most = bend->everywhere.lowest < 0 ? -0.5 / bend->everywhere.lowest : HUGE_VAL;
     fplt_theory_problem convex = {.strong_convexity = low, .smoothness = high};
     *rho = fplt_theory_balanced_rho(&convex);
@@ -138,7 +140,7 @@ static void choose_epochs(const fplt_theory_problem *problem, const fplt_run_set
         return;
     }
     choice->epochs = EPOCHS_USUAL;
-    for (uint32_t epochs = 1; epochs <= EPOCHS_MOST; epochs++) {
+    for (uint32_t epochs = 1; epochs <= EPOCHS_MAX; epochs++) {
         double rate = model_rate(problem, training, rho, training->step, epochs);
         double cost = rate < 1 ? (epochs * gradient + talk) / -log(rate) : HUGE_VAL;
         if (cost < least) {
@@ -169,7 +171,8 @@ static void describe_step(const fplt_run_settings *run, fplt_auto *choice)
 }
 
 /* The problem with the least curvature that was seen, however small. */
-static fplt_theory_problem as_seen(const fplt_theory_problem *problem, const fplt_bend *bend)
+static fplt_theory_problem as_seen(const fplt_theory_problem *problem,
+                                   const fplt_curvature_bounds *bend)
 {
     fplt_theory_problem seen = *problem;
     double least = fmax(bend->everywhere.lowest, bend->near_lowest); /* a NaN is passed over */
@@ -258,8 +261,9 @@ static void start_choice(const fplt_run_settings *run, fplt_auto *choice)
     choice->step = run->training.step > 0 ? run->training.step : NAN;
 }
 
-fplt_status fplt_auto_choose(const fplt_bend *bend, const fplt_run_settings *run, uint32_t agents,
-                             size_t dimension, fplt_auto *choice, fplt_error *error)
+fplt_status fplt_auto_choose(const fplt_curvature_bounds *bend, const fplt_run_settings *run,
+                             uint32_t agents, size_t dimension, fplt_auto *choice,
+                             fplt_error *error)
 {
     start_choice(run, choice);
     choice->bend = *bend;
@@ -310,13 +314,13 @@ struct bending {
     const double *x;
     const fplt_curvature *known; /* one an agent, or NULL */
     int how;
-    fplt_bend *bends;
+    fplt_curvature_bounds *bends;
 };
 
 static fplt_status ask_bend(void *context, uint32_t agent, fplt_error *error)
 {
     struct bending *bending = context;
-    fplt_bend *bend = &bending->bends[agent];
+    fplt_curvature_bounds *bend = &bending->bends[agent];
     bend->near_lowest = NAN;
     fplt_status status = FPLT_OK;
     if (bending->known)
@@ -331,7 +335,8 @@ static fplt_status ask_bend(void *context, uint32_t agent, fplt_error *error)
 
 /* Over all agents; with public bounds nothing is looked at. */
 static fplt_status find_bend(const fplt_objective *objective, const fplt_run_settings *run,
-                             fplt_curvature *curvatures, fplt_bend *bend, fplt_error *error)
+                             fplt_curvature *curvatures, fplt_curvature_bounds *bend,
+                             fplt_error *error)
 {
     uint32_t agents = fplt_objective_agents(objective);
     struct bending bending = {objective, run->start == FPLT_START_GIVEN ? run->given : NULL,
@@ -339,11 +344,11 @@ static fplt_status find_bend(const fplt_objective *objective, const fplt_run_set
     fplt_status status =
         fplt__alloc_into(&bending.bends, agents, sizeof *bending.bends, "curvatures", error);
     if (!status)
-        status = fplt__survey(run->ranks, agents, run->threads, ask_bend, &bending, bending.bends,
-                              sizeof *bending.bends, error);
+        status = fplt__agents_map(run->ranks, agents, run->threads, ask_bend, &bending,
+                                  bending.bends, sizeof *bending.bends, error);
     for (uint32_t i = 0; !status && i < agents; i++) {
         curvatures[i] = bending.bends[i].everywhere;
-        *bend = i ? fplt_bend_join(*bend, bending.bends[i]) : bending.bends[i];
+        *bend = i ? fplt_curvature_bounds_join(*bend, bending.bends[i]) : bending.bends[i];
     }
     fplt__free(bending.bends);
     return status;
@@ -367,7 +372,7 @@ fplt_status fplt_auto_resolve(const fplt_objective *objective, const fplt_run_se
                               fplt_auto *choice, fplt_error *error)
 {
     uint32_t agents = fplt_objective_agents(objective);
-    fplt_bend bend = {run->curvature, NAN};
+    fplt_curvature_bounds bend = {run->curvature, NAN};
     fplt_curvature *curvatures = NULL;
     fplt_status status = check_own_epochs(run, agents, error);
     memset(choice, 0, sizeof *choice);

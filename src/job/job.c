@@ -26,7 +26,7 @@ struct fplt_job {
     fplt_participation *participation;
     fplt_training *each;
     double *start;
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MAX_PARAMETERS];
     fplt_auto automatic;
     char reason[sizeof((fplt_auto *)0)->about_algorithm]; /* for an automatic algorithm */
 };
@@ -766,18 +766,18 @@ static fplt_status take_common(fplt_ranks *ranks, fplt_dataset *training,
 }
 
 /* Sums are exact in steps of 2^-64: numbers that reach no further than this have no digits left. */
-#define LEAST_LABEL 1e-11
+#define MIN_LABEL 1e-11
 
 static fplt_status check_labels(const fplt_dataset *training, fplt_error *error)
 {
     double most = fplt__dataset_largest_label(training);
-    if (fplt_dataset_task(training) != FPLT_TASK_REGRESSION || !(most > 0) || most >= LEAST_LABEL)
+    if (fplt_dataset_task(training) != FPLT_TASK_REGRESSION || !(most > 0) || most >= MIN_LABEL)
         return FPLT_OK;
     return fplt_error_set(error, FPLT_BAD_DATA,
                           "the labels reach no further than %.3g, too little for sums that are "
                           "exact in steps of 5.4e-20: give labels in smaller units, so that they "
                           "reach %g at least",
-                          most, LEAST_LABEL);
+                          most, MIN_LABEL);
 }
 
 fplt_status fplt__job_labelled(const fplt_settings *settings, const char *loss, fplt_error *error)
@@ -819,7 +819,8 @@ static fplt_status build_objective(fplt_job *job, const fplt_settings *settings,
     view->objective = job->objective;
     if (!status && source->rows_once)
         fplt__dataset_drop_rows(job->training);
-    return status == FPLT_BAD_DATA ? fplt__job_blame_row(settings, job->training, error) : status;
+    return status == FPLT_BAD_DATA ? fplt__job_locate_bad_row(settings, job->training, error)
+                                   : status;
 }
 
 static fplt_status build_costs(fplt_job *job, const fplt_settings *settings, uint32_t run,
@@ -908,7 +909,7 @@ static const fplt_algorithm *choose_method(fplt_occasion *occasion, int withheld
     return next;
 }
 
-void fplt__job_method(const fplt_settings *settings, const fplt__scene *scene,
+void fplt__job_method(const fplt_settings *settings, const fplt__method_context *scene,
                       fplt_run_settings *run, double *parameter, char *reason, size_t size)
 {
     const fplt_solver *solver = run->training.solver;
@@ -937,12 +938,13 @@ static fplt_status read_method(fplt_job *job, const fplt_settings *settings, fpl
     fplt_run_settings *run = &job->view.run;
     if (fplt_settings_is_auto(settings, "algorithm")) {
         const fplt_job_view *view = &job->view;
-        fplt__scene scene = {.dimension = fplt_objective_dimension(view->objective),
-                             .participation = view->participation,
-                             .prox = job->prox,
-                             .regulariser = view->cost.loss ? view->cost.regulariser : "nonconvex",
-                             .varied = job->each != NULL,
-                             .numbers = numbers_at_hand(job, settings)};
+        fplt__method_context scene = {.dimension = fplt_objective_dimension(view->objective),
+                                      .participation = view->participation,
+                                      .prox = job->prox,
+                                      .regulariser =
+                                          view->cost.loss ? view->cost.regulariser : "nonconvex",
+                                      .varied = job->each != NULL,
+                                      .numbers = numbers_at_hand(job, settings)};
         fplt__job_method(settings, &scene, run, job->parameter, job->reason, sizeof job->reason);
         return FPLT_OK;
     }
@@ -1094,7 +1096,7 @@ void fplt_job_destroy(fplt_job *job)
     fplt__free(job);
 }
 
-const fplt_job_view *fplt_job_see(const fplt_job *job)
+const fplt_job_view *fplt_job_get_view(const fplt_job *job)
 {
     return &job->view;
 }

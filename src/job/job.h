@@ -24,7 +24,7 @@ fplt_transform_settings fplt__job_transform(const fplt_settings *settings,
                                             const fplt_job_source *source);
 
 /* What `algorithm: auto` goes by besides the settings. */
-typedef struct fplt__scene {
+typedef struct fplt__method_context {
     size_t dimension;
     const fplt_participation *participation;
     const fplt_prox *prox;
@@ -32,11 +32,11 @@ typedef struct fplt__scene {
     int varied;              /* agents train each in its own way */
     double numbers;          /* as fplt_occasion has it */
     int withheld;            /* not every site lets Hessians leave */
-} fplt__scene;
+} fplt__method_context;
 
 /* `algorithm: auto`, once the form of the problem is known: into `run` with its training, the method's
  * parameters, and the reason in a sentence. */
-void fplt__job_method(const fplt_settings *settings, const fplt__scene *scene,
+void fplt__job_method(const fplt_settings *settings, const fplt__method_context *scene,
                       fplt_run_settings *run, double *parameter, char *reason, size_t size);
 /* What an agent has on average. */
 typedef struct fplt__load {
@@ -58,7 +58,7 @@ uint32_t fplt__job_spacing(const fplt__load *load, const fplt_run_settings *run,
 /* Numbers whose squares overflow are legal in a file, where a transform may shorten them: so it is known only
  * behind it that they are too large. Looks for the first such row and names its file and line, counted as if
  * no field had a line break in it; where there is none, the error stays as it is. FPLT_BAD_DATA. */
-fplt_status fplt__job_blame_row(const fplt_settings *settings, const fplt_dataset *dataset,
-                                fplt_error *error);
+fplt_status fplt__job_locate_bad_row(const fplt_settings *settings, const fplt_dataset *dataset,
+                                     fplt_error *error);
 
 #endif

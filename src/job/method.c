@@ -3,7 +3,7 @@
 
 #include "fedplt/auto.h"
 
-enum { MOST_SQUARE = 400 };
+enum { MAX_SQUARE = 400 };
 
 /* Numbers in rows from which a pass over them takes much longer than an exchange within a process. */
 static const double many_numbers = 1 << 24;
@@ -20,7 +20,7 @@ static int newton_is_cheaper(const fplt_occasion *occasion)
     double gradient = occasion->gradient_time;
     double talk = is_work(occasion) ? 0 : occasion->communication_time;
     double hessian = ((double)occasion->dimension + 1) / 4 * gradient;
-    return occasion->dimension <= MOST_SQUARE &&
+    return occasion->dimension <= MAX_SQUARE &&
            7 * (gradient + hessian + talk) < 25 * (gradient + talk);
 }
 

@@ -59,11 +59,11 @@ static fplt_status read_method(const fplt_settings *settings, fplt__outline *out
 {
     fplt_run_settings *run = &outline->run;
     if (fplt_settings_is_auto(settings, "algorithm")) {
-        fplt__scene scene = {.dimension = outline->dimension,
-                             .participation = outline->participation,
-                             .prox = outline->prox,
-                             .regulariser = outline->cost.regulariser,
-                             .withheld = outline->form.withheld};
+        fplt__method_context scene = {.dimension = outline->dimension,
+                                      .participation = outline->participation,
+                                      .prox = outline->prox,
+                                      .regulariser = outline->cost.regulariser,
+                                      .withheld = outline->form.withheld};
         fplt__job_method(settings, &scene, run, outline->parameter, outline->reason,
                          sizeof outline->reason);
         return FPLT_OK;

@@ -25,7 +25,7 @@ typedef struct fplt__outline {
     fplt_objective *objective; /* of a few rows of zeros */
     fplt_prox *prox;
     fplt_participation *participation;
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MAX_PARAMETERS];
     fplt_run_settings run;
     char reason[384]; /* for an automatic algorithm; empty: it was given */
     size_t dimension;

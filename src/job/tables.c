@@ -13,7 +13,7 @@
 #include "fedplt/prox.h"
 #include "linalg/kernel.h"
 
-#define MOST_AGENTS 4294967295.0
+#define MAX_AGENTS 4294967295.0
 
 static char loss_choices[256], regulariser_choices[256], kernel_choices[256], prox_choices[256],
     algorithm_choices[512], solver_choices[512], participation_choices[256];
@@ -29,12 +29,12 @@ const fplt_setting fplt__job_seed_table[] = {
 const fplt_setting fplt__job_data_table[] = {
     {"data", FPLT_TEXT, FPLT_LIST, NULL, 0, 0, NULL,
      "file to read; several: one agent a file; none: generated data (the paper's problem)", 0, 0},
-    {"agents", FPLT_INTEGER, 0, NULL, 1, MOST_AGENTS, NULL,
+    {"agents", FPLT_INTEGER, 0, NULL, 1, MAX_AGENTS, NULL,
      "number of agents; by default 100 generated ones, the sites or files of the data, or 10 with "
      "a "
      "partition",
      0, 0},
-    {"features", FPLT_INTEGER, 0, NULL, 1, MOST_AGENTS, NULL,
+    {"features", FPLT_INTEGER, 0, NULL, 1, MAX_AGENTS, NULL,
      "number of features: 5 generated ones; of a LIBSVM file that shows fewer, or more than "
      "50,000,000",
      0, 0, .needs = "!schema"},
@@ -94,8 +94,8 @@ const fplt_setting fplt__job_composite_table[] = {
      .needs = "h=box"},
     {"h-radius", FPLT_REAL, FPLT_ABOVE, "1", 0, HUGE_VAL, NULL,
      "ball: its radius; simplex: the sum of the coordinates", 0, 0, .needs = "h=ball|simplex"},
-    {"h-group", FPLT_INTEGER, 0, "1", 1, MOST_AGENTS, NULL, "group-lasso: coordinates in a group",
-     0, 0, .needs = "h=group-lasso"},
+    {"h-group", FPLT_INTEGER, 0, "1", 1, MAX_AGENTS, NULL, "group-lasso: coordinates in a group", 0,
+     0, .needs = "h=group-lasso"},
     FPLT_SETTINGS_END,
 };
 
@@ -113,7 +113,7 @@ const fplt_setting fplt__job_training_table[] = {
      2, .rule = "the algorithm's choice for the agent's curvature", .needs = steps},
     {"epochs", FPLT_INTEGER, FPLT_AUTO, "5", 1, 1000000, NULL, "local epochs a round", 0, 0,
      .rule = "what costs least for t-gradient and t-communication", .needs = epochs},
-    {"batch", FPLT_INTEGER, 0, "32", 1, MOST_AGENTS, NULL,
+    {"batch", FPLT_INTEGER, 0, "32", 1, MAX_AGENTS, NULL,
      "stochastic solvers: records in a minibatch", 0, 0, .needs = stochastic},
     {"replacement", FPLT_SWITCH, 0, "no", 0, 0, NULL,
      "stochastic solvers: draw records with replacement", 0, 0, .needs = stochastic},
@@ -140,7 +140,7 @@ const fplt_setting fplt__job_participation_table[] = {
     {"active-share", FPLT_REAL, FPLT_ABOVE | FPLT_LIST, "0.5", 0, 1, NULL,
      "bernoulli: probability p with which an agent is active, or one an agent", 0, 0,
      .needs = "participation=bernoulli"},
-    {"active", FPLT_INTEGER, 0, NULL, 1, MOST_AGENTS, NULL,
+    {"active", FPLT_INTEGER, 0, NULL, 1, MAX_AGENTS, NULL,
      "fixed, round-robin: agents active in a round; by default half of them", 0, 0,
      .needs = "participation=fixed|round-robin"},
     {"trace", FPLT_TEXT, 0, NULL, 0, 0, NULL,
@@ -162,7 +162,7 @@ const fplt_setting fplt__job_run_table[] = {
     {"change", FPLT_REAL, 0, "0", 0, HUGE_VAL, NULL,
      "stop when the model moves relatively less than this in a round; 0: never", 0, 0,
      .needs = "rounds!=0"},
-    {"eval-every", FPLT_INTEGER, FPLT_AUTO, "auto", 0, MOST_AGENTS, NULL,
+    {"eval-every", FPLT_INTEGER, FPLT_AUTO, "auto", 0, MAX_AGENTS, NULL,
      "rounds between measurements; 0: only at the end; auto: 1 on generated data with all agents "
      "active and for methods without local training, else so many that measuring takes a fifth of "
      "the time",

@@ -10,7 +10,7 @@
 #include "fedplt/job.h"
 #include "job/tables.h"
 
-enum { MOST_COLUMNS = 8, LONGEST_FIELD = 128, LARGEST_FILE = 1 << 26 };
+enum { MAX_COLUMNS = 8, LONGEST_FIELD = 128, LARGEST_FILE = 1 << 26 };
 
 struct place {
     const char *path;
@@ -138,7 +138,7 @@ static fplt_status read_header(char *line, const struct place *place, const stru
         for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
             if (strcmp(fields[i].name, name) == 0)
                 found = &fields[i];
-        if (!found || *count >= MOST_COLUMNS) {
+        if (!found || *count >= MAX_COLUMNS) {
             fplt_unknown_name("column", name, field_name, error);
             fplt_error_prefix(error, "%s:%zu", place->path, place->line);
             return FPLT_BAD_DATA;
@@ -177,7 +177,7 @@ static fplt_status read_row(char *line, const struct field *const *columns, size
                             const struct place *place, const fplt_dataset *dataset, uint32_t agents,
                             fplt_training *each, fplt_error *error)
 {
-    char *texts[MOST_COLUMNS] = {NULL}, *text;
+    char *texts[MAX_COLUMNS] = {NULL}, *text;
     size_t found = 0;
     uint32_t agent = 0;
     fplt_status status = FPLT_OK;
@@ -216,7 +216,7 @@ fplt_status fplt_job_uncoordinated(const char *path, const fplt_training *common
                                    const fplt_dataset *dataset, uint32_t agents,
                                    fplt_training *each, fplt_error *error)
 {
-    const struct field *columns[MOST_COLUMNS];
+    const struct field *columns[MAX_COLUMNS];
     struct place place = {path, 0};
     size_t length, count = 0;
     char *text;

@@ -11,9 +11,9 @@
 #define NAME       "avx2"
 #define HELP       "AVX2 and FMA"
 #define LANES      4
-#define PANEL_MOST 16
+#define PANEL_MAX  16
 #define BLOCK_ROWS 4
-#define ABREAST
+#define BATCHED
 
 typedef __m256d lanes;
 

@@ -12,7 +12,7 @@
 #define NAME       "avx512"
 #define HELP       "AVX-512 (F, DQ and VL)"
 #define LANES      8
-#define PANEL_MOST 24
+#define PANEL_MAX  24
 #define BLOCK_ROWS 8
 
 typedef __m512d lanes;

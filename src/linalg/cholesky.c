@@ -7,7 +7,7 @@
 #include "linalg/product.h"
 
 /* Columns of a panel; rows that are solved together; columns of a kernel's tile, at most. */
-enum { PANEL = 48, TOGETHER = 8, WIDEST = 3 * FPLT_TILE_MOST };
+enum { PANEL = 48, TOGETHER = 8, WIDEST = 3 * FPLT_TILE_MAX };
 
 /* Four partial sums: independent chains for the adder, and a fixed order. */
 static double inner(const double *a, const double *b, size_t count)

@@ -45,8 +45,8 @@
 /* Adding and subtracting it rounds to an integer, whose low bits are then those of the sum. */
 #define FPLT_ROUND 0x1.8p52
 /* exp is +infinity above and 0 below. */
-#define FPLT_EXP_MOST  0x1.62e42fefa39efp+9
-#define FPLT_EXP_LEAST (-0x1.74910d52d3052p+9)
+#define FPLT_EXP_MAX 0x1.62e42fefa39efp+9
+#define FPLT_EXP_MIN (-0x1.74910d52d3052p+9)
 /* Between -708 and 708 neither exp x nor 1/(1 + exp x) is subnormal. */
 #define FPLT_EXP_SAFE 708.0
 
@@ -89,9 +89,9 @@ static inline double fplt__exp_safe(double x)
 
 static inline double fplt__exp(double x)
 {
-    if (!(x <= FPLT_EXP_MOST))
+    if (!(x <= FPLT_EXP_MAX))
         return x > 0 ? __builtin_inf() : x; /* NaN stays */
-    if (x < FPLT_EXP_LEAST)
+    if (x < FPLT_EXP_MIN)
         return 0;
     double k = x * FPLT_LOG2_E + FPLT_ROUND - FPLT_ROUND;
     double r = x - k * FPLT_LN2_HIGH - k * FPLT_LN2_LOW;

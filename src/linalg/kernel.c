@@ -23,7 +23,7 @@ const fplt__kernel *fplt__kernel_get(size_t index)
  * - Minibatches of rows that AVX-512 keeps in panels of eight: collecting eight rows for one vector costs more than
  *   the wider arithmetic gains (1.0 to 1.4 times AVX2 up to 16 columns, 1.3 to 3.4 from 17 to 24).
  * - Many agents of few rows: a panel of eight is mostly padding (1.1 to 1.4 times at 10 rows), and AVX2 trains four
- *   such agents at once (`abreast`). With few agents the choice hardly matters for time, and one agent in a process
+ *   such agents at once (`batched`). With few agents the choice hardly matters for time, and one agent in a process
  *   of its own must choose as it does among others.
  * - Floats on processors of AMD, whose first generation with AVX-512 splits the wide conversions: there float32 was
  *   slower than double at 250 x 100, and AVX2 is not. */

@@ -5,10 +5,10 @@
 #define FPLT_LINALG_KERNEL_H
 
 #include "fedplt/status.h"
-#include "linalg/abreast.h"
+#include "linalg/batched.h"
 #include "linalg/matrix.h"
 
-enum { FPLT_TILE_MOST = 8 };
+enum { FPLT_TILE_MAX = 8 };
 
 typedef struct fplt__kernel {
     const char *name, *help;
@@ -51,7 +51,7 @@ typedef struct fplt__kernel {
     void (*all_combine)(const fplt__matrix *a, size_t first, size_t count, size_t outputs,
                         const double *weights, size_t stride, double *y);
     /* tile[i * tile_columns + j] = sum over d < depth of left[d * tile_rows + i] right[d * tile_columns + j],
-     * for i < tile_rows, which is 4 or 8, and j < tile_columns <= 3 FPLT_TILE_MOST, a divisor of 96. */
+     * for i < tile_rows, which is 4 or 8, and j < tile_columns <= 3 FPLT_TILE_MAX, a divisor of 96. */
     size_t tile_rows, tile_columns;
     void (*tile)(size_t depth, const double *left, const double *right, double *tile);
     /* Rows of panels side by side as panels of their own, the last filled up with zeros, and their margins, or the
@@ -59,7 +59,7 @@ typedef struct fplt__kernel {
     void (*collect)(const fplt__matrix *a, const uint32_t *rows, size_t count, double *to,
                     const double *x, int sigmoid, double *margins);
     /* Several small matrices at once; NULL where the kernel has nothing for them. */
-    const fplt__abreast *abreast;
+    const fplt__batched *batched;
 } fplt__kernel;
 
 /* Shape of the data that a kernel is chosen for; all zero where nothing is known of it. */

@@ -143,8 +143,8 @@ static void add_block(const fplt__kernel *kernel, fplt__vectors left, fplt__vect
                       const double *weights, double sign, double *c, size_t stride)
 {
     double packed_right[FPLT_DEPTH * BLOCK] __attribute__((aligned(64)));
-    double packed_left[FPLT_DEPTH * FPLT_TILE_MOST] __attribute__((aligned(64)));
-    double tile[FPLT_TILE_MOST * FPLT_TILE_MOST * 3] __attribute__((aligned(64)));
+    double packed_left[FPLT_DEPTH * FPLT_TILE_MAX] __attribute__((aligned(64)));
+    double tile[FPLT_TILE_MAX * FPLT_TILE_MAX * 3] __attribute__((aligned(64)));
     size_t width = kernel->tile_columns, height = kernel->tile_rows;
     size_t end = first + BLOCK < columns ? first + BLOCK : columns;
     for (size_t j = first; j < end; j += width)

@@ -8,7 +8,7 @@
 __extension__ typedef __int128 wide;
 
 /* What MPI counts in an int, at once. */
-enum { MOST = 1 << 28 };
+enum { MAX = 1 << 28 };
 
 /* Sums of so many numbers are added here, MPI has shorter and longer ones; the tag of their messages. */
 enum { MIDDLING = 1 << 11, LONG = 1 << 16, SUMS = 1 };
@@ -77,8 +77,8 @@ static void sum(void *context, uint64_t *words, size_t count)
         sum_by_tree(ranks, words, (int)count);
         return;
     }
-    for (size_t done = 0; done < count; done += MOST) {
-        int part = count - done < MOST ? (int)(count - done) : MOST;
+    for (size_t done = 0; done < count; done += MAX) {
+        int part = count - done < MAX ? (int)(count - done) : MAX;
         uint64_t *at = words + 2 * done;
         if (ranks->number)
             MPI_Reduce(at, NULL, part, pair, exact, 0, MPI_COMM_WORLD);
@@ -90,24 +90,24 @@ static void sum(void *context, uint64_t *words, size_t count)
 static void share(void *context, void *bytes, size_t size)
 {
     (void)context;
-    for (size_t done = 0; done < size; done += MOST)
-        MPI_Bcast((char *)bytes + done, size - done < MOST ? (int)(size - done) : MOST, MPI_BYTE, 0,
+    for (size_t done = 0; done < size; done += MAX)
+        MPI_Bcast((char *)bytes + done, size - done < MAX ? (int)(size - done) : MAX, MPI_BYTE, 0,
                   MPI_COMM_WORLD);
 }
 
 static void deliver(void *context, unsigned to, const void *bytes, size_t size)
 {
     (void)context;
-    for (size_t done = 0; done < size; done += MOST)
-        MPI_Send((const char *)bytes + done, size - done < MOST ? (int)(size - done) : MOST,
-                 MPI_BYTE, (int)to, 0, MPI_COMM_WORLD);
+    for (size_t done = 0; done < size; done += MAX)
+        MPI_Send((const char *)bytes + done, size - done < MAX ? (int)(size - done) : MAX, MPI_BYTE,
+                 (int)to, 0, MPI_COMM_WORLD);
 }
 
 static void receive(void *context, unsigned from, void *bytes, size_t size)
 {
     (void)context;
-    for (size_t done = 0; done < size; done += MOST)
-        MPI_Recv((char *)bytes + done, size - done < MOST ? (int)(size - done) : MOST, MPI_BYTE,
+    for (size_t done = 0; done < size; done += MAX)
+        MPI_Recv((char *)bytes + done, size - done < MAX ? (int)(size - done) : MAX, MPI_BYTE,
                  (int)from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 

@@ -202,7 +202,7 @@ static void bend_or_score(const fplt__block *block, const double *m, double *u, 
     }
 }
 
-void fplt__cox_bend(const fplt__block *block, const double *m, double *u)
+void fplt__cox_curvature_bounds(const fplt__block *block, const double *m, double *u)
 {
     bend_or_score(block, m, u, 0);
 }

@@ -10,7 +10,7 @@ enum { FPLT__TIES_BRESLOW, FPLT__TIES_EFRON };
 void fplt__cox_value(const fplt__block *block, double *m);
 void fplt__cox_slope(const fplt__block *block, double *m);
 void fplt__cox_curve(const fplt__block *block, double *m);
-void fplt__cox_bend(const fplt__block *block, const double *curve, double *u);
+void fplt__cox_curvature_bounds(const fplt__block *block, const double *curve, double *u);
 void fplt__cox_score(const fplt__block *block, const double *curve, double *u);
 
 #endif

@@ -15,7 +15,7 @@
 
 /* Up to FEW_ROWS rows, and fewer than columns, AA' is smaller than A'A and has the same eigenvalues but for
  * zeros. Matrices up to ON_STACK are not allocated: a federation may have a million of them. */
-enum { LANCZOS_FROM = 65, WHOLE_TO = 500, STEPS_MOST = 100, FEW_ROWS = 48, ON_STACK = 12 };
+enum { LANCZOS_FROM = 65, WHOLE_TO = 500, STEPS_MAX = 100, FEW_ROWS = 48, ON_STACK = 12 };
 
 /* For a rough look: PIECES pieces of PIECE rows all over the agent's, and steps of the iteration on them. */
 enum { PIECES = 8, PIECE = 64, STEPS_ROUGH = 8 };
@@ -221,7 +221,7 @@ static double lanczos(const fplt_objective *o, const fplt__shard *shard, struct 
                       size_t most, double *v, double *before, double *product)
 {
     size_t n = shard->matrix.columns;
-    double diagonal[STEPS_MOST], beside[STEPS_MOST], estimate[STEPS_MOST];
+    double diagonal[STEPS_MAX], beside[STEPS_MAX], estimate[STEPS_MAX];
     size_t least = 20;
     for (size_t power = n; power > 1; power /= 2)
         least += 2;
@@ -363,7 +363,7 @@ fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int
     } else if (shard->matrix.rows <= FEW_ROWS && shard->matrix.rows < o->columns) {
         status = largest_of_few_rows(o, shard, &largest, error);
     } else {
-        status = largest_by_lanczos(o, shard, all_rows(o), STEPS_MOST, &largest, error);
+        status = largest_by_lanczos(o, shard, all_rows(o), STEPS_MAX, &largest, error);
     }
     if (!status)
         *curvature = bounds_of(o, shard->scale, lowest, most, largest);
@@ -372,10 +372,10 @@ fplt_status fplt__records_curvature(const fplt_objective *o, uint32_t agent, int
 
 int fplt__records_curvatures(const fplt_objective *o, uint32_t first, fplt_curvature *curvatures)
 {
-    double largest[FPLT_ABREAST];
-    if (!o->abreast || o->loss->least > 0 || !fplt__objective_largest(o, first, largest))
+    double largest[FPLT_BATCHED];
+    if (!o->batched || o->loss->least > 0 || !fplt__objective_largest(o, first, largest))
         return 0;
-    for (uint32_t i = 0; i < FPLT_ABREAST; i++)
+    for (uint32_t i = 0; i < FPLT_BATCHED; i++)
         curvatures[i] = bounds_of(o, o->place[first + i].scale, lowest_without_data(o), o->most,
                                   largest[i] * (1 + rounding));
     return 1;

@@ -241,7 +241,7 @@ static const fplt__loss cox = {
     .value = fplt__cox_value,
     .slope = fplt__cox_slope,
     .curve = fplt__cox_curve,
-    .bend = fplt__cox_bend,
+    .bend = fplt__cox_curvature_bounds,
     .score = fplt__cox_score,
     .parameter = "ties",
 };
@@ -259,7 +259,7 @@ static const fplt__loss softmax = {
     .slope = fplt__softmax_slope,
     .both = fplt__softmax_both,
     .curve = fplt__softmax_curve,
-    .bend = fplt__softmax_bend,
+    .bend = fplt__softmax_curvature_bounds,
     .hits = fplt__softmax_hits,
 };
 

@@ -165,8 +165,8 @@ fplt_status fplt__objective_curvatures(const fplt_objective *objective, uint32_t
                                        fplt_error *error)
 {
     for (uint32_t done = 0; done < count;) {
-        uint32_t left = count - done, some = left < FPLT_ABREAST ? left : FPLT_ABREAST;
-        if (some < FPLT_ABREAST || how == FPLT_CURVATURE_BOUND ||
+        uint32_t left = count - done, some = left < FPLT_BATCHED ? left : FPLT_BATCHED;
+        if (some < FPLT_BATCHED || how == FPLT_CURVATURE_BOUND ||
             !fplt__records_curvatures(objective, first + done, curvatures + done))
             for (uint32_t i = 0; i < some; i++) {
                 fplt_status status = fplt_objective_curvature(objective, first + done + i, how,

@@ -101,7 +101,7 @@ struct fplt_objective {
     size_t parts;                      /* the most that a shard has */
     int plain;                         /* one output, all records alike, nothing clipped */
     int sparse;                        /* their layout */
-    int abreast;                       /* some agents can go side by side */
+    int batched;                       /* some agents can go side by side */
     int narrow, inward;                /* numbers of rows are floats; rounded towards 0 */
     fplt__matrix like;                 /* layout and stride of every agent's rows */
     size_t part_numbers;               /* of a part, at least */
@@ -199,8 +199,8 @@ size_t fplt__objective_parts(const fplt_objective *objective);
  * visit many small agents in no order. */
 void fplt__objective_approach(const fplt_objective *objective, uint32_t agent, int soon);
 
-/* How many agents can go side by side: FPLT_ABREAST where they are many and small, otherwise 1. */
-size_t fplt__objective_abreast(const fplt_objective *objective);
+/* How many agents can go side by side: FPLT_BATCHED where they are many and small, otherwise 1. */
+size_t fplt__objective_batched(const fplt_objective *objective);
 
 /* A run of plain gradient steps on f_i(w) + <linear, w> + (inverse_rho / 2) ||w - centre||^2; `linear` and
  * `centre` may be NULL. */
@@ -211,12 +211,12 @@ typedef struct fplt__course {
     double *w; /* the start, and in the end the result */
 } fplt__course;
 
-/* FPLT_ABREAST of them, with the bits of one after the other; zero, and nothing done, where these agents cannot
+/* FPLT_BATCHED of them, with the bits of one after the other; zero, and nothing done, where these agents cannot
  * go side by side. */
 int fplt__objective_descend(const fplt_objective *objective, const fplt__course *course,
                             uint32_t epochs, double *scratch);
 
-/* What is measured of FPLT_ABREAST agents with classes from `first` on, with the bits of fplt__objective_measure:
+/* What is measured of FPLT_BATCHED agents with classes from `first` on, with the bits of fplt__objective_measure:
  * at out, out + stride, ... the gradient, and behind it value and hits. Zero where they cannot go side by side. */
 int fplt__objective_measures(const fplt_objective *objective, uint32_t first, const double *x,
                              double *out, size_t stride, double *scratch);
@@ -308,11 +308,11 @@ void fplt__records_finish(const fplt_objective *objective, double scale, size_t 
 
 /* Finds whether agents can go side by side, and the scratch for it. */
 void fplt__objective_pair_up(fplt_objective *objective);
-/* The largest eigenvalue of A'A/q for FPLT_ABREAST agents from `first` on; zero where they cannot go side by
+/* The largest eigenvalue of A'A/q for FPLT_BATCHED agents from `first` on; zero where they cannot go side by
  * side. */
 int fplt__objective_largest(const fplt_objective *objective, uint32_t first, double *largest);
 
-/* Curvature of an objective over records; of FPLT_ABREAST agents at once, zero where they cannot go side by
+/* Curvature of an objective over records; of FPLT_BATCHED agents at once, zero where they cannot go side by
  * side. */
 int fplt__records_curvatures(const fplt_objective *objective, uint32_t first,
                              fplt_curvature *curvatures);

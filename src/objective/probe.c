@@ -7,7 +7,7 @@
 #include "fedplt/random.h"
 #include "linalg/symmetric.h"
 
-enum { STEPS_MOST = 40 };
+enum { STEPS_MAX = 40 };
 
 static const double margin = 0.01;
 
@@ -45,8 +45,8 @@ static void begin(double *v, size_t n)
 static fplt_status iterate(const fplt_objective *objective, uint32_t agent, const double *x,
                            double *basis, double *scratch, double *least, double *most)
 {
-    size_t n = fplt_objective_dimension(objective), steps = n < STEPS_MOST ? n : STEPS_MOST;
-    double diagonal[STEPS_MOST], beside[STEPS_MOST], scale = 0;
+    size_t n = fplt_objective_dimension(objective), steps = n < STEPS_MAX ? n : STEPS_MAX;
+    double diagonal[STEPS_MAX], beside[STEPS_MAX], scale = 0;
     begin(basis, n);
     for (size_t k = 0;; k++) {
         double *v = basis + k * n, *next = v + n;
@@ -71,7 +71,7 @@ fplt_status fplt__objective_extremes(const fplt_objective *objective, uint32_t a
                                      const double *x, double *least, double *most,
                                      fplt_error *error)
 {
-    size_t n = fplt_objective_dimension(objective), steps = n < STEPS_MOST ? n : STEPS_MOST;
+    size_t n = fplt_objective_dimension(objective), steps = n < STEPS_MAX ? n : STEPS_MAX;
     size_t scratch = fplt_objective_scratch(objective);
     double *memory;
     fplt_status status = fplt__alloc_into(&memory, (steps + 2) * n + scratch + 16, sizeof *memory,

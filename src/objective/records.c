@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/hands.h"
+#include "base/parallel.h"
 #include "base/memory.h"
 #include "data/dataset.h"
 #include "linalg/product.h"
@@ -284,7 +284,7 @@ static void traverse(struct pass *pass, const struct room *room, double *scratch
         traverse_part(pass, 0, scratch);
         return;
     }
-    fplt__hands_spread(parts, traverse_part, pass, scratch);
+    fplt__parallel_for(parts, traverse_part, pass, scratch);
     for (size_t part = 1; part < parts; part++) {
         pass->losses[0] += pass->losses[part];
         pass->right[0] += pass->right[part];
@@ -970,7 +970,7 @@ fplt__kernel_shape fplt__objective_shape(const fplt_objective_settings *settings
 static fplt_status configure(fplt_objective *o, const fplt_objective_settings *settings,
                              const fplt_dataset *dataset, fplt_error *error)
 {
-    enum { LEAST = 1 << 13, VECTORS = 32 }; /* numbers of a part; vectors of them */
+    enum { MIN = 1 << 13, VECTORS = 32 }; /* numbers of a part; vectors of them */
     fplt_status status;
     fplt__kernel_shape shape = fplt__objective_shape(settings, dataset);
     if ((status = fplt__loss_find(settings->loss, &o->loss, error)) ||
@@ -1001,7 +1001,7 @@ static fplt_status configure(fplt_objective *o, const fplt_objective_settings *s
                              .panel = o->kernel->panel_rows,
                              .columns = o->columns,
                              .stride = (o->columns + multiple - 1) / multiple * multiple};
-    o->part_numbers = VECTORS * o->columns > LEAST ? VECTORS * o->columns : LEAST;
+    o->part_numbers = VECTORS * o->columns > MIN ? VECTORS * o->columns : MIN;
     o->chunk = o->loss->whole ? fplt__padded(most_rows(dataset))
                               : chunk_for(o->sparse, o->columns, o->outputs);
     o->quadratic = o->loss->least == o->most && !o->loss->whole &&

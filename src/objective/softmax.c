@@ -82,7 +82,7 @@ void fplt__softmax_both(const fplt__block *block, double *m, double *values)
 }
 
 /* (diag(p) - p p') u = p (u - <p, u>) */
-void fplt__softmax_bend(const fplt__block *block, const double *p, double *u)
+void fplt__softmax_curvature_bounds(const fplt__block *block, const double *p, double *u)
 {
     double mean[FPLT_CHUNK];
     for (size_t r = 0; r < block->count; r++)

@@ -33,9 +33,9 @@ static void spread_rows(const fplt_objective *o, const fplt__shard *shard, const
 
 static void spread_panels(const fplt_objective *o, const fplt__shard *shard, const double *from)
 {
-    enum { MOST = 64 };
+    enum { MAX = 64 };
     const fplt__matrix *a = &shard->matrix;
-    double rows[FPLT_PANEL * MOST];
+    double rows[FPLT_PANEL * MAX];
     for (size_t first = fplt__matrix_padded(a, a->rows); first > 0;) {
         first -= a->panel;
         size_t left = a->rows - first, count = left < a->panel ? left : a->panel;

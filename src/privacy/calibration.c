@@ -193,7 +193,7 @@ fplt_status fplt_privacy_calibrate_minibatch(const fplt_privacy_minibatch *minib
         return fplt_error_set(error, FPLT_UNREACHABLE,
                               "epsilon = %g at delta = %g is out of reach of orders up to %d, "
                               "however large the noise",
-                              budget->epsilon, budget->delta, FPLT__MOST_ORDER);
+                              budget->epsilon, budget->delta, FPLT__MAX_ORDER);
     double last;
     fplt__boundary(minibatch_noise_too_small, &question, DBL_MIN, DBL_MAX, &last, noise_tau);
     return FPLT_OK;

@@ -30,7 +30,7 @@ typedef double (*divergence_function)(const void *context, double order);
 static double best_over_orders(divergence_function divergence, const void *context,
                                fplt_conversion conversion, double delta, uint32_t *order)
 {
-    uint32_t low = FPLT__LEAST_ORDER, high = FPLT__MOST_ORDER;
+    uint32_t low = FPLT__MIN_ORDER, high = FPLT__MAX_ORDER;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         double here =
@@ -141,10 +141,10 @@ fplt_status fplt_privacy_minibatch_renyi(const fplt_privacy_minibatch *minibatch
     fplt_status status = fplt__minibatch_valid(minibatch, error);
     if (status)
         return status;
-    if (order < FPLT__LEAST_ORDER || order > FPLT__MOST_ORDER)
+    if (order < FPLT__MIN_ORDER || order > FPLT__MAX_ORDER)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "order is %u, but it must be a whole number from %d to %d", order,
-                              FPLT__LEAST_ORDER, FPLT__MOST_ORDER);
+                              FPLT__MIN_ORDER, FPLT__MAX_ORDER);
     *divergence = minibatch_divergence(minibatch, order);
     return FPLT_OK;
 }

@@ -4,7 +4,7 @@
 
 #include "fedplt/privacy.h"
 
-enum { FPLT__LEAST_ORDER = 2, FPLT__MOST_ORDER = 4096 };
+enum { FPLT__MIN_ORDER = 2, FPLT__MAX_ORDER = 4096 };
 
 /* Refuses numbers that are not finite or out of range. */
 fplt_status fplt__minibatch_valid(const fplt_privacy_minibatch *minibatch, fplt_error *error);

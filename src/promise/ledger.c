@@ -468,7 +468,7 @@ static fplt_status insert_charge(fplt_ledger *ledger, const fplt_charge *charge,
         charge->account, charge->run, &query, error);
     fplt__time_text(time);
     sqlite3_bind_text(query, 3, time, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(query, 4, charge->leg);
+    sqlite3_bind_int64(query, 4, charge->incarnation);
     sqlite3_bind_int64(query, 5, (sqlite3_int64)charge->round);
     sqlite3_bind_double(query, 6, charge->rates.against[fplt__threat_index(threat)]);
     if (charge->chain)

@@ -17,7 +17,7 @@
 #include "data/schema.h"
 #include "fedplt/noise.h"
 #include "fedplt/schema.h"
-#include "fedplt/steps.h"
+#include "fedplt/hub_node.h"
 #include "base/machine.h"
 
 const fplt_setting fplt_promise_table[] = {
@@ -495,10 +495,10 @@ struct fplt_promise {
     const char **names;        /* owned array of borrowed texts */
     fplt_noise_source *source; /* owned; one a thread */
     unsigned sources;
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MAX_PARAMETERS];
     /* As the settings have them, NaN and 0 where they are auto: what the job made of auto may come
      * from the data's own curvature. */
-    double given[FPLT_MOST_PARAMETERS], given_step;
+    double given[FPLT_MAX_PARAMETERS], given_step;
     fplt_facts facts;
     int rho;            /* index of the parameter, or -1 */
     double least, mean; /* of the noise that each agent's own records ask for, over the worst's */
@@ -786,17 +786,17 @@ fplt_status fplt__promise_draws(const fplt_promise_view *view, int *draws, fplt_
     return FPLT_OK;
 }
 
-enum { LEAST_SECAGG = 2 };
+enum { MIN_SECAGG = 2 };
 
 fplt_status fplt__promise_cohort(const fplt_promise_view *view, fplt_error *error)
 {
-    if (strcmp(view->threat->name, "secagg") != 0 || view->least_cohort >= LEAST_SECAGG)
+    if (strcmp(view->threat->name, "secagg") != 0 || view->least_cohort >= MIN_SECAGG)
         return FPLT_OK;
     return fplt_error_set(error, FPLT_UNSUPPORTED,
                           "the threat model secagg needs at least %d agents in every round, since "
                           "the sum over one is its message; participation %s of %u agents can "
                           "leave %u",
-                          LEAST_SECAGG, view->participation, view->agents, view->least_cohort);
+                          MIN_SECAGG, view->participation, view->agents, view->least_cohort);
 }
 
 static void warn_of_delta(fplt_promise_view *view)
@@ -941,7 +941,7 @@ static uint64_t next_on_grid(uint64_t value)
     return value + (value < 5 ? 1 : value / 4);
 }
 
-enum { MOST_EPOCHS = 64, MOST_ROUNDS = 400 };
+enum { MAX_EPOCHS = 64, MAX_ROUNDS = 400 };
 
 /* The search over what is not given. */
 struct search {
@@ -958,7 +958,7 @@ static void search_rounds(struct search *search, struct candidate trial)
     const fplt_promise_view *view = &search->plan->view;
     double row = INFINITY;
     for (;; trial.rounds = next_on_grid(trial.rounds)) {
-        double parameter[FPLT_MOST_PARAMETERS];
+        double parameter[FPLT_MAX_PARAMETERS];
         fplt_privacy_mechanism mechanism;
         if (resolve(search->plan, &trial, parameter, &mechanism, NULL) ||
             calibrate(search->plan, search->tau, &mechanism, NULL))
@@ -969,7 +969,7 @@ static void search_rounds(struct search *search, struct candidate trial)
             search->best = trial;
         }
         row = fmin(row, error);
-        if (!view->planned_rounds || trial.rounds > MOST_ROUNDS || error > 3 * row)
+        if (!view->planned_rounds || trial.rounds > MAX_ROUNDS || error > 3 * row)
             return;
     }
 }
@@ -989,7 +989,7 @@ static void search_all(struct search *search)
             search_rounds(search, trial);
             continue;
         }
-        for (trial.epochs = 1; trial.epochs <= MOST_EPOCHS;
+        for (trial.epochs = 1; trial.epochs <= MAX_EPOCHS;
              trial.epochs = next_on_grid(trial.epochs))
             search_rounds(search, trial);
     }
@@ -1227,7 +1227,7 @@ fplt_status fplt_promise_plan(const fplt_settings *settings, const fplt_roster *
 fplt_status fplt_promise_create(const fplt_settings *settings, fplt_job *job, fplt_promise **out,
                                 fplt_error *error)
 {
-    const fplt_job_view *view = fplt_job_see(job);
+    const fplt_job_view *view = fplt_job_get_view(job);
     uint32_t agents = fplt_objective_agents(view->objective);
     uint64_t *records;
     const char **names = NULL;
@@ -1264,7 +1264,7 @@ void fplt_promise_destroy(fplt_promise *plan)
     fplt__free(plan);
 }
 
-const fplt_promise_view *fplt_promise_see(const fplt_promise *plan)
+const fplt_promise_view *fplt_promise_get_view(const fplt_promise *plan)
 {
     return &plan->view;
 }

@@ -20,7 +20,7 @@ struct verification {
     int holds;
     fplt_promise_view view;
     fplt_certificate_run run;
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MAX_PARAMETERS];
     uint64_t *records, *rounds;         /* owned */
     double *tau;                        /* owned */
     const char **names;                 /* owned array */
@@ -353,9 +353,9 @@ struct comparison {
 
 static void differs(struct comparison *comparison, const json_t *stated, const json_t *found)
 {
-    enum { MOST_TOLD = 20 };
+    enum { MAX_TOLD = 20 };
     char *texts[2] = {NULL, NULL};
-    if (comparison->told++ >= MOST_TOLD) {
+    if (comparison->told++ >= MAX_TOLD) {
         comparison->self->holds = 0;
         return;
     }

@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "protocol/leading.h"
 
-static fplt_status put_question(fplt__lead *lead, unsigned kind, const double *down, size_t count,
-                                uint32_t scalars, uint64_t numbers)
+static fplt_status put_question(fplt__leader *leader, unsigned kind, const double *down,
+                                size_t count, uint32_t scalars, uint64_t numbers)
 {
     fplt_error error;
     fplt__shared *shared;
@@ -16,123 +16,124 @@ static fplt_status put_question(fplt__lead *lead, unsigned kind, const double *d
     if (status)
         return status;
     fplt__put_reals(shared->bytes, down, count);
-    fplt__shared_release(lead->ask_down);
-    lead->ask_down = shared;
-    lead->ask_digest = fplt__body_hash(shared->bytes, shared->size);
-    lead->asking = kind;
-    lead->ask_scalars = scalars;
-    lead->ask_numbers = numbers;
-    lead->ask_answers = 0;
-    lead->ask_deadline = lead->now + fplt__lead_patience(lead);
-    for (uint32_t i = 0; i < lead->settings.members; i++)
-        lead->guest[i].answered = 0;
-    fplt_sum_destroy(lead->ask_sum);
-    lead->ask_sum = NULL;
-    return fplt_sum_create_words((size_t)numbers, FPLT_SUM_EXPONENT, &lead->ask_sum, &error);
+    fplt__shared_release(leader->ask_down);
+    leader->ask_down = shared;
+    leader->ask_digest = fplt__body_hash(shared->bytes, shared->size);
+    leader->asking = kind;
+    leader->ask_scalars = scalars;
+    leader->ask_numbers = numbers;
+    leader->ask_answers = 0;
+    leader->ask_deadline = leader->now + fplt__leader_patience(leader);
+    for (uint32_t i = 0; i < leader->settings.members; i++)
+        leader->member_session[i].answered = 0;
+    fplt_sum_destroy(leader->ask_sum);
+    leader->ask_sum = NULL;
+    return fplt_sum_create_words((size_t)numbers, FPLT_SUM_EXPONENT, &leader->ask_sum, &error);
 }
 
-void fplt__ask_facts(fplt__lead *lead, const fplt__ask *ask)
+void fplt__ask_facts(fplt__leader *leader, const fplt__ask *ask)
 {
-    lead->ask_step = ask->step;
-    if (put_question(lead, FPLT__MOMENTS, ask->down, (size_t)ask->count, ask->scalars,
+    leader->ask_step = ask->step;
+    if (put_question(leader, FPLT__MOMENTS, ask->down, (size_t)ask->count, ask->scalars,
                      ask->numbers))
-        fplt__lead_finish(lead, FPLT__ENDED, "failed", "no memory for the facts");
+        fplt__leader_finish(leader, FPLT__ENDED, "failed", "no memory for the facts");
 }
 
-void fplt__ask_head(const fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD])
+void fplt__ask_head(const fplt__leader *leader, uint32_t i, uint8_t head[FPLT__FRAME_HEAD])
 {
-    fplt__frame frame = {.kind = (uint8_t)lead->asking,
-                         .exchange = (uint8_t)lead->ask_step,
+    fplt__frame frame = {.kind = (uint8_t)leader->asking,
+                         .exchange = (uint8_t)leader->ask_step,
                          .encoding = FPLT__DOUBLES,
-                         .leg = lead->record.leg,
-                         .identity = i,
-                         .round = lead->record.round,
-                         .cohort = lead->settings.members,
+                         .incarnation = leader->record.incarnation,
+                         .member_index = i,
+                         .round = leader->record.round,
+                         .cohort = leader->settings.members,
                          .position = i,
-                         .version = lead->row[i].version,
-                         .count = lead->ask_down->size / 8,
-                         .payload = lead->ask_down->size,
-                         .plan = lead->record.hash,
-                         .digest = lead->ask_digest};
+                         .version = leader->row[i].version,
+                         .count = leader->ask_down->size / 8,
+                         .payload = leader->ask_down->size,
+                         .plan = leader->record.hash,
+                         .digest = leader->ask_digest};
     fplt__frame_write(&frame, head);
 }
 
-static void ask_point(fplt__lead *lead, unsigned kind, uint64_t numbers)
+static void ask_point(fplt__leader *leader, unsigned kind, uint64_t numbers)
 {
-    lead->ask_step = 0;
-    if (put_question(lead, kind, lead->point, lead->n, 0, numbers))
-        fplt__ask_stop(lead);
+    leader->ask_step = 0;
+    if (put_question(leader, kind, leader->point, leader->n, 0, numbers))
+        fplt__ask_stop(leader);
 }
 
 /* What a relative tolerance is a share of. A start near the minimiser must not ask for more than a start
  * from zero does. */
-static double base_of(const fplt__lead *lead)
+static double base_of(const fplt__leader *leader)
 {
-    if (lead->record.has_start)
-        return lead->record.start.criterion;
-    return lead->has_measured ? fmax(lead->measured.criterion, lead->zeroed) : HUGE_VAL;
+    if (leader->record.has_start)
+        return leader->record.start.criterion;
+    return leader->has_measured ? fmax(leader->measured.criterion, leader->zeroed) : HUGE_VAL;
 }
 
 /* Whether the run ends with this measurement, in order. */
-static int ends(const fplt__lead *lead)
+static int ends(const fplt__leader *leader)
 {
     fplt_error error;
-    fplt_outcome outcome = fplt__judge(&lead->stopping, lead->record.round,
-                                       lead->has_measured ? &lead->measured : NULL, base_of(lead),
-                                       lead->stalled, &error);
+    fplt_outcome outcome = fplt__stopping_decide(&leader->stopping, leader->record.round,
+                                                 leader->has_measured ? &leader->measured : NULL,
+                                                 base_of(leader), leader->stalled, &error);
     return outcome != FPLT_RUNNING && outcome != FPLT_RUN_DIVERGED;
 }
 
 /* Whether a kind is asked for after the measurement. */
-static int is_wanted(const fplt__lead *lead, unsigned kind)
+static int is_wanted(const fplt__leader *leader, unsigned kind)
 {
-    const fplt_plan *plan = &lead->agreement->plan;
+    const fplt_plan *plan = &leader->agreement->plan;
     switch (kind) {
-    case FPLT__SCORE: return lead->agreement->score && lead->has_measured;
-    case FPLT__INFORMATION: return lead->settings.inform && lead->has_measured && ends(lead);
+    case FPLT__SCORE: return leader->agreement->score && leader->has_measured;
+    case FPLT__INFORMATION: return leader->settings.inform && leader->has_measured && ends(leader);
     default:
         return fplt_plan_enrol_words(plan) &&
-               (lead->check_wanted || (lead->settings.check && ends(lead)));
+               (leader->check_wanted || (leader->settings.check && ends(leader)));
     }
 }
 
 /* What is asked next, at the model that is handed out; kinds up to `done` are. */
-static void ask_more(fplt__lead *lead, unsigned done)
+static void ask_more(fplt__leader *leader, unsigned done)
 {
     static const unsigned order[] = {FPLT__MEASURE, FPLT__SCORE, FPLT__INFORMATION, FPLT__CHECK};
-    const fplt_plan *plan = &lead->agreement->plan;
+    const fplt_plan *plan = &leader->agreement->plan;
     const uint64_t numbers[] = {0, FPLT_MEASURES, fplt_plan_information(plan),
                                 fplt_plan_enrol_words(plan) / 2};
     size_t next = 1;
     while (order[next - 1] != done)
         next++;
-    while (next < 4 && !is_wanted(lead, order[next]))
+    while (next < 4 && !is_wanted(leader, order[next]))
         next++;
-    if (next == 4 || fplt_hub_model(lead->hub, lead->point))
-        fplt__ask_stop(lead);
+    if (next == 4 || fplt_hub_model(leader->hub, leader->point))
+        fplt__ask_stop(leader);
     else
-        ask_point(lead, order[next], numbers[next]);
+        ask_point(leader, order[next], numbers[next]);
 }
 
 /* After a round, and before the first, where the rules ask for it. */
-void fplt__ask_begin(fplt__lead *lead)
+void fplt__ask_begin(fplt__leader *leader)
 {
-    lead->has_measured = lead->has_score = lead->at_zero = 0;
-    if (!fplt__is_due(&lead->stopping, lead->record.round, lead->record.has_start, lead->stalled) ||
-        fplt_hub_model(lead->hub, lead->point)) {
-        ask_more(lead, FPLT__INFORMATION);
+    leader->has_measured = leader->has_score = leader->at_zero = 0;
+    if (!fplt__is_due(&leader->stopping, leader->record.round, leader->record.has_start,
+                      leader->stalled) ||
+        fplt_hub_model(leader->hub, leader->point)) {
+        ask_more(leader, FPLT__INFORMATION);
         return;
     }
-    int mean = lead->agreement->criterion_at_mean && lead->shape.local_model >= 0;
-    ask_point(lead, mean ? FPLT__MEAN : FPLT__MEASURE, lead->n + (mean ? 0 : FPLT_MEASURES));
+    int mean = leader->agreement->criterion_at_mean && leader->shape.local_model >= 0;
+    ask_point(leader, mean ? FPLT__MEAN : FPLT__MEASURE, leader->n + (mean ? 0 : FPLT_MEASURES));
 }
 
-static void conclude(fplt__lead *lead)
+static void conclude(fplt__leader *leader)
 {
     fplt_error error = {FPLT_OK, ""};
-    fplt_outcome outcome = fplt__judge(&lead->stopping, lead->record.round,
-                                       lead->has_measured ? &lead->measured : NULL, base_of(lead),
-                                       lead->stalled, &error);
+    fplt_outcome outcome = fplt__stopping_decide(&leader->stopping, leader->record.round,
+                                                 leader->has_measured ? &leader->measured : NULL,
+                                                 base_of(leader), leader->stalled, &error);
     char sentence[FPLT__SENTENCE];
     if (outcome == FPLT_RUNNING)
         return;
@@ -140,251 +141,252 @@ static void conclude(fplt__lead *lead)
         snprintf(sentence, sizeof sentence, "%.300s", error.text);
     else
         snprintf(sentence, sizeof sentence, "%s after %llu rounds", fplt_outcome_name(outcome),
-                 (unsigned long long)lead->record.round);
-    fplt__lead_finish(lead, outcome == FPLT_RUN_DIVERGED ? FPLT__ENDED : FPLT__DONE,
-                      fplt_outcome_name(outcome), sentence);
+                 (unsigned long long)leader->record.round);
+    fplt__leader_finish(leader, outcome == FPLT_RUN_DIVERGED ? FPLT__ENDED : FPLT__DONE,
+                        fplt_outcome_name(outcome), sentence);
 }
 
 /* The evaluation is over, complete or not: the run ends or goes on. */
-void fplt__ask_stop(fplt__lead *lead)
+void fplt__ask_stop(fplt__leader *leader)
 {
-    lead->asking = 0;
-    lead->due = 0;
-    if (lead->at_zero) /* without it nothing can be judged: asked again */
-        lead->has_measured = lead->at_zero = 0;
-    if (lead->has_measured) {
-        if (!lead->record.has_start) {
-            lead->record.start = lead->measured;
-            lead->record.start.criterion = base_of(lead);
-            lead->record.has_start = 1;
+    leader->asking = 0;
+    leader->due = 0;
+    if (leader->at_zero) /* without it nothing can be judged: asked again */
+        leader->has_measured = leader->at_zero = 0;
+    if (leader->has_measured) {
+        if (!leader->record.has_start) {
+            leader->record.start = leader->measured;
+            leader->record.start.criterion = base_of(leader);
+            leader->record.has_start = 1;
         }
-        lead->record.has_measure = 1;
-        lead->record.measured_round = lead->record.round;
-        lead->record.measure = lead->measured;
-        fplt__lead_action *action = fplt__lead_add(lead, FPLT__LEAD_MEASURED);
+        leader->record.has_measure = 1;
+        leader->record.measured_round = leader->record.round;
+        leader->record.measure = leader->measured;
+        fplt__leader_action *action = fplt__leader_add(leader, FPLT__LEADER_MEASURED);
         if (action) {
-            action->round = lead->record.round;
-            action->measure = lead->measured;
-            action->has_score = lead->has_score;
-            action->score = lead->score;
-            action->information = lead->information;
+            action->round = leader->record.round;
+            action->measure = leader->measured;
+            action->has_score = leader->has_score;
+            action->score = leader->score;
+            action->information = leader->information;
         }
     }
-    if (lead->record.state == FPLT__ROUND && !lead->committing)
-        conclude(lead);
+    if (leader->record.state == FPLT__ROUND && !leader->committing)
+        conclude(leader);
 }
 
-static fplt_status read_measure(const fplt__lead *lead, const double *sums, fplt_measure *measure,
-                                fplt_error *error)
+static fplt_status read_measure(const fplt__leader *leader, const double *sums,
+                                fplt_measure *measure, fplt_error *error)
 {
     fplt_prox *none = NULL;
-    const fplt_prox *prox = lead->prox;
+    const fplt_prox *prox = leader->prox;
     fplt_status status;
     if (!prox) {
         fplt_prox_settings zero = fplt_prox_defaults();
-        if ((status = fplt_prox_create(&zero, lead->n, lead->n, &none, error)))
+        if ((status = fplt_prox_create(&zero, leader->n, leader->n, &none, error)))
             return status;
         prox = none;
     }
-    status = fplt__measure_read(prox, lead->settings.members, lead->agreement->curvature.highest,
-                                lead->point, sums, lead->n, lead->model, measure, error);
+    status =
+        fplt__measure_read(prox, leader->settings.members, leader->agreement->curvature.highest,
+                           leader->point, sums, leader->n, leader->model, measure, error);
     fplt_prox_destroy(none);
     return status;
 }
 
-static void ask_zero(fplt__lead *lead)
+static void ask_zero(fplt__leader *leader)
 {
-    lead->at_zero = 1;
-    memset(lead->point, 0, lead->n * sizeof *lead->point);
-    ask_point(lead, FPLT__MEASURE, lead->n + FPLT_MEASURES);
+    leader->at_zero = 1;
+    memset(leader->point, 0, leader->n * sizeof *leader->point);
+    ask_point(leader, FPLT__MEASURE, leader->n + FPLT_MEASURES);
 }
 
-static void take_measure(fplt__lead *lead, const double *sums)
+static void take_measure(fplt__leader *leader, const double *sums)
 {
     fplt_error error;
     fplt_measure zero;
-    if (lead->at_zero) {
-        lead->at_zero = 0;
-        lead->has_measured = !read_measure(lead, sums, &zero, &error);
-        lead->zeroed = lead->has_measured ? zero.criterion : 0;
-        ask_more(lead, FPLT__MEASURE);
+    if (leader->at_zero) {
+        leader->at_zero = 0;
+        leader->has_measured = !read_measure(leader, sums, &zero, &error);
+        leader->zeroed = leader->has_measured ? zero.criterion : 0;
+        ask_more(leader, FPLT__MEASURE);
         return;
     }
-    fplt_status status = read_measure(lead, sums, &lead->measured, &error);
+    fplt_status status = read_measure(leader, sums, &leader->measured, &error);
     if (status == FPLT_DIVERGED)
-        fplt__lead_finish(lead, FPLT__ENDED, "diverged", error.text);
-    lead->has_measured = !status;
-    if (lead->has_measured && !lead->record.has_start && lead->stopping.relative &&
-        lead->start->size)
-        ask_zero(lead);
+        fplt__leader_finish(leader, FPLT__ENDED, "diverged", error.text);
+    leader->has_measured = !status;
+    if (leader->has_measured && !leader->record.has_start && leader->stopping.relative &&
+        leader->start->size)
+        ask_zero(leader);
     else
-        ask_more(lead, FPLT__MEASURE);
+        ask_more(leader, FPLT__MEASURE);
 }
 
-static void take_score(fplt__lead *lead, const double *sums)
+static void take_score(fplt__leader *leader, const double *sums)
 {
-    lead->has_score = 1;
-    lead->score = (fplt_measure){.criterion = NAN,
-                                 .objective = sums[0],
-                                 .hits = (uint64_t)sums[1],
-                                 .records = (uint64_t)sums[2],
-                                 .classifies = sums[3] > 0};
+    leader->has_score = 1;
+    leader->score = (fplt_measure){.criterion = NAN,
+                                   .objective = sums[0],
+                                   .hits = (uint64_t)sums[1],
+                                   .records = (uint64_t)sums[2],
+                                   .classifies = sums[3] > 0};
 }
 
 /* The agents' own vectors, added up, against the running sums: to the bit. */
-static void take_check(fplt__lead *lead)
+static void take_check(fplt__leader *leader)
 {
-    size_t count = fplt_plan_enrol_words(&lead->agreement->plan);
+    size_t count = fplt_plan_enrol_words(&leader->agreement->plan);
     uint64_t *words;
     fplt_error error;
-    lead->check_wanted = 0;
+    leader->check_wanted = 0;
     if (fplt__alloc_into(&words, 2 * count, sizeof *words, "sums", &error))
         return;
-    fplt_hub_totals(lead->hub, words);
-    fplt_sum_export(lead->ask_sum, 0, words + count, count / 2);
-    lead->has_check = 1;
-    lead->check_equal = memcmp(words, words + count, count * sizeof *words) == 0;
-    lead->check_round = lead->record.round;
+    fplt_hub_totals(leader->hub, words);
+    fplt_sum_export(leader->ask_sum, 0, words + count, count / 2);
+    leader->has_check = 1;
+    leader->check_equal = memcmp(words, words + count, count * sizeof *words) == 0;
+    leader->check_round = leader->record.round;
     fplt__free(words);
-    fplt__lead_say(lead, lead->settings.members, "checked",
-                   lead->check_equal
-                       ? "round %llu: the vectors of all agents add up to the sum, to "
-                         "the bit"
-                       : "round %llu: the vectors of all agents do not add up to the "
-                         "sum",
-                   (unsigned long long)lead->check_round);
+    fplt__leader_log(leader, leader->settings.members, "checked",
+                     leader->check_equal
+                         ? "round %llu: the vectors of all agents add up to the sum, to "
+                           "the bit"
+                         : "round %llu: the vectors of all agents do not add up to the "
+                           "sum",
+                     (unsigned long long)leader->check_round);
 }
 
-static void complete_facts(fplt__lead *lead)
+static void complete_facts(fplt__leader *leader)
 {
-    lead->asking = 0;
-    lead->resolving = 1;
-    fplt__lead_action *action = fplt__lead_add(lead, FPLT__LEAD_RESOLVE);
+    leader->asking = 0;
+    leader->resolving = 1;
+    fplt__leader_action *action = fplt__leader_add(leader, FPLT__LEADER_RESOLVE);
     if (action)
-        action->step = (int)lead->ask_step;
+        action->step = (int)leader->ask_step;
 }
 
 /* All have answered: what the sum says, and what is asked next. `sums` is taken over. */
-static void complete_question(fplt__lead *lead, unsigned kind, double *sums)
+static void complete_question(fplt__leader *leader, unsigned kind, double *sums)
 {
     if (kind == FPLT__MEAN) {
-        for (size_t j = 0; j < lead->n; j++)
-            lead->point[j] = sums[j] / lead->settings.members;
-        ask_point(lead, FPLT__MEASURE, lead->n + FPLT_MEASURES);
+        for (size_t j = 0; j < leader->n; j++)
+            leader->point[j] = sums[j] / leader->settings.members;
+        ask_point(leader, FPLT__MEASURE, leader->n + FPLT_MEASURES);
     } else if (kind == FPLT__MEASURE) {
-        take_measure(lead, sums);
+        take_measure(leader, sums);
     } else if (kind == FPLT__SCORE) {
-        take_score(lead, sums);
-        ask_more(lead, FPLT__SCORE);
+        take_score(leader, sums);
+        ask_more(leader, FPLT__SCORE);
     } else if (kind == FPLT__INFORMATION) {
-        fplt__free(lead->information);
-        lead->information = sums;
-        ask_more(lead, FPLT__INFORMATION);
+        fplt__free(leader->information);
+        leader->information = sums;
+        ask_more(leader, FPLT__INFORMATION);
         return;
     } else {
-        take_check(lead);
-        ask_more(lead, FPLT__CHECK);
+        take_check(leader);
+        ask_more(leader, FPLT__CHECK);
     }
     fplt__free(sums);
 }
 
-static void complete(fplt__lead *lead)
+static void complete(fplt__leader *leader)
 {
     double *sums;
     fplt_error error;
-    if (lead->asking == FPLT__MOMENTS) {
-        complete_facts(lead);
+    if (leader->asking == FPLT__MOMENTS) {
+        complete_facts(leader);
         return;
     }
-    if (fplt__alloc_into(&sums, (size_t)lead->ask_numbers + 1, sizeof *sums, "sums", &error)) {
-        fplt__ask_stop(lead);
+    if (fplt__alloc_into(&sums, (size_t)leader->ask_numbers + 1, sizeof *sums, "sums", &error)) {
+        fplt__ask_stop(leader);
         return;
     }
-    fplt_sum_read(lead->ask_sum, 0, sums, (size_t)lead->ask_numbers);
-    complete_question(lead, lead->asking, sums);
+    fplt_sum_read(leader->ask_sum, 0, sums, (size_t)leader->ask_numbers);
+    complete_question(leader, leader->asking, sums);
 }
 
 /* A site whose policy does not let it answer: asked no more this time. */
-void fplt__ask_refused(fplt__lead *lead, uint32_t identity, const char *sentence)
+void fplt__ask_refused(fplt__leader *leader, uint32_t member_index, const char *sentence)
 {
-    if (!lead->asking || lead->asking == FPLT__MOMENTS)
+    if (!leader->asking || leader->asking == FPLT__MOMENTS)
         return;
-    fplt__lead_say(lead, identity, "trouble", "%s", sentence);
-    fplt__ask_stop(lead);
+    fplt__leader_log(leader, member_index, "trouble", "%s", sentence);
+    fplt__ask_stop(leader);
 }
 
 /* Whether somebody whose answer is missing is not there: an evaluation needs all, and rounds wait for it. */
-static int lacks_somebody(const fplt__lead *lead)
+static int lacks_somebody(const fplt__leader *leader)
 {
-    for (uint32_t i = 0; i < lead->settings.members; i++)
-        if (!lead->guest[i].answered &&
-            (!fplt__is_standing(lead, i) || fplt__is_silent(lead, i, lead->ask_down->size)))
+    for (uint32_t i = 0; i < leader->settings.members; i++)
+        if (!leader->member_session[i].answered &&
+            (!fplt__is_standing(leader, i) || fplt__is_silent(leader, i, leader->ask_down->size)))
             return 1;
     return 0;
 }
 
-void fplt__ask_look(fplt__lead *lead)
+void fplt__ask_look(fplt__leader *leader)
 {
-    if (!lead->asking)
+    if (!leader->asking)
         return;
-    uint32_t wanted = lead->settings.members;
-    if (lead->ask_answers == wanted)
-        complete(lead);
-    else if (lead->asking != FPLT__MOMENTS &&
-             (lead->now >= lead->ask_deadline || lacks_somebody(lead)))
-        fplt__ask_stop(lead);
+    uint32_t wanted = leader->settings.members;
+    if (leader->ask_answers == wanted)
+        complete(leader);
+    else if (leader->asking != FPLT__MOMENTS &&
+             (leader->now >= leader->ask_deadline || lacks_somebody(leader)))
+        fplt__ask_stop(leader);
 }
 
-void fplt__ask_update(fplt__lead *lead, const fplt__request *request, const fplt__frame *frame,
+void fplt__ask_update(fplt__leader *leader, const fplt__request *request, const fplt__frame *frame,
                       const uint8_t *body)
 {
-    uint32_t i = request->identity;
+    uint32_t i = request->member_index;
     uint8_t head[FPLT__FRAME_HEAD];
     fplt_error error;
-    if (frame->kind != lead->asking) {
-        fplt__lead_fault(lead, request->ticket, i, 409, "closed", 0, "this is not asked now");
+    if (frame->kind != leader->asking) {
+        fplt__leader_fault(leader, request->ticket, i, 409, "closed", 0, "this is not asked now");
         return;
     }
-    fplt__ask_head(lead, i, head);
+    fplt__ask_head(leader, i, head);
     fplt__digest task = fplt__frame_task(head);
-    if (!fplt__same(&task, &frame->task) || frame->count != lead->ask_numbers ||
-        frame->scalars != lead->ask_scalars || frame->encoding != FPLT__PACKED) {
-        fplt__lead_fault(lead, request->ticket, i, 409, "other", 0,
-                         "this answers another question");
+    if (!fplt__same(&task, &frame->task) || frame->count != leader->ask_numbers ||
+        frame->scalars != leader->ask_scalars || frame->encoding != FPLT__PACKED) {
+        fplt__leader_fault(leader, request->ticket, i, 409, "other", 0,
+                           "this answers another question");
         return;
     }
-    if (lead->guest[i].answered) {
-        fplt__lead_taken(lead, request, 200);
+    if (leader->member_session[i].answered) {
+        fplt__leader_taken(leader, request, 200);
         return;
     }
     double *scalars = NULL;
     int facts = frame->kind == FPLT__MOMENTS; /* which are told one by one */
     if (fplt__alloc_into(&scalars, frame->scalars + (size_t)1, sizeof *scalars, "facts", &error) ||
         fplt__frame_scalars(frame, body, scalars, &error) ||
-        (facts && (fplt__lead_room(lead, (size_t)frame->count, &error) ||
-                   fplt__frame_words(frame, body, lead->words, &error))) ||
-        fplt_sum_add_packed(lead->ask_sum, 0, fplt__frame_payload(frame, body),
+        (facts && (fplt__leader_room(leader, (size_t)frame->count, &error) ||
+                   fplt__frame_words(frame, body, leader->words, &error))) ||
+        fplt_sum_add_packed(leader->ask_sum, 0, fplt__frame_payload(frame, body),
                             (size_t)frame->payload, (size_t)frame->count, &error)) {
         fplt__free(scalars);
-        fplt__lead_fault(lead, request->ticket, i, 409, "range", 0,
-                         "the numbers cannot be read or are out of range");
+        fplt__leader_fault(leader, request->ticket, i, 409, "range", 0,
+                           "the numbers cannot be read or are out of range");
         return;
     }
-    lead->guest[i].answered = 1;
-    lead->ask_answers++;
+    leader->member_session[i].answered = 1;
+    leader->ask_answers++;
     if (facts) {
-        fplt__lead_action *action = fplt__lead_add(lead, FPLT__LEAD_FACTS);
+        fplt__leader_action *action = fplt__leader_add(leader, FPLT__LEADER_FACTS);
         if (action) {
-            action->identity = i;
-            action->step = (int)lead->ask_step;
+            action->member_index = i;
+            action->step = (int)leader->ask_step;
             action->owned = scalars;
             action->scalars = scalars;
-            action->words = lead->words;
+            action->words = leader->words;
             action->numbers = frame->count;
             scalars = NULL;
         }
     }
     fplt__free(scalars);
-    fplt__lead_taken(lead, request, 202);
-    fplt__ask_look(lead);
+    fplt__leader_taken(leader, request, 202);
+    fplt__ask_look(leader);
 }

@@ -2,9 +2,9 @@
 #ifndef FPLT_PROTOCOL_LEADING_H
 #define FPLT_PROTOCOL_LEADING_H
 
-#include "engine/judge.h"
+#include "engine/stopping.h"
 #include "fedplt/sum.h"
-#include "protocol/lead.h"
+#include "protocol/leader.h"
 #include "protocol/planted.h"
 
 struct fplt__shared {
@@ -25,7 +25,7 @@ enum fplt__finding {
 
 /* What is known of a member by this process only. What is looked at for all members at every event comes
  * first. */
-typedef struct fplt__guest {
+typedef struct fplt__member_session {
     uint64_t ticket, since; /* the poll that is held; 0: none */
     enum fplt__finding finding;
     int heard;
@@ -46,12 +46,12 @@ typedef struct fplt__guest {
     fplt__answer answer[2];
     fplt__answer enrolment;
     fplt__report report; /* that came with the poll */
-} fplt__guest;
+} fplt__member_session;
 
-struct fplt__lead {
-    fplt__lead_settings settings;
+struct fplt__leader {
+    fplt__leader_settings settings;
     uint64_t now;
-    fplt__lead_record record; /* what the store has, or will have after the commit at hand */
+    fplt__leader_record record; /* what the store has, or will have after the commit at hand */
     fplt__shared *document, *start, *hub_bytes;
     fplt__agreement *agreement;
     fplt_hub *hub;
@@ -62,7 +62,7 @@ struct fplt__lead {
     fplt__stopping stopping;
     fplt__member_row *row;
     uint8_t *changed, *cohort, *accepted; /* bitmaps */
-    fplt__guest *guest;
+    fplt__member_session *member_session;
     uint32_t *active; /* room for all */
     uint64_t sessions;
 
@@ -117,78 +117,80 @@ struct fplt__lead {
     uint64_t *words;
     size_t word_room;
 
-    fplt__lead_action *action;
+    fplt__leader_action *action;
     size_t actions, taken, action_room;
 };
 
-/* --- lead.c: tools --- */
+/* --- leader.c: tools --- */
 static inline int fplt__bit(const uint8_t *map, uint32_t i)
 {
     return map[i / 8] >> (i % 8) & 1;
 }
 void fplt__bit_set(uint8_t *map, uint32_t i, int value);
 fplt_status fplt__shared_make(size_t size, fplt__shared **shared, fplt_error *error);
-fplt__lead_action *fplt__lead_add(fplt__lead *lead, fplt__lead_action_kind kind);
-void fplt__lead_say(fplt__lead *lead, uint32_t identity, const char *word, const char *format, ...)
-    FPLT_PRINTF(4, 5);
-void fplt__lead_reply(fplt__lead *lead, uint64_t ticket, uint32_t identity, unsigned status);
+fplt__leader_action *fplt__leader_add(fplt__leader *leader, fplt__leader_action_kind kind);
+void fplt__leader_log(fplt__leader *leader, uint32_t member_index, const char *word,
+                      const char *format, ...) FPLT_PRINTF(4, 5);
+void fplt__leader_reply(fplt__leader *leader, uint64_t ticket, uint32_t member_index,
+                        unsigned status);
 /* An update is taken: says so, or lets it wait as the poll that it brings. */
-void fplt__lead_taken(fplt__lead *lead, const fplt__request *request, unsigned status);
-void fplt__lead_fault(fplt__lead *lead, uint64_t ticket, uint32_t identity, unsigned status,
-                      const char *word, int final, const char *format, ...) FPLT_PRINTF(7, 8);
-void fplt__lead_commit(fplt__lead *lead);
-void fplt__lead_finish(fplt__lead *lead, fplt__lead_state state, const char *word,
-                       const char *sentence);
-int fplt__lead_needs_all(const fplt__lead *lead);
-uint64_t fplt__lead_patience(const fplt__lead *lead);
+void fplt__leader_taken(fplt__leader *leader, const fplt__request *request, unsigned status);
+void fplt__leader_fault(fplt__leader *leader, uint64_t ticket, uint32_t member_index,
+                        unsigned status, const char *word, int final, const char *format, ...)
+    FPLT_PRINTF(7, 8);
+void fplt__leader_commit(fplt__leader *leader);
+void fplt__leader_finish(fplt__leader *leader, fplt__leader_state state, const char *word,
+                         const char *sentence);
+int fplt__leader_needs_all(const fplt__leader *leader);
+uint64_t fplt__leader_patience(const fplt__leader *leader);
 /* Room for `count` numbers as words. */
-fplt_status fplt__lead_room(fplt__lead *lead, size_t count, fplt_error *error);
+fplt_status fplt__leader_room(fplt__leader *leader, size_t count, fplt_error *error);
 /* Answers every held poll that has something to hear. */
-void fplt__lead_tell(fplt__lead *lead);
+void fplt__leader_answer_polls(fplt__leader *leader);
 
 /* --- rounds.c --- */
-void fplt__round_choose(fplt__lead *lead);
-void fplt__round_open(fplt__lead *lead);
-void fplt__round_forget(fplt__lead *lead);
-void fplt__round_look(fplt__lead *lead);
+void fplt__round_choose(fplt__leader *leader);
+void fplt__round_open(fplt__leader *leader);
+void fplt__round_forget(fplt__leader *leader);
+void fplt__round_look(fplt__leader *leader);
 /* The head of the question to member i, and its position in the cohort. */
-void fplt__round_head(const fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD]);
+void fplt__round_head(const fplt__leader *leader, uint32_t i, uint8_t head[FPLT__FRAME_HEAD]);
 /* Whether a member was not heard for a minute, and as long as `size` bytes take on their way to it. */
-int fplt__is_silent(const fplt__lead *lead, uint32_t i, uint64_t size);
-int fplt__round_waits_for(const fplt__lead *lead, uint32_t i);
+int fplt__is_silent(const fplt__leader *leader, uint32_t i, uint64_t size);
+int fplt__round_waits_for(const fplt__leader *leader, uint32_t i);
 /* Updates without which the open round does not close. */
-uint32_t fplt__round_quorum(const fplt__lead *lead);
-void fplt__round_update(fplt__lead *lead, const fplt__request *request, const fplt__frame *frame,
-                        const uint8_t *body);
-const fplt__closing *fplt__closing_of(const fplt__lead *lead, uint64_t round);
+uint32_t fplt__round_quorum(const fplt__leader *leader);
+void fplt__round_update(fplt__leader *leader, const fplt__request *request,
+                        const fplt__frame *frame, const uint8_t *body);
+const fplt__closing *fplt__closing_of(const fplt__leader *leader, uint64_t round);
 
 /* --- asking.c: evaluation, facts --- */
-void fplt__ask_begin(fplt__lead *lead);
-void fplt__ask_facts(fplt__lead *lead, const fplt__ask *ask);
-void fplt__ask_look(fplt__lead *lead);
-void fplt__ask_stop(fplt__lead *lead);
-void fplt__ask_refused(fplt__lead *lead, uint32_t identity, const char *sentence);
-void fplt__ask_head(const fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD]);
-void fplt__ask_update(fplt__lead *lead, const fplt__request *request, const fplt__frame *frame,
+void fplt__ask_begin(fplt__leader *leader);
+void fplt__ask_facts(fplt__leader *leader, const fplt__ask *ask);
+void fplt__ask_look(fplt__leader *leader);
+void fplt__ask_stop(fplt__leader *leader);
+void fplt__ask_refused(fplt__leader *leader, uint32_t member_index, const char *sentence);
+void fplt__ask_head(const fplt__leader *leader, uint32_t i, uint8_t head[FPLT__FRAME_HEAD]);
+void fplt__ask_update(fplt__leader *leader, const fplt__request *request, const fplt__frame *frame,
                       const uint8_t *body);
 
 /* In good standing: neither left out of the run nor revoked. Only such members are waited for, and only
- * their reports can lead to a repair or a halt. */
-static inline int fplt__is_standing(const fplt__lead *lead, uint32_t i)
+ * their reports can leader to a repair or a halt. */
+static inline int fplt__is_standing(const fplt__leader *leader, uint32_t i)
 {
-    return lead->row[i].standing == FPLT__MEMBER;
+    return leader->row[i].standing == FPLT__MEMBER;
 }
 
 /* --- repair.c --- */
 /* Ends the run, which cannot go on without member i; the last model is kept. */
-void fplt__lead_end_without(fplt__lead *lead, uint32_t i, const char *why);
+void fplt__leader_end_without(fplt__leader *leader, uint32_t i, const char *why);
 /* Whether all whose vectors are waited for have sent them, or somebody's will never come. */
-void fplt__repair_look(fplt__lead *lead);
-void fplt__report_act(fplt__lead *lead, uint32_t i);
-void fplt__repair_begin(fplt__lead *lead);
-void fplt__repair_head(fplt__lead *lead, uint32_t i, uint8_t head[FPLT__FRAME_HEAD],
+void fplt__repair_look(fplt__leader *leader);
+void fplt__report_act(fplt__leader *leader, uint32_t i);
+void fplt__repair_begin(fplt__leader *leader);
+void fplt__repair_head(fplt__leader *leader, uint32_t i, uint8_t head[FPLT__FRAME_HEAD],
                        fplt__shared **model);
-void fplt__repair_update(fplt__lead *lead, const fplt__request *request, const fplt__frame *frame,
-                         const uint8_t *body);
+void fplt__repair_update(fplt__leader *leader, const fplt__request *request,
+                         const fplt__frame *frame, const uint8_t *body);
 
 #endif

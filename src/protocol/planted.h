@@ -12,7 +12,7 @@ enum fplt__planted_fault {
     FPLT__EARLY_VERDICT,  /* verdicts and tasks leave before the commit */
     FPLT__NO_CHARGE,      /* the message is stored without a charge */
     FPLT__WAITS_FOR_GONE, /* a repair waits for members that are left out or revoked */
-    FPLT__HEARS_GONE,     /* reports of members that are left out lead to repairs */
+    FPLT__HEARS_GONE,     /* reports of members that are left out leader to repairs */
     FPLT__NO_STAGED, /* the agent's store leaves out round, digest and head of what is staged */
     FPLT__NO_SYNC,   /* commits are not synced */
     FPLT__FAULTS

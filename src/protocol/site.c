@@ -55,7 +55,7 @@ struct fplt__site {
     uint8_t *body;         /* owned; of the request where it is text */
     struct kept_frame message[2], enrolment, answer;
     uint8_t *head; /* owned; of the staged task */
-    double *begin; /* owned; where the enrolled leg begins */
+    double *begin; /* owned; where the enrolled incarnation begins */
     struct {
         fplt__frame frame;
         uint8_t *bytes; /* owned: head and scalars */
@@ -91,7 +91,7 @@ static fplt__site_action *add(fplt__site *site, fplt__site_action_kind kind)
 static void say(fplt__site *site, const char *word, const char *format, ...) FPLT_PRINTF(3, 4);
 static void say(fplt__site *site, const char *word, const char *format, ...)
 {
-    fplt__site_action *action = add(site, FPLT__SITE_SAY);
+    fplt__site_action *action = add(site, FPLT__SITE_LOG);
     va_list list;
     if (!action)
         return;
@@ -144,7 +144,7 @@ static void send_now(fplt__site *site)
     fplt__site_action *action = add(site, FPLT__SITE_SEND);
     site->request.session = site->session;
     site->request.sequence = site->request.kind == FPLT__JOIN ? 0 : ++site->sequence;
-    site->request.identity = site->record.identity;
+    site->request.member_index = site->record.member_index;
     site->waiting = FOR_REPLY;
     site->wake = UINT64_MAX;
     if (action)
@@ -214,7 +214,7 @@ static char *report_of(fplt__site *site)
     fplt_error error;
     char *text = NULL;
     fplt__report report = {.plan = record->hash,
-                           .leg = record->leg,
+                           .incarnation = record->incarnation,
                            .version = record->version,
                            .chain = record->chain,
                            .has_staged = record->has_staged,
@@ -225,7 +225,7 @@ static char *report_of(fplt__site *site)
                            .has_trouble = site->has_trouble,
                            .has_charged = site->agreement && site->agreement->private};
     if (record->has_enrolled) {
-        report.enrolled.leg = record->enrolled_leg;
+        report.enrolled.incarnation = record->enrolled_leg;
         report.enrolled.digest = fplt__work_digest(&record->enrolment.answer, 1);
     }
     report.trouble.round = site->trouble_round;
@@ -318,7 +318,7 @@ static void proceed(fplt__site *site)
 
 static void forget_run(fplt__site *site)
 {
-    uint32_t identity = site->record.identity;
+    uint32_t member_index = site->record.member_index;
     uint64_t records = site->record.records;
     if (site->agreement)
         fplt__agreement_clear(site->agreement);
@@ -334,7 +334,7 @@ static void forget_run(fplt__site *site)
         set_frame(&site->message[e], NULL, 0);
     set_frame(&site->enrolment, NULL, 0);
     memset(&site->record, 0, sizeof site->record);
-    site->record.identity = identity;
+    site->record.member_index = member_index;
     site->record.records = records;
 }
 
@@ -354,7 +354,7 @@ static void take_document(fplt__site *site, const void *bytes, size_t size, int 
     site->record.document_size = size;
     site->record.hash = fplt__document_hash(bytes, size);
     site->record.planned = planned;
-    site->record.chain = fplt__chain_begin(&site->record.hash, 0, site->record.identity, &none);
+    site->record.chain = fplt__chain_begin(&site->record.hash, 0, site->record.member_index, &none);
     proceed(site);
 }
 
@@ -386,7 +386,7 @@ static void take_joined(fplt__site *site, const void *body, size_t size)
         site->sequence = 0;
     site->session = joined.session;
     site->joined = 1;
-    site->record.identity = joined.identity;
+    site->record.member_index = joined.member_index;
     if (joined.has_charged && fplt__receipt_exceeds(&joined.charged.receipt, &site->charged) &&
         fplt__charged_valid(&joined.charged, site->settings.ledger_key)) {
         fplt__site_action *action = add(site, FPLT__SITE_ADOPT);
@@ -473,7 +473,7 @@ static int staged_round(const fplt__site *site, fplt_round *round)
 {
     fplt__frame frame;
     fplt_error error;
-    double scalar[FPLT_MOST_SCALARS];
+    double scalar[FPLT_MAX_SCALARS];
     if (site->record.head_size < FPLT__FRAME_HEAD || fplt__frame_read(site->head, &frame, &error))
         return 0;
     fplt__get_reals(site->head + FPLT__FRAME_HEAD, scalar, site->shape.scalars);
@@ -488,8 +488,8 @@ static void take_accepted(fplt__site *site, const fplt__frame *frame, const uint
     fplt__digest closing = {{0}};
     fplt_round round;
     fplt_error error;
-    if (!record->has_staged || frame->leg != record->leg || frame->round != record->staged_round ||
-        frame->version != record->version + 1)
+    if (!record->has_staged || frame->incarnation != record->incarnation ||
+        frame->round != record->staged_round || frame->version != record->version + 1)
         return;
     if (site->shape.finish_down) {
         size_t count = fplt_plan_down(&site->agreement->plan, site->shape.exchanges);
@@ -519,16 +519,17 @@ static void take_leg(fplt__site *site, const fplt__frame *frame)
 {
     fplt__site_record *record = &site->record;
     fplt_error error;
-    if (!record->has_enrolled || frame->leg != record->enrolled_leg)
+    if (!record->has_enrolled || frame->incarnation != record->enrolled_leg)
         return;
     fplt__digest enrolment = fplt__work_digest(&record->enrolment.answer, 1);
     if (record->begin_count && fplt_node_restart(site->node, site->begin, &error)) {
         site->failed = 1;
         return;
     }
-    record->leg = frame->leg;
+    record->incarnation = frame->incarnation;
     record->version = frame->version;
-    record->chain = fplt__chain_begin(&record->hash, record->leg, record->identity, &enrolment);
+    record->chain =
+        fplt__chain_begin(&record->hash, record->incarnation, record->member_index, &enrolment);
     record->has_enrolled = 0;
     record->begin_count = 0;
     fplt_node_drop(site->node);
@@ -555,8 +556,8 @@ static fplt__frame up_frame(const fplt__site *site, const fplt__frame *down,
 {
     return (fplt__frame){.kind = down->kind,
                          .exchange = down->exchange,
-                         .leg = down->leg,
-                         .identity = site->record.identity,
+                         .incarnation = down->incarnation,
+                         .member_index = site->record.member_index,
                          .round = down->round,
                          .cohort = 1,
                          .position = down->position,
@@ -591,7 +592,7 @@ static void stage(fplt__site *site)
     record->message[e].answer = (fplt__answer){digest, frame.digest};
     record->messages = e + 1;
     record->has_staged = 1;
-    record->staged_leg = task->leg;
+    record->staged_leg = task->incarnation;
     record->staged_round = task->round;
     const fplt__answer answers[2] = {record->message[0].answer, record->message[1].answer};
     record->staged_digest = fplt__work_digest(answers, e + 1);
@@ -613,11 +614,11 @@ static fplt_status compute(fplt__site *site, fplt_error *error)
 {
     const fplt__frame *task = &site->task.frame;
     const fplt_plan *plan = &site->agreement->plan;
-    double scalar[FPLT_MOST_SCALARS];
+    double scalar[FPLT_MAX_SCALARS];
     fplt_round round;
     if (task->count != fplt_plan_down(plan, task->exchange) ||
         task->scalars != site->shape.scalars || task->cohort > plan->agents ||
-        task->position >= task->cohort || task->leg != site->record.leg)
+        task->position >= task->cohort || task->incarnation != site->record.incarnation)
         return fplt_error_set(error, FPLT_BAD_DATA, "a task that does not fit the plan");
     if (site->settings.least && task->cohort < site->settings.least)
         return fplt_error_set(error, FPLT_BAD_DATA,
@@ -670,8 +671,8 @@ static void train(fplt__site *site)
     if (!action)
         return;
     action->hash = record->hash;
-    action->rate = site->agreement->rate[record->identity];
-    action->leg = task->leg;
+    action->rate = site->agreement->rate[record->member_index];
+    action->incarnation = task->incarnation;
     action->round = task->round;
     action->chain = record->chain;
 }
@@ -714,7 +715,8 @@ static void enrol(fplt__site *site)
         return;
     }
     const fplt_plan *plan = &site->agreement->plan;
-    int keeps = plan->algorithm->allows & FPLT_ALLOWS_ANY_START && (record->version || record->leg);
+    int keeps =
+        plan->algorithm->allows & FPLT_ALLOWS_ANY_START && (record->version || record->incarnation);
     size_t count = fplt_plan_enrol_words(plan) / 2;
     fplt_status status = task->count == site->n ? FPLT_OK : FPLT_BAD_DATA;
     if (!status)
@@ -742,7 +744,7 @@ static void enrol(fplt__site *site)
     set_frame(&site->enrolment, bytes, size);
     record->enrolment.answer = (fplt__answer){digest, frame.digest};
     record->has_enrolled = 1;
-    record->enrolled_leg = task->leg;
+    record->enrolled_leg = task->incarnation;
     record->begin_count = keeps ? 0 : site->n;
     record->changed |= FPLT__SITE_ENROLLED | FPLT__SITE_RUN;
     request_frame(site, &site->enrolment);
@@ -870,7 +872,7 @@ static void take_frames(fplt__site *site, const uint8_t *bytes, size_t size)
     while (cursor < size) {
         if (fplt__frame_next(bytes, size, &cursor, &frame, &head, &body, &error) ||
             !fplt__same(&frame.plan, &site->record.hash) ||
-            frame.identity != site->record.identity) {
+            frame.member_index != site->record.member_index) {
             say(site, "refused", "an answer that cannot be read, or not for this agent");
             wait_a_while(site);
             return;
@@ -1174,13 +1176,13 @@ uint64_t fplt__site_wake(const fplt__site *site)
     return site->wake;
 }
 
-fplt__site_view fplt__site_see(const fplt__site *site)
+fplt__site_view fplt__site_get_view(const fplt__site *site)
 {
     return (fplt__site_view){.joined = site->joined,
                              .planned = site->record.planned,
                              .consented = site->record.consented,
-                             .identity = site->record.identity,
-                             .leg = site->record.leg,
+                             .member_index = site->record.member_index,
+                             .incarnation = site->record.incarnation,
                              .version = site->record.version,
                              .round = site->task.frame.round,
                              .charges = site->record.charges,

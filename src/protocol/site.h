@@ -1,5 +1,5 @@
 /* An agent's side of the protocol, without socket, clock or disk: events in, actions out, driven as
- * the coordinator's (protocol/lead.h). One request is under way at a time; after SEND, COMMIT, CHARGE,
+ * the coordinator's (protocol/leader.h). One request is under way at a time; after SEND, COMMIT, CHARGE,
  * ASK, GATHER or BUILD the machine waits for the event that answers it.
  *
  * The machine calls the node itself, so an event that carries a task takes as long as training does.
@@ -10,8 +10,8 @@
 #ifndef FPLT_PROTOCOL_SITE_H
 #define FPLT_PROTOCOL_SITE_H
 
-#include "fedplt/steps.h"
-#include "protocol/lead.h"
+#include "fedplt/hub_node.h"
+#include "protocol/leader.h"
 #include "wire/document.h"
 #include "wire/frame.h"
 #include "wire/message.h"
@@ -22,13 +22,13 @@ typedef struct fplt__site fplt__site;
 
 /* What of a record differs from the last commit. */
 enum fplt__site_change {
-    FPLT__SITE_RUN = 1,  /* leg, version, chain, proof, charges, consent */
+    FPLT__SITE_RUN = 1,  /* incarnation, version, chain, proof, charges, consent */
     FPLT__SITE_TURN = 2, /* the staged vectors became the kept ones: turn the slot, write nothing */
     FPLT__SITE_KEPT = 4, /* the kept vectors, written whole into the slot in use */
     FPLT__SITE_STAGED = 8, /* staged vectors, into the other slot (after a TURN) */
     FPLT__SITE_HELD = 16,  /* `held` */
     FPLT__SITE_MESSAGES =
-        32,                  /* the round that is staged: leg, round, digest, head and all messages;
+        32, /* the round that is staged: incarnation, round, digest, head and all messages;
                                  none is staged: delete */
     FPLT__SITE_ENROLLED = 64 /* enrolled, or its absence */
 };
@@ -49,8 +49,8 @@ typedef struct fplt__site_record {
     int planned;   /* whether that is the plan */
     int consented; /* to this document */
     uint64_t records;
-    uint32_t identity;
-    uint32_t leg;
+    uint32_t member_index;
+    uint32_t incarnation;
     uint64_t version;
     fplt__digest chain;
     int has_proof;
@@ -70,11 +70,12 @@ typedef struct fplt__site_record {
     size_t head_size;
     unsigned messages;
     fplt__site_message message[2]; /* by exchange */
-    /* the enrolment of a leg that is not open yet */
+    /* the enrolment of a incarnation that is not open yet */
     int has_enrolled;
     uint32_t enrolled_leg;
     fplt__site_message enrolment;
-    const double *begin; /* dimension doubles where the leg begins afresh at them; NULL: as kept */
+    const double
+        *begin; /* dimension doubles where the incarnation begins afresh at them; NULL: as kept */
     size_t begin_count;
 } fplt__site_record;
 
@@ -148,9 +149,9 @@ fplt_status fplt__site_handle(fplt__site *site, const fplt__site_event *event, f
 /* --- actions -------------------------------------------------------------------------------------- */
 
 typedef enum fplt__site_action_kind {
-    FPLT__SITE_SEND,   /* `request` (its ticket is 0; identity is not known before the join) */
+    FPLT__SITE_SEND,   /* `request` (its ticket is 0; member_index is not known before the join) */
     FPLT__SITE_COMMIT, /* `record`, in one transaction of state.db */
-    FPLT__SITE_CHARGE, /* commit the charge of (leg, round) in ledger.db; `rate` is what the plan says */
+    FPLT__SITE_CHARGE, /* commit the charge of (incarnation, round) in ledger.db; `rate` is what the plan says */
     FPLT__SITE_ADOPT, /* the coordinator returns a larger, validly signed receipt: raise the ledger to
                           `charged`; no answer */
     FPLT__SITE_ASK, /* does policy, --plan or a person agree to `document`? (planned: to the plan) */
@@ -159,7 +160,7 @@ typedef enum fplt__site_action_kind {
     FPLT__SITE_BUILD, /* check the plan in `document` against data and policy, make the node; `start`
                           is what the coordinator says the plan begins at, if it was asked */
     FPLT__SITE_RESULT, /* the run ended: `outcome`, `sentence`; `model` has the last model */
-    FPLT__SITE_SAY,    /* log `word` and `sentence` */
+    FPLT__SITE_LOG,    /* log `word` and `sentence` */
     FPLT__SITE_QUIT    /* the process ends: superseded, refused for good, or `once` */
 } fplt__site_action_kind;
 
@@ -169,7 +170,7 @@ typedef struct fplt__site_action {
     const fplt__site_record *record;
     double rate;
     fplt__receipt charged;
-    uint32_t leg;
+    uint32_t incarnation;
     uint64_t round;
     fplt__digest chain;
     int planned;
@@ -195,13 +196,13 @@ uint64_t fplt__site_wake(const fplt__site *site);
 
 typedef struct fplt__site_view {
     int joined, planned, consented;
-    uint32_t identity, leg;
+    uint32_t member_index, incarnation;
     uint64_t version, round; /* of the last task */
     uint64_t charges, cap;
     fplt__digest chain;
 } fplt__site_view;
 
-fplt__site_view fplt__site_see(const fplt__site *site);
+fplt__site_view fplt__site_get_view(const fplt__site *site);
 fplt_node *fplt__site_node(fplt__site *site);
 
 #endif

@@ -104,7 +104,7 @@ static void draw_key(fplt__buffer *out, const fplt_plot *plot)
     }
 }
 
-void fplt__chart_curves(fplt__buffer *out, const fplt_plot *plot, const fplt__frame *frame)
+void fplt__chart_curves(fplt__buffer *out, const fplt_plot *plot, const fplt__chart_frame *frame)
 {
     double width = frame->unit ? SQUARE : WIDTH, height = frame->unit ? SQUARE : HEIGHT;
     fplt__axis x = {.from = LEFT, .to = width - RIGHT, .logarithmic = plot->log_x};

@@ -11,14 +11,14 @@ void fplt__html_text(fplt__buffer *out, const char *text);
 void fplt__html_format(fplt__buffer *out, const char *format, ...) FPLT_PRINTF(2, 3);
 
 /* What a plot does not say of its frame; zeroed: limits from the curves. */
-typedef struct fplt__frame {
+typedef struct fplt__chart_frame {
     int unit;     /* both axes from 0 to 1, and the diagonal drawn */
     int dots;     /* a dot at every point */
     int with_key; /* names of the curves above them */
-} fplt__frame;
+} fplt__chart_frame;
 
 /* Curves; points that cannot be drawn are left out, and those that fall together drawn once. */
-void fplt__chart_curves(fplt__buffer *out, const fplt_plot *plot, const fplt__frame *frame);
+void fplt__chart_curves(fplt__buffer *out, const fplt_plot *plot, const fplt__chart_frame *frame);
 
 /* A value with its interval. */
 typedef struct fplt__interval {

@@ -7,7 +7,7 @@
 
 #include "fedplt/report.h"
 
-enum { BAR_LEAST = 10, BAR_MOST = 40, TEXT_ROOM = 62 };
+enum { BAR_MIN = 10, BAR_MAX = 40, TEXT_ROOM = 62 };
 
 static double fraction_of(const fplt_meter *meter, const fplt_progress *progress)
 {
@@ -56,10 +56,10 @@ size_t fplt_meter_line(fplt_meter *meter, const fplt_progress *progress, double 
     meter->drawn = now;
     double fraction = fraction_of(meter, progress), spent = now - meter->begun;
     double rate = (double)(progress->round - meter->first_round) / spent;
-    char bar[BAR_MOST + 1], left[32];
+    char bar[BAR_MAX + 1], left[32];
     unsigned width = meter->width ? meter->width : 80;
-    unsigned cells = width > TEXT_ROOM + BAR_LEAST ? width - TEXT_ROOM : BAR_LEAST;
-    write_bar(fraction, cells > BAR_MOST ? BAR_MOST : cells, bar);
+    unsigned cells = width > TEXT_ROOM + BAR_MIN ? width - TEXT_ROOM : BAR_MIN;
+    write_bar(fraction, cells > BAR_MAX ? BAR_MAX : cells, bar);
     write_span(fraction > 0 ? spent * (1 - fraction) / fraction : HUGE_VAL, left, sizeof left);
     char criterion[32] = ""; /* a private run has none */
     if (!isnan(progress->measure.criterion))

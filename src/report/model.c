@@ -271,7 +271,7 @@ void fplt_model_destroy(fplt_model *model)
     fplt__free(model);
 }
 
-const fplt_model_info *fplt_model_see(const fplt_model *model)
+const fplt_model_info *fplt_model_get_view(const fplt_model *model)
 {
     return &model->info;
 }

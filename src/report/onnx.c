@@ -18,13 +18,13 @@ enum {
     IS_INTS = 7,
     IS_STRINGS = 8
 }; /* of attributes */
-enum { MOST_NODES = 8, MOST_TENSORS = 4, MOST_OUTPUTS = 2, MOST_BETWEEN = 2, MOST_ATTRIBUTES = 5 };
+enum { MAX_NODES = 8, MAX_TENSORS = 4, MAX_OUTPUTS = 2, MAX_BETWEEN = 2, MAX_ATTRIBUTES = 5 };
 
 static char machine_learning[] = "ai.onnx.ml", rows_name[] = "rows";
 
 struct node {
     Onnx__Node node;
-    Onnx__Attribute attribute[MOST_ATTRIBUTES], *attributes[MOST_ATTRIBUTES];
+    Onnx__Attribute attribute[MAX_ATTRIBUTES], *attributes[MAX_ATTRIBUTES];
     char *input[2], *output[2];
     int64_t axis;
 };
@@ -45,12 +45,12 @@ struct tensor {
 struct draft {
     const fplt_model *model;
     Onnx__Graph graph;
-    struct node node[MOST_NODES];
-    Onnx__Node *nodes[MOST_NODES];
-    struct tensor tensor[MOST_TENSORS];
-    Onnx__Tensor *tensors[MOST_TENSORS];
-    struct value input, output[MOST_OUTPUTS], between[MOST_BETWEEN];
-    Onnx__ValueInfo *inputs[1], *outputs[MOST_OUTPUTS], *betweens[MOST_BETWEEN];
+    struct node node[MAX_NODES];
+    Onnx__Node *nodes[MAX_NODES];
+    struct tensor tensor[MAX_TENSORS];
+    Onnx__Tensor *tensors[MAX_TENSORS];
+    struct value input, output[MAX_OUTPUTS], between[MAX_BETWEEN];
+    Onnx__ValueInfo *inputs[1], *outputs[MAX_OUTPUTS], *betweens[MAX_BETWEEN];
     char *last;                 /* name of the rows so far */
     double radius, one;         /* constants */
     float *coefficients;        /* owned; then the intercepts */

@@ -133,7 +133,7 @@ static void add_cards(const fplt__sheet *page)
          fplt__sheet_number(fplt__sheet_find(record, "problem", "agents", NULL)));
     card(page, "rows", "%.0f",
          fplt__sheet_number(fplt__sheet_find(record, "problem", "rows", NULL)));
-    card(page, "features", "%.0f", (double)fplt_model_see(page->model)->features);
+    card(page, "features", "%.0f", (double)fplt_model_get_view(page->model)->features);
     card(page, "rounds", "%.0f",
          fplt__sheet_number(rounds ? rounds : json_object_get(record, "rounds")));
     card(page, "accuracy", "%.3f", fplt__sheet_number(json_object_get(all, "accuracy")));
@@ -154,7 +154,7 @@ static const char *algorithm_title(const fplt__sheet *page)
 
 static void add_head(const fplt__sheet *page)
 {
-    const fplt_model_info *info = fplt_model_see(page->model);
+    const fplt_model_info *info = fplt_model_get_view(page->model);
     const char *sentence = fplt__sheet_text(json_object_get(page->record, "sentence"));
     fplt__buffer title = {NULL, 0, 0, FPLT_OK};
     if (page->given->title)
@@ -196,12 +196,12 @@ static const char *help_of_loss(const char *loss)
 
 static void add_columns(const fplt__sheet *page)
 {
-    const fplt_transform *transform = fplt_model_see(page->model)->transform;
+    const fplt_transform *transform = fplt_model_get_view(page->model)->transform;
     char shortened[80] = "";
     if (transform->radius > 0)
         snprintf(shortened, sizeof shortened, ", rows shortened to the norm %.6g",
                  transform->radius);
-    fact(page, "columns", "%zu, %s%s%s", fplt_model_see(page->model)->features,
+    fact(page, "columns", "%zu, %s%s%s", fplt_model_get_view(page->model)->features,
          transform->fill ? "missing values filled, " : "",
          transform->mean    ? "centred and scaled"
          : transform->scale ? "scaled"
@@ -259,7 +259,7 @@ static void add_method(const fplt__sheet *page)
 
 static void add_trained(const fplt__sheet *page)
 {
-    const fplt_model_info *info = fplt_model_see(page->model);
+    const fplt_model_info *info = fplt_model_get_view(page->model);
     fplt__sheet_section(page, "trained", "What was trained");
     fplt__buffer_add(page->out, "<dl>\n");
     fact(page, "task", "%s", fplt_task_name(info->task));
@@ -327,7 +327,7 @@ static fplt_status draw_history(const fplt__sheet *page, fplt_error *error)
                       .series = &curve,
                       .count = 1};
     fplt__buffer_add(page->out, "<figure id=\"curve\">\n");
-    fplt__chart_curves(page->out, &plot, &(fplt__frame){.dots = count <= 60});
+    fplt__chart_curves(page->out, &plot, &(fplt__chart_frame){.dots = count <= 60});
     fplt__buffer_add(page->out, "</figure>\n");
     fplt__free(x);
     return FPLT_OK;
@@ -460,7 +460,7 @@ static fplt_status assemble(const fplt__sheet *page, fplt_error *error)
         (status = add_convergence(page, error)) || (status = fplt__sheet_privacy(page, error)) ||
         (status = add_parameters(page, error)))
         return status;
-    const char *program = fplt_model_see(page->model)->program;
+    const char *program = fplt_model_get_view(page->model)->program;
     fplt__buffer_add(page->out, "<footer><p>Trained by ");
     fplt__html_text(page->out, program ? program : "an unknown program");
     fplt__buffer_add(page->out,

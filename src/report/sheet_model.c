@@ -10,7 +10,7 @@
 #include "report/table.h"
 
 /* More intervals than these make no picture. */
-enum { MOST_INTERVALS = 40 };
+enum { MAX_INTERVALS = 40 };
 
 static const char *const ratios[][2] = {
     {"odds_ratio", "odds ratio"}, {"rate_ratio", "rate ratio"}, {"hazard_ratio", "hazard ratio"}};
@@ -47,9 +47,9 @@ static fplt_status draw_intervals(const fplt__sheet *page, const fplt_table *tab
                                   fplt_error *error)
 {
     size_t count = fplt_table_rows(table);
-    fplt__interval interval[MOST_INTERVALS];
+    fplt__interval interval[MAX_INTERVALS];
     char axis[96];
-    if (count > MOST_INTERVALS || fplt_model_outputs(page->model) > 1)
+    if (count > MAX_INTERVALS || fplt_model_outputs(page->model) > 1)
         return FPLT_OK;
     json_t *lines = fplt__table_json(table);
     if (!lines)

@@ -77,7 +77,7 @@ static fplt_status add_unit_chart(const fplt__sheet *page, const char *member, c
     plot.series = &curve;
     plot.count = 1;
     fplt__buffer_format(page->out, "<figure id=\"%s\">\n", member);
-    fplt__chart_curves(page->out, &plot, &(fplt__frame){.unit = 1, .dots = dots});
+    fplt__chart_curves(page->out, &plot, &(fplt__chart_frame){.unit = 1, .dots = dots});
     fplt__buffer_add(page->out, "<figcaption>");
     fplt__html_text(page->out, plot.title);
     fplt__buffer_add(page->out, "</figcaption></figure>\n");
@@ -110,12 +110,12 @@ static fplt_status add_charts(const fplt__sheet *page, fplt_error *error)
 
 static fplt_status add_confusion(const fplt__sheet *page, fplt_error *error)
 {
-    enum { MOST = 30 };
+    enum { MAX = 30 };
     const json_t *counts = json_object_get(page->evaluation, "confusion");
-    const fplt_model_info *info = fplt_model_see(page->model);
-    const char *columns[MOST + 1] = {"is \\ called"};
+    const fplt_model_info *info = fplt_model_get_view(page->model);
+    const char *columns[MAX + 1] = {"is \\ called"};
     fplt_table *table;
-    if (!info->classes || info->classes > MOST || json_array_size(counts) != info->classes)
+    if (!info->classes || info->classes > MAX || json_array_size(counts) != info->classes)
         return FPLT_OK;
     for (uint32_t k = 0; k < info->classes; k++)
         columns[k + 1] = info->class_names[k];

@@ -264,7 +264,7 @@ fplt_status fplt__model_from_run(const fplt_job *job, fplt_engine *engine,
                                  const fplt_result *result, fplt_record *record, fplt_model **model,
                                  fplt_error *error)
 {
-    const fplt_job_view *view = fplt_job_see(job);
+    const fplt_job_view *view = fplt_job_get_view(job);
     fplt_record own;
     record = record ? record : &own;
     *model = NULL;

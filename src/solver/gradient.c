@@ -39,7 +39,7 @@ static fplt_status descend(fplt_local *local, double *w, fplt_error *error)
                                                      gradient, local->scratch);
         if (status)
             return fplt_error_set(error, status, "the gradient of agent %u failed",
-                                  local->identity);
+                                  local->member_index);
         step_down(problem, local->step, gradient, w);
     }
     local->gradients += local->training.epochs;
@@ -49,16 +49,16 @@ static fplt_status descend(fplt_local *local, double *w, fplt_error *error)
 /* Where agents are many and small, some at a time go side by side. */
 static int descend_abreast(fplt_local *const *local, double *const *w)
 {
-    fplt__course course[FPLT_ABREAST];
+    fplt__course course[FPLT_BATCHED];
     uint32_t epochs = local[0]->training.epochs;
-    for (size_t i = 0; i < FPLT_ABREAST; i++) {
+    for (size_t i = 0; i < FPLT_BATCHED; i++) {
         const fplt_subproblem *problem = &local[i]->problem;
         course[i] = (fplt__course){problem->agent,       problem->linear, problem->centre,
                                    problem->inverse_rho, local[i]->step,  w[i]};
     }
     if (!fplt__objective_descend(local[0]->problem.objective, course, epochs, local[0]->scratch))
         return 0;
-    for (size_t i = 0; i < FPLT_ABREAST; i++)
+    for (size_t i = 0; i < FPLT_BATCHED; i++)
         local[i]->gradients += epochs;
     return 1;
 }
@@ -68,10 +68,10 @@ static fplt_status descend_several(fplt_local *const *local, double *const *w, s
 {
     size_t n = fplt_objective_dimension(local[0]->problem.objective);
     for (*done = 0; *done < count;) {
-        size_t left = count - *done, some = left < FPLT_ABREAST ? left : FPLT_ABREAST;
-        int abreast = some == FPLT_ABREAST && descend_abreast(local + *done, w + *done);
+        size_t left = count - *done, some = left < FPLT_BATCHED ? left : FPLT_BATCHED;
+        int batched = some == FPLT_BATCHED && descend_abreast(local + *done, w + *done);
         for (size_t i = 0; i < some; i++, ++*done) {
-            fplt_status status = abreast ? fplt__check_finite(w[*done], n, error)
+            fplt_status status = batched ? fplt__check_finite(w[*done], n, error)
                                          : descend(local[*done], w[*done], error);
             if (status)
                 return status;
@@ -84,8 +84,8 @@ static fplt_status descend_noisily(fplt_local *local, double *w, fplt_error *err
 {
     const fplt_subproblem *problem = &local->problem;
     double *gradient = fplt_local_work(local);
-    fplt_stream stream =
-        fplt_stream_make(local->seed, local->run, FPLT_FOR_NOISE, local->round, local->identity, 0);
+    fplt_stream stream = fplt_stream_make(local->seed, local->run, FPLT_FOR_NOISE, local->round,
+                                          local->member_index, 0);
     fplt_status status = fplt__noise_admit(local, local->step, w, error);
     if (status)
         return status;
@@ -94,11 +94,12 @@ static fplt_status descend_noisily(fplt_local *local, double *w, fplt_error *err
                                          local->scratch);
         if (status)
             return fplt_error_set(error, status, "the gradient of agent %u failed",
-                                  local->identity);
+                                  local->member_index);
         step_down(problem, local->step, gradient, w);
         status = fplt__local_perturb(local, &stream, local->step, w, w);
         if (status)
-            return fplt_error_set(error, status, "the noise of agent %u failed", local->identity);
+            return fplt_error_set(error, status, "the noise of agent %u failed",
+                                  local->member_index);
     }
     local->gradients += local->training.epochs;
     return fplt__check_finite(w, fplt_objective_dimension(problem->objective), error);
@@ -116,8 +117,8 @@ static fplt_status accelerate(fplt_local *local, double *w, int noisy, fplt_erro
     size_t n = fplt_objective_dimension(local->problem.objective);
     double *gradient = fplt_local_work(local), *u = gradient + n;
     double step = local->step, b = fplt__local_momentum(local);
-    fplt_stream stream =
-        fplt_stream_make(local->seed, local->run, FPLT_FOR_NOISE, local->round, local->identity, 0);
+    fplt_stream stream = fplt_stream_make(local->seed, local->run, FPLT_FOR_NOISE, local->round,
+                                          local->member_index, 0);
     fplt_status status = noisy ? fplt__noise_admit(local, step, w, error) : FPLT_OK;
     if (status)
         return status;
@@ -130,7 +131,7 @@ static fplt_status accelerate(fplt_local *local, double *w, int noisy, fplt_erro
             status = fplt__local_perturb(local, &stream, step, gradient, gradient);
         if (status)
             return fplt_error_set(error, status, "local training of agent %u failed",
-                                  local->identity);
+                                  local->member_index);
         for (size_t j = 0; j < n; j++) {
             double next = gradient[j];
             w[j] = next + b * (next - u[j]);

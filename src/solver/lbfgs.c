@@ -125,7 +125,7 @@ static fplt_status run(fplt_local *local, double *w, fplt_error *error)
     if (outcome == LBFGSERR_OUTOFMEMORY)
         task.status = FPLT_NO_MEMORY;
     if (task.status)
-        return fplt_error_set(error, task.status, "L-BFGS of agent %u failed", local->identity);
+        return fplt_error_set(error, task.status, "L-BFGS of agent %u failed", local->member_index);
     /* An iteration lowers d, but may overshoot where it curves most, and a few of them a round then go
      * around the minimiser for ever. The gradient step, which needs nothing new, takes that away. */
     double step = gradient_step(local);

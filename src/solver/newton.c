@@ -10,11 +10,11 @@
 #include "linalg/cholesky.h"
 #include "objective/objective.h"
 
-enum { MOST_DIRECT = 400 };
+enum { MAX_DIRECT = 400 };
 
 static int direct(const fplt_objective *objective)
 {
-    return fplt_objective_dimension(objective) <= MOST_DIRECT;
+    return fplt_objective_dimension(objective) <= MAX_DIRECT;
 }
 
 /* gradient, step, trial and its gradient; the Hessian, or three vectors of conjugate gradients. */
@@ -46,7 +46,7 @@ static fplt_status not_convex(const fplt_local *local, fplt_error *error)
     return fplt_error_set(error, FPLT_FAILED,
                           "the local subproblem of agent %u is not strongly convex: Newton needs a "
                           "ridge, or a smaller rho",
-                          local->identity);
+                          local->member_index);
 }
 
 static fplt_status factorise(fplt_local *local, const double *w, double *matrix, fplt_error *error)
@@ -56,7 +56,7 @@ static fplt_status factorise(fplt_local *local, const double *w, double *matrix,
     fplt_status status =
         fplt_objective_hessian(problem->objective, problem->agent, w, matrix, local->scratch);
     if (status)
-        return fplt_error_set(error, status, "the Hessian of agent %u failed", local->identity);
+        return fplt_error_set(error, status, "the Hessian of agent %u failed", local->member_index);
     for (size_t j = 0; j < n; j++)
         matrix[j * n + j] += problem->inverse_rho;
     const fplt__kernel *kernel = fplt__objective_arithmetic(problem->objective);
@@ -113,7 +113,8 @@ static fplt_status cg_step(fplt_local *local, const double *w, const double *gra
         fplt_status status = fplt_objective_hessian_times(problem->objective, problem->agent, w,
                                                           direction, product, local->scratch);
         if (status)
-            return fplt_error_set(error, status, "the Hessian of agent %u failed", local->identity);
+            return fplt_error_set(error, status, "the Hessian of agent %u failed",
+                                  local->member_index);
         local->gradients += 1;
         for (size_t j = 0; j < n; j++)
             product[j] += problem->inverse_rho * direction[j];
@@ -186,7 +187,8 @@ static fplt_status run(fplt_local *local, double *w, fplt_error *error)
             break;
     }
     if (status)
-        return fplt_error_set(error, status, "the gradient of agent %u failed", local->identity);
+        return fplt_error_set(error, status, "the gradient of agent %u failed",
+                              local->member_index);
     return fplt__check_finite(w, n, error);
 }
 

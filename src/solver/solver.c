@@ -202,7 +202,7 @@ fplt_status fplt__noise_admit(const fplt_local *local, double step, const double
         status = noise->admit(noise->context, step, tau, "the start of the local steps", start, n,
                               error);
     if (status)
-        fplt_error_prefix(error, "agent %u refuses the round", local->identity);
+        fplt_error_prefix(error, "agent %u refuses the round", local->member_index);
     return status;
 }
 

@@ -40,7 +40,7 @@ static struct batches batches_of(const fplt_local *local, double *memory)
     size_t records = fplt_objective_records(local->problem.objective, local->problem.agent);
     struct batches batches = {
         .stream = fplt_stream_make(local->seed, local->run, FPLT_FOR_BATCH, local->round,
-                                   local->identity, 0),
+                                   local->member_index, 0),
         .order = (uint32_t *)(void *)memory,
         .taken = (uint64_t *)(void *)(memory + order_room(records)),
         .records = (uint32_t)records,
@@ -125,7 +125,7 @@ static fplt_status stochastic(fplt_local *local, double *w, double step, double 
         fplt_status status = batch_gradient(local, w, rows, count, gradient);
         if (status)
             return fplt_error_set(error, status, "the minibatch gradient of agent %u failed",
-                                  local->identity);
+                                  local->member_index);
         fplt__subproblem_add(&local->problem, w, gradient);
         for (size_t j = 0; j < n; j++) {
             double next = w[j] - step * gradient[j];
@@ -172,7 +172,7 @@ static fplt_status run_svrg(fplt_local *local, double *w, fplt_error *error)
     }
     if (status)
         return fplt_error_set(error, status, "the minibatch gradient of agent %u failed",
-                              local->identity);
+                              local->member_index);
     return fplt__check_finite(w, n, error);
 }
 

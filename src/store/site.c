@@ -56,12 +56,12 @@ void fplt__site_store_close(fplt__site_store *store)
 
 /* Saving */
 
-/* Proofs: leg, round, version, chain, mac. */
+/* Proofs: incarnation, round, version, chain, mac. */
 enum { PROOF_BYTES = 4 + 8 + 8 + 2 * FPLT__HASH };
 
 static void put_proof(const fplt__proof *proof, uint8_t bytes[PROOF_BYTES])
 {
-    fplt__put32(bytes, proof->leg);
+    fplt__put32(bytes, proof->incarnation);
     fplt__put64(bytes + 4, proof->round);
     fplt__put64(bytes + 12, proof->version);
     memcpy(bytes + 20, &proof->chain, FPLT__HASH);
@@ -70,7 +70,7 @@ static void put_proof(const fplt__proof *proof, uint8_t bytes[PROOF_BYTES])
 
 static void get_proof(const uint8_t bytes[PROOF_BYTES], fplt__proof *proof)
 {
-    proof->leg = fplt__get32(bytes);
+    proof->incarnation = fplt__get32(bytes);
     proof->round = fplt__get64(bytes + 4);
     proof->version = fplt__get64(bytes + 12);
     memcpy(&proof->chain, bytes + 20, FPLT__HASH);
@@ -126,8 +126,8 @@ static fplt_status save_run(fplt__site_store *store, const fplt__site_record *re
         "UPDATE run SET planned = ?, consented = ?, records = ?, identity = ?, leg = ?,"
         " version = ?, chain = ?, proof = ?, charges = ?",
         "iiiiiibbi", (int64_t)record->planned, (int64_t)record->consented, (int64_t)record->records,
-        (int64_t)record->identity, (int64_t)record->leg, (int64_t)record->version, &record->chain,
-        sizeof record->chain, record->has_proof ? proof : NULL,
+        (int64_t)record->member_index, (int64_t)record->incarnation, (int64_t)record->version,
+        &record->chain, sizeof record->chain, record->has_proof ? proof : NULL,
         record->has_proof ? sizeof proof : 0, (int64_t)record->charges);
 }
 
@@ -282,8 +282,8 @@ static fplt_status load_run(fplt__site_store *store, fplt__site_loaded *loaded, 
     record->planned = sqlite3_column_int(found, 2);
     record->consented = sqlite3_column_int(found, 3);
     record->records = (uint64_t)sqlite3_column_int64(found, 4);
-    record->identity = (uint32_t)sqlite3_column_int64(found, 5);
-    record->leg = (uint32_t)sqlite3_column_int64(found, 6);
+    record->member_index = (uint32_t)sqlite3_column_int64(found, 5);
+    record->incarnation = (uint32_t)sqlite3_column_int64(found, 6);
     record->version = (uint64_t)sqlite3_column_int64(found, 7);
     fplt__column_bytes(found, 8, &record->chain, sizeof record->chain);
     *slot = sqlite3_column_int64(found, 9);

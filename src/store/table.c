@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-enum { MOST_STATEMENTS = 64 };
+enum { MAX_STATEMENTS = 64 };
 
 struct fplt__table {
     fplt__database *database;
@@ -14,7 +14,7 @@ struct fplt__table {
     struct {
         const char *sql;
         sqlite3_stmt *statement;
-    } kept[MOST_STATEMENTS];
+    } kept[MAX_STATEMENTS];
 };
 
 fplt_status fplt__table_open(const char *path, const struct fplt__database_form *form, int shared,
@@ -63,7 +63,7 @@ static fplt_status statement_of(fplt__table *table, const char *sql, sqlite3_stm
             *statement = table->kept[i].statement;
             return FPLT_OK;
         }
-    if (table->count == MOST_STATEMENTS)
+    if (table->count == MAX_STATEMENTS)
         return fplt_error_set(error, FPLT_FAILED, "%s: too many statements",
                               fplt__database_path(table->database));
     fplt_status status = fplt__database_prepare(table->database, sql, statement, error);

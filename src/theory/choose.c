@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { COARSE = 24, RHO_POINTS = 30, DIRECTIONS = 10, EPOCHS_MOST = 100, EPOCHS_DEFAULT = 5 };
+enum { COARSE = 24, RHO_POINTS = 30, DIRECTIONS = 10, EPOCHS_MAX = 100, EPOCHS_DEFAULT = 5 };
 
 fplt_theory_problem fplt__theory_convexified(const fplt_theory_problem *problem)
 {
@@ -184,7 +184,7 @@ fplt_status fplt_theory_tune(const fplt_theory_problem *problem, const fplt_theo
     search.log_high = -log(search.problem.strong_convexity) + margin;
     *tuned = (fplt_theory_tuned){.strong_convexity = search.problem.strong_convexity,
                                  .cost_per_digit = INFINITY};
-    uint32_t most = prices->epochs_most ? prices->epochs_most : EPOCHS_MOST;
+    uint32_t most = prices->epochs_most ? prices->epochs_most : EPOCHS_MAX;
     if (prices->epochs)
         try_epochs(&search, prices, prices->epochs, tuned);
     else

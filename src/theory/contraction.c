@@ -15,7 +15,7 @@
 #include <math.h>
 
 /* Below this chi^Ne the weight stops growing. */
-#define LEAST_LOCAL 1e-12
+#define MIN_LOCAL 1e-12
 
 static double reflection(double rho, double curvature)
 {
@@ -111,7 +111,7 @@ double fplt_theory_weight(const fplt_theory_problem *problem,
 {
     double local = fplt_theory_local_contraction(problem, parameters, FPLT_THEORY_CORRECTED);
     double beta = coupling(problem, parameters->rho, FPLT_THEORY_CORRECTED);
-    return sqrt((1 / fmax(local, LEAST_LOCAL) + 1) / 2 * beta);
+    return sqrt((1 / fmax(local, MIN_LOCAL) + 1) / 2 * beta);
 }
 
 double fplt_theory_weighted_norm(const fplt_theory_matrix *matrix, double weight)

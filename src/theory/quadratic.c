@@ -27,7 +27,7 @@
 
 #include <math.h>
 
-enum { FINE = 96, REFINEMENTS = 40, MOST_POINTS = 1024 };
+enum { FINE = 96, REFINEMENTS = 40, MAX_POINTS = 1024 };
 
 static double integer_power(double base, uint32_t exponent)
 {
@@ -135,7 +135,7 @@ static unsigned points_for(const fplt_theory_parameters *parameters, unsigned po
 {
     if (!parameters->accelerated || parameters->epochs <= points / 4)
         return points;
-    return parameters->epochs < MOST_POINTS / 4 ? 4 * parameters->epochs : MOST_POINTS;
+    return parameters->epochs < MAX_POINTS / 4 ? 4 * parameters->epochs : MAX_POINTS;
 }
 
 static fplt_theory_rate scan(const fplt_theory_problem *problem,

@@ -70,7 +70,7 @@ static fplt_status start_from_model(fplt_trainer *trainer, fplt_error *error)
     fplt_status status = fplt_model_read(path, &model, error);
     if (status)
         return status;
-    const fplt_model_info *info = fplt_model_see(model);
+    const fplt_model_info *info = fplt_model_get_view(model);
     status = fplt_job_start(trainer->job, info->weights, info->dimension, path, error);
     fplt_model_destroy(model);
     return status;
@@ -103,7 +103,7 @@ static fplt_status make_job(fplt_trainer *trainer, const fplt_job_source *given,
     source.rows_once = !source.dataset; /* read here, and seen by nobody else */
     status = fplt_job_create_from(trainer->settings, 0, &source, &trainer->job, error);
     if (!status)
-        trainer->view = fplt_job_see(trainer->job);
+        trainer->view = fplt_job_get_view(trainer->job);
     return status;
 }
 
@@ -119,7 +119,7 @@ static fplt_status promise(fplt_trainer *trainer, fplt_error *error)
     if ((status = fplt_promise_create(settings, trainer->job, &trainer->plan, error)) ||
         (status = fplt_certificate_begin(&trainer->about, error)))
         return status;
-    const fplt_promise_view *view = fplt_promise_see(trainer->plan);
+    const fplt_promise_view *view = fplt_promise_get_view(trainer->plan);
     if ((status = fplt__alloc_into(&trainer->rounds, view->agents, sizeof *trainer->rounds,
                                    "the rounds", error)) ||
         (key && (status = fplt_key_read(key, &trainer->key, error))) ||
@@ -269,7 +269,7 @@ fplt_engine *fplt_trainer_engine(fplt_trainer *trainer)
 
 const fplt_promise_view *fplt_trainer_promise(const fplt_trainer *trainer)
 {
-    return trainer->plan ? fplt_promise_see(trainer->plan) : NULL;
+    return trainer->plan ? fplt_promise_get_view(trainer->plan) : NULL;
 }
 
 const fplt_history *fplt_trainer_history(const fplt_trainer *trainer)
@@ -292,7 +292,7 @@ static fplt_status pay(fplt_trainer *trainer, fplt_error *error)
 {
     if (!trainer->plan)
         return FPLT_OK;
-    for (uint32_t i = 0; i < fplt_promise_see(trainer->plan)->agents; i++)
+    for (uint32_t i = 0; i < fplt_promise_get_view(trainer->plan)->agents; i++)
         trainer->rounds[i] = fplt_engine_updates(trainer->engine, i);
     return trainer->spending
                ? fplt_spending_pay(trainer->spending, trainer->about.id, trainer->rounds, error)
@@ -309,7 +309,7 @@ fplt_status fplt_trainer_weights(fplt_trainer *trainer, double *x, fplt_error *e
 static fplt_status promise_so_far(const fplt_trainer *trainer, uint64_t rounds,
                                   fplt_promise_view *view, fplt_error *error)
 {
-    *view = *fplt_promise_see(trainer->plan);
+    *view = *fplt_promise_get_view(trainer->plan);
     if (rounds >= view->mechanism.rounds)
         return FPLT_OK;
     view->mechanism.rounds = rounds;

@@ -9,7 +9,7 @@
 #include "wire/json.h"
 #include "wire/dictionary.h"
 
-enum { MOST_MEMBERS = 1 << 20, MOST_COLUMNS = 1 << 24, MOST_PAIRS = 1000, MOST_TEXT = 4096 };
+enum { MAX_MEMBERS = 1 << 20, MAX_COLUMNS = 1 << 24, MAX_PAIRS = 1000, MAX_TEXT = 4096 };
 enum { ROOM = 64 << 10, ROOM_EACH = 1 << 10 };
 
 int fplt__name_is_legal(const char *name)
@@ -193,7 +193,7 @@ static void read_roster(fplt__reader *reader, fplt__proposal *p)
     size_t count = json_array_size(array);
     if (!array)
         return;
-    if (count == 0 || count > MOST_MEMBERS) {
+    if (count == 0 || count > MAX_MEMBERS) {
         fplt__reader_refuse(reader, "roster", "a list of 1 to 1048576 names");
         return;
     }
@@ -225,7 +225,7 @@ static void read_pairs(fplt__reader *reader, const char *key, fplt__pair **pairs
     json_t *value;
     if (!object || reader->status)
         return;
-    if (size > MOST_PAIRS) {
+    if (size > MAX_PAIRS) {
         fplt__reader_refuse(reader, key, "an object of at most 1000 texts");
         return;
     }
@@ -234,7 +234,7 @@ static void read_pairs(fplt__reader *reader, const char *key, fplt__pair **pairs
     json_object_foreach((json_t *)object, name, value)
     {
         const char *text = json_string_value(value);
-        if (!text || strlen(text) > MOST_TEXT) {
+        if (!text || strlen(text) > MAX_TEXT) {
             fplt__reader_refuse(reader, key, "an object of texts");
             return;
         }
@@ -294,7 +294,7 @@ static fplt_status read_proposal(const json_t *object, fplt__proposal *p, fplt_e
     read_roster(&reader, p);
     read_pairs(&reader, "settings", &p->setting, &p->settings);
     read_pairs(&reader, "privacy", &p->privacy, &p->privacies);
-    p->columns = (uint32_t)fplt__reader_count(&reader, "columns", MOST_COLUMNS);
+    p->columns = (uint32_t)fplt__reader_count(&reader, "columns", MAX_COLUMNS);
     read_schema(&reader, p);
     p->quorum = (uint32_t)fplt__reader_count(&reader, "quorum", p->members);
     p->dictionary = read_dictionary(&reader);
@@ -453,7 +453,7 @@ static fplt_status check_agreement(const fplt__agreement *a, fplt_error *error)
                         .epochs = 1,
                         .dimension = a->plan.dimension,
                         .claim = a->private};
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MAX_PARAMETERS];
     size_t count = fplt_algorithm_parameters(a->plan.algorithm);
     memcpy(parameter, a->plan.parameter, count * sizeof *parameter);
     if (a->private && (a->tolerance > 0 || a->change > 0 || a->score))
@@ -480,7 +480,7 @@ static fplt_status read_agreement(const json_t *object, fplt__agreement *a, fplt
     read_rules(&reader, a);
     read_privacy(&reader, a);
     size_t shifts = json_array_size(json_object_get(object, "shift"));
-    if (shifts > MOST_COLUMNS || (shifts && a->proposal.columns && shifts != a->proposal.columns))
+    if (shifts > MAX_COLUMNS || (shifts && a->proposal.columns && shifts != a->proposal.columns))
         fplt__reader_refuse(&reader, "shift", "empty or one real a column");
     a->shifts = (uint32_t)shifts;
     a->shift = read_reals(&reader, "shift", shifts, NULL);

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "fedplt/status.h"
-#include "fedplt/steps.h"
+#include "fedplt/hub_node.h"
 #include "wire/frame.h"
 #include "wire/hash.h"
 #include "wire/message.h"
@@ -29,7 +29,7 @@ typedef struct fplt__proposal {
     uint8_t nonce[16];      /* random: no two runs share a hash */
     fplt__digest authority; /* SHA-256 of the authority's certificate */
     uint32_t members;
-    char (*roster)[FPLT__NAME]; /* owned; position is the identity */
+    char (*roster)[FPLT__NAME]; /* owned; position is the member_index */
     size_t settings, privacies;
     fplt__pair *setting; /* owned; the section `train`, names sorted */
     fplt__pair *privacy; /* owned; the section `privacy`; none: off */

@@ -1,4 +1,4 @@
-/* Frames. At byte: 0 magic, 4 format, 5 kind, 6 exchange, 7 encoding, 8 leg, 12 identity, 16 round,
+/* Frames. At byte: 0 magic, 4 format, 5 kind, 6 exchange, 7 encoding, 8 incarnation, 12 member_index, 16 round,
  * 24 cohort, 28 position, 32 version, 40 count, 48 payload, 56 scalars, 60 zero, 64 plan, 96 chain,
  * 128 task, 160 digest. */
 #include "wire/frame.h"
@@ -39,8 +39,8 @@ void fplt__frame_write(const fplt__frame *frame, uint8_t head[FPLT__FRAME_HEAD])
     head[5] = frame->kind;
     head[6] = frame->exchange;
     head[7] = frame->encoding;
-    fplt__put32(head + 8, frame->leg);
-    fplt__put32(head + 12, frame->identity);
+    fplt__put32(head + 8, frame->incarnation);
+    fplt__put32(head + 12, frame->member_index);
     fplt__put64(head + 16, frame->round);
     fplt__put32(head + 24, frame->cohort);
     fplt__put32(head + 28, frame->position);
@@ -80,8 +80,8 @@ fplt_status fplt__frame_read(const uint8_t head[FPLT__FRAME_HEAD], fplt__frame *
     *frame = (fplt__frame){.kind = head[5],
                            .exchange = head[6],
                            .encoding = head[7],
-                           .leg = fplt__get32(head + 8),
-                           .identity = fplt__get32(head + 12),
+                           .incarnation = fplt__get32(head + 8),
+                           .member_index = fplt__get32(head + 12),
                            .round = fplt__get64(head + 16),
                            .cohort = fplt__get32(head + 24),
                            .position = fplt__get32(head + 28),

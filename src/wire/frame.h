@@ -34,7 +34,7 @@ enum fplt__frame_encoding { FPLT__DOUBLES, FPLT__PACKED };
 
 typedef struct fplt__frame {
     uint8_t kind, exchange, encoding;
-    uint32_t leg, identity;
+    uint32_t incarnation, member_index;
     uint64_t round;
     uint32_t cohort; /* down: its size; verdict: 1 accepted, 0 refused; up: members in the sum, 1 */
     uint32_t position; /* in the cohort */

@@ -6,7 +6,7 @@
 #include <sodium.h>
 
 #include "base/bytes.h"
-#include "base/hands.h"
+#include "base/parallel.h"
 #include "wire/lanes.h"
 
 enum {
@@ -78,7 +78,7 @@ fplt__digest fplt__body_hash(const void *bytes, size_t size)
         if (pieces.size < (size_t)BATCH * FPLT__PIECE)
             pieces.count = (pieces.size + FPLT__PIECE - 1) / FPLT__PIECE;
         if (size >= WORTH_SHARING)
-            fplt__hands_spread((pieces.count + SHARE - 1) / SHARE, hash_share, &pieces, NULL);
+            fplt__parallel_for((pieces.count + SHARE - 1) / SHARE, hash_share, &pieces, NULL);
         else
             hash_pieces(&pieces, 0, pieces.count);
         crypto_generichash_update(&state, digest[0], pieces.count * FPLT__HASH);
@@ -128,13 +128,13 @@ fplt__digest fplt__document_hash(const void *bytes, size_t size)
     return fplt__hash(inputs, 2);
 }
 
-fplt__digest fplt__chain_begin(const fplt__digest *plan, uint32_t leg, uint32_t identity,
-                               const fplt__digest *enrolment)
+fplt__digest fplt__chain_begin(const fplt__digest *plan, uint32_t incarnation,
+                               uint32_t member_index, const fplt__digest *enrolment)
 {
     static const char label[] = "fedplt-chain-1\n";
     uint8_t numbers[8];
-    fplt__put32(numbers, leg);
-    fplt__put32(numbers + 4, identity);
+    fplt__put32(numbers, incarnation);
+    fplt__put32(numbers + 4, member_index);
     const fplt__input inputs[] = {{label, sizeof label - 1},
                                   {plan, sizeof *plan},
                                   {numbers, sizeof numbers},

@@ -37,10 +37,10 @@ int fplt__unhex(const char *text, void *bytes, size_t size);
 /* What a document (proposal or plan) is called: H("fedplt-plan-1\n", bytes as sent). */
 fplt__digest fplt__document_hash(const void *bytes, size_t size);
 
-/* Where the chain of an agent begins: H("fedplt-chain-1\n", plan, u32 leg, u32 identity, enrolment),
- * enrolment being all zeros in leg 0 and otherwise fplt__work_digest of the enrolment. */
-fplt__digest fplt__chain_begin(const fplt__digest *plan, uint32_t leg, uint32_t identity,
-                               const fplt__digest *enrolment);
+/* Where the chain of an agent begins: H("fedplt-chain-1\n", plan, u32 incarnation, u32 member_index, enrolment),
+ * enrolment being all zeros in incarnation 0 and otherwise fplt__work_digest of the enrolment. */
+fplt__digest fplt__chain_begin(const fplt__digest *plan, uint32_t incarnation,
+                               uint32_t member_index, const fplt__digest *enrolment);
 /* After an accepted round: H("fedplt-link-1\n", chain, u64 round, work, closing), closing being the
  * digest of the closing vector's bytes, or zeros where there is none. */
 fplt__digest fplt__chain_next(const fplt__digest *chain, uint64_t round, const fplt__digest *work,

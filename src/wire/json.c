@@ -153,9 +153,9 @@ void fplt__real_text(double value, char text[FPLT__REAL_TEXT])
     snprintf(digits, sizeof digits, "%013llx", (unsigned long long)rest);
     while (length && digits[length - 1] == '0')
         digits[--length] = 0;
-    int lead = power != 0;
+    int leader = power != 0;
     power = power ? power - 1023 : (rest ? -1022 : 0);
-    snprintf(text, FPLT__REAL_TEXT, "%s0x%d%s%sp%+d", bits >> 63 ? "-" : "", lead,
+    snprintf(text, FPLT__REAL_TEXT, "%s0x%d%s%sp%+d", bits >> 63 ? "-" : "", leader,
              length ? "." : "", digits, power);
 }
 

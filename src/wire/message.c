@@ -14,14 +14,14 @@
 
 /* --- proofs --- */
 
-static fplt__digest mac_of(const fplt__proof *proof, const fplt__digest *plan, uint32_t identity,
-                           const uint8_t key[32])
+static fplt__digest mac_of(const fplt__proof *proof, const fplt__digest *plan,
+                           uint32_t member_index, const uint8_t key[32])
 {
     uint8_t text[32 + 4 + 4 + 8 + 8 + 32];
     fplt__digest mac;
     memcpy(text, plan, 32);
-    fplt__put32(text + 32, identity);
-    fplt__put32(text + 36, proof->leg);
+    fplt__put32(text + 32, member_index);
+    fplt__put32(text + 36, proof->incarnation);
     fplt__put64(text + 40, proof->round);
     fplt__put64(text + 48, proof->version);
     memcpy(text + 56, &proof->chain, 32);
@@ -29,16 +29,16 @@ static fplt__digest mac_of(const fplt__proof *proof, const fplt__digest *plan, u
     return mac;
 }
 
-void fplt__proof_sign(fplt__proof *proof, const fplt__digest *plan, uint32_t identity,
+void fplt__proof_sign(fplt__proof *proof, const fplt__digest *plan, uint32_t member_index,
                       const uint8_t key[32])
 {
-    proof->mac = mac_of(proof, plan, identity, key);
+    proof->mac = mac_of(proof, plan, member_index, key);
 }
 
-int fplt__proof_valid(const fplt__proof *proof, const fplt__digest *plan, uint32_t identity,
+int fplt__proof_valid(const fplt__proof *proof, const fplt__digest *plan, uint32_t member_index,
                       const uint8_t key[32])
 {
-    fplt__digest mac = mac_of(proof, plan, identity, key);
+    fplt__digest mac = mac_of(proof, plan, member_index, key);
     return sodium_memcmp(&mac, &proof->mac, sizeof mac) == 0;
 }
 
@@ -47,7 +47,7 @@ void fplt__proof_text(const fplt__proof *proof, char text[FPLT__PROOF_TEXT])
     char chain[FPLT__HEX], mac[FPLT__HEX];
     fplt__hex(&proof->chain, FPLT__HASH, chain);
     fplt__hex(&proof->mac, FPLT__HASH, mac);
-    snprintf(text, FPLT__PROOF_TEXT, "%u.%llu.%llu.%s.%s", proof->leg,
+    snprintf(text, FPLT__PROOF_TEXT, "%u.%llu.%llu.%s.%s", proof->incarnation,
              (unsigned long long)proof->round, (unsigned long long)proof->version, chain, mac);
 }
 
@@ -67,14 +67,14 @@ static const char *read_number(const char *text, uint64_t most, uint64_t *number
 
 int fplt__proof_read(const char *text, fplt__proof *proof)
 {
-    uint64_t leg;
+    uint64_t incarnation;
     char chain[FPLT__HEX] = "";
-    if (!(text = read_number(text, UINT32_MAX, &leg)) ||
+    if (!(text = read_number(text, UINT32_MAX, &incarnation)) ||
         !(text = read_number(text, UINT64_MAX, &proof->round)) ||
         !(text = read_number(text, UINT64_MAX, &proof->version)) ||
         strlen(text) != 2 * (FPLT__HEX - 1) + 1 || text[FPLT__HEX - 1] != '.')
         return 0;
-    proof->leg = (uint32_t)leg;
+    proof->incarnation = (uint32_t)incarnation;
     memcpy(chain, text, FPLT__HEX - 1);
     return fplt__unhex(chain, &proof->chain, FPLT__HASH) &&
            fplt__unhex(text + FPLT__HEX, &proof->mac, FPLT__HASH);
@@ -121,7 +121,7 @@ static char *put_number(char *to, const char *before, uint64_t number, const cha
 static char *put_proof(char *to, const fplt__proof *proof)
 {
     to = put_digest(to, "{\"chain\":", &proof->chain);
-    to = put_number(to, ",\"leg\":", proof->leg, "");
+    to = put_number(to, ",\"leg\":", proof->incarnation, "");
     to = put_digest(to, ",\"mac\":", &proof->mac);
     to = put_number(to, ",\"round\":\"", proof->round, "\"");
     return put_number(to, ",\"version\":\"", proof->version, "\"}");
@@ -164,11 +164,11 @@ static void put_report(const fplt__report *report, const char *charged, const ch
     to = put_text(to, ",\"enrolled\":");
     if (report->has_enrolled) {
         to = put_digest(to, "{\"digest\":", &report->enrolled.digest);
-        to = put_number(to, ",\"leg\":", report->enrolled.leg, "}");
+        to = put_number(to, ",\"leg\":", report->enrolled.incarnation, "}");
     } else {
         to = put_text(to, "null");
     }
-    to = put_number(to, ",\"leg\":", report->leg, "");
+    to = put_number(to, ",\"leg\":", report->incarnation, "");
     to = put_digest(to, ",\"plan\":", &report->plan);
     to = put_text(to, ",\"proof\":");
     to = report->has_proof ? put_proof(to, &report->proof) : put_text(to, "null");
@@ -265,14 +265,14 @@ static int scan_report(const void *text, size_t size, fplt__report *report)
     scan_word(&scan, ",\"charged\":null,\"enrolled\":");
     if ((report->has_enrolled = !scan_text(&scan, "null"))) {
         scan_digest(&scan, "{\"digest\":", &report->enrolled.digest);
-        report->enrolled.leg = (uint32_t)scan_number(&scan, ",\"leg\":", UINT32_MAX, "}");
+        report->enrolled.incarnation = (uint32_t)scan_number(&scan, ",\"leg\":", UINT32_MAX, "}");
     }
-    report->leg = (uint32_t)scan_number(&scan, ",\"leg\":", UINT32_MAX, "");
+    report->incarnation = (uint32_t)scan_number(&scan, ",\"leg\":", UINT32_MAX, "");
     scan_digest(&scan, ",\"plan\":", &report->plan);
     scan_word(&scan, ",\"proof\":");
     if ((report->has_proof = !scan_text(&scan, "null"))) {
         scan_digest(&scan, "{\"chain\":", &report->proof.chain);
-        report->proof.leg = (uint32_t)scan_number(&scan, ",\"leg\":", UINT32_MAX, "");
+        report->proof.incarnation = (uint32_t)scan_number(&scan, ",\"leg\":", UINT32_MAX, "");
         scan_digest(&scan, ",\"mac\":", &report->proof.mac);
         report->proof.round = scan_number(&scan, ",\"round\":\"", UINT64_MAX, "\"");
         report->proof.version = scan_number(&scan, ",\"version\":\"", UINT64_MAX, "\"}");
@@ -339,12 +339,12 @@ static void read_parts(fplt__reader *reader, fplt__report *report)
         reader->status = reader->status ? reader->status : fplt__reader_close(&part);
     }
     if ((report->has_enrolled = fplt__reader_part(reader, "enrolled", &part))) {
-        report->enrolled.leg = read_leg(&part);
+        report->enrolled.incarnation = read_leg(&part);
         read_digest(&part, "digest", &report->enrolled.digest);
         reader->status = reader->status ? reader->status : fplt__reader_close(&part);
     }
     if ((report->has_proof = fplt__reader_part(reader, "proof", &part))) {
-        report->proof.leg = read_leg(&part);
+        report->proof.incarnation = read_leg(&part);
         report->proof.round = fplt__reader_wide(&part, "round");
         report->proof.version = fplt__reader_wide(&part, "version");
         read_digest(&part, "chain", &report->proof.chain);
@@ -375,7 +375,7 @@ fplt_status fplt__report_read(const void *text, size_t size, fplt__report *repor
         return status;
     fplt__reader reader = fplt__reader_open("a report", object, error);
     read_digest(&reader, "plan", &report->plan);
-    report->leg = read_leg(&reader);
+    report->incarnation = read_leg(&reader);
     report->version = fplt__reader_wide(&reader, "version");
     read_digest(&reader, "chain", &report->chain);
     read_parts(&reader, report);
@@ -446,7 +446,7 @@ fplt_status fplt__joined_text(const fplt__joined *joined, char **text, fplt_erro
     json_t *charged = joined->has_charged ? charged_json(&joined->charged) : json_null();
     json_t *object =
         json_pack("{s:o,s:I,s:o,s:b,s:o}", "session", fplt__json_wide(joined->session), "identity",
-                  (json_int_t)joined->identity, "document", digest_json(&joined->document),
+                  (json_int_t)joined->member_index, "document", digest_json(&joined->document),
                   "planned", joined->planned, "charged", charged);
     return fplt__json_text(object, text, error);
 }
@@ -462,7 +462,7 @@ fplt_status fplt__joined_read(const void *text, size_t size, fplt__joined *joine
         return status;
     fplt__reader reader = fplt__reader_open("the answer to a join", object, error);
     joined->session = fplt__reader_wide(&reader, "session");
-    joined->identity = (uint32_t)fplt__reader_count(&reader, "identity", UINT32_MAX);
+    joined->member_index = (uint32_t)fplt__reader_count(&reader, "identity", UINT32_MAX);
     read_digest(&reader, "document", &joined->document);
     joined->planned = fplt__reader_flag(&reader, "planned");
     joined->has_charged = read_charged(&reader, &joined->charged);

@@ -17,18 +17,18 @@ enum { FPLT__SLOWEST = 10240 }; /* bytes a second that a line must carry */
  * the coordinator has. An agent stores the newest and returns it; a coordinator that meets one ahead
  * of its own database knows that the database is an old copy. */
 typedef struct fplt__proof {
-    uint32_t leg;
+    uint32_t incarnation;
     uint64_t round, version;
     fplt__digest chain;
     fplt__digest
-        mac; /* crypto_auth of (plan, u32 identity, u32 leg, u64 round, u64 version, chain) */
+        mac; /* crypto_auth of (plan, u32 member_index, u32 incarnation, u64 round, u64 version, chain) */
 } fplt__proof;
 
-void fplt__proof_sign(fplt__proof *proof, const fplt__digest *plan, uint32_t identity,
+void fplt__proof_sign(fplt__proof *proof, const fplt__digest *plan, uint32_t member_index,
                       const uint8_t key[32]);
-int fplt__proof_valid(const fplt__proof *proof, const fplt__digest *plan, uint32_t identity,
+int fplt__proof_valid(const fplt__proof *proof, const fplt__digest *plan, uint32_t member_index,
                       const uint8_t key[32]);
-/* As the header Fedplt-Proof has it: leg.round.version.chain.mac, decimal and hexadecimal. */
+/* As the header Fedplt-Proof has it: incarnation.round.version.chain.mac, decimal and hexadecimal. */
 enum { FPLT__PROOF_TEXT = 10 + 20 + 20 + 64 + 64 + 5 };
 void fplt__proof_text(const fplt__proof *proof, char text[FPLT__PROOF_TEXT]);
 int fplt__proof_read(const char *text, fplt__proof *proof); /* 0: not one */
@@ -54,7 +54,7 @@ int fplt__charged_valid(const fplt__charged *charged, const uint8_t key[32]);
 /* What an agent has on disk, and nothing else. */
 typedef struct fplt__report {
     fplt__digest plan;
-    uint32_t leg;
+    uint32_t incarnation;
     uint64_t version;
     fplt__digest chain;
     int has_staged, has_enrolled, has_proof, has_trouble, has_charged;
@@ -63,7 +63,7 @@ typedef struct fplt__report {
         fplt__digest digest; /* fplt__work_digest of the messages stored */
     } staged;
     struct {
-        uint32_t leg;
+        uint32_t incarnation;
         fplt__digest digest; /* fplt__work_digest of the enrolment */
     } enrolled;
     fplt__proof proof;
@@ -91,7 +91,7 @@ fplt_status fplt__join_read(const void *text, size_t size, fplt__join *join, fpl
 
 typedef struct fplt__joined {
     uint64_t session;
-    uint32_t identity;
+    uint32_t member_index;
     fplt__digest document; /* the proposal or plan that GET /plan gives */
     int planned;           /* whether that is the plan */
     int has_charged;       /* the largest `charged` this coordinator has seen of the member */

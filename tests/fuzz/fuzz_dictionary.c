@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "net/columns.h"
+#include "federation/plan/columns.h"
 
 static void settle(const fplt__dictionary *own)
 {

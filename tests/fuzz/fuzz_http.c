@@ -23,9 +23,9 @@
 
 #include "../simulator/tiny.h"
 #include "base/buffer.h"
-#include "net/coordinator.h"
+#include "federation/coordinator/coordinator.h"
 
-enum { MOST_CONNECTIONS = 32, CHUNK = 97, ROOM = 1 << 16, MOST_TURNS = 2000 };
+enum { MAX_CONNECTIONS = 32, CHUNK = 97, ROOM = 1 << 16, MAX_TURNS = 2000 };
 
 struct connection {
     int used, descriptor;
@@ -36,7 +36,7 @@ struct connection {
     char answer[ROOM + 1]; /* what came and is not read yet */
 };
 
-static struct connection connections[MOST_CONNECTIONS];
+static struct connection connections[MAX_CONNECTIONS];
 
 /* ---- the coordinator around its requests ---- */
 
@@ -45,7 +45,7 @@ static fplt__authority authority;
 static uint64_t now;
 static uint8_t weather; /* of commits */
 
-void fplt__coordinator_say(fplt__coordinator *c, int64_t identity, const char *word,
+void fplt__coordinator_log(fplt__coordinator *c, int64_t identity, const char *word,
                            const char *format, ...)
 {
     (void)c, (void)identity, (void)format;
@@ -84,43 +84,43 @@ static void resolve(fplt__coordinator *c, int step)
     static const double down[1] = {1};
     fplt_plan plan = tiny_plan("fed-plt");
     if (step < 0) {
-        fplt__lead_event event = {.kind = FPLT__LEAD_ASK,
-                                  .ask = {.down = down, .count = 1, .scalars = 1, .numbers = 1}};
+        fplt__leader_event event = {.kind = FPLT__LEADER_ASK,
+                                    .ask = {.down = down, .count = 1, .scalars = 1, .numbers = 1}};
         fplt__coordinator_handle(c, &event);
         return;
     }
-    fplt__lead_plan made = tiny_lead_plan(&plan, "all", 0, NULL);
-    fplt__lead_event event = {.kind = FPLT__LEAD_PLAN,
-                              .document = tiny_document,
-                              .document_size = sizeof tiny_document,
-                              .plan = &made};
+    fplt__leader_plan made = tiny_lead_plan(&plan, "all", 0, NULL);
+    fplt__leader_event event = {.kind = FPLT__LEADER_PLAN,
+                                .document = tiny_document,
+                                .document_size = sizeof tiny_document,
+                                .plan = &made};
     fplt__coordinator_handle(c, &event);
 }
 
-void fplt__coordinator_handle(fplt__coordinator *c, fplt__lead_event *event)
+void fplt__coordinator_handle(fplt__coordinator *c, fplt__leader_event *event)
 {
-    const fplt__lead_action *action;
+    const fplt__leader_action *action;
     fplt_error error;
     event->now = now;
-    promise(!fplt__lead_handle(c->lead, event, &error));
+    promise(!fplt__leader_handle(c->leader, event, &error));
     if (c->acting)
         return;
     c->acting = 1;
     for (int more = 1; more;) {
         int commits = 0, resolves = 0, step = 0;
-        while ((action = fplt__lead_action_take(c->lead))) {
-            if (action->kind == FPLT__LEAD_REPLY)
+        while ((action = fplt__leader_action_take(c->leader))) {
+            if (action->kind == FPLT__LEADER_REPLY)
                 fplt__coordinator_reply(c, &action->reply);
-            commits |= action->kind == FPLT__LEAD_COMMIT;
-            if (action->kind == FPLT__LEAD_RESOLVE) {
+            commits |= action->kind == FPLT__LEADER_COMMIT;
+            if (action->kind == FPLT__LEADER_RESOLVE) {
                 resolves = 1;
                 step = action->step;
             }
         }
         more = commits || resolves;
-        fplt__lead_event then = {.kind = FPLT__LEAD_COMMITTED};
+        fplt__leader_event then = {.kind = FPLT__LEADER_COMMITTED};
         if (commits && (weather = (uint8_t)(weather * 5 + 1)) > 240)
-            then.kind = FPLT__LEAD_FAILED;
+            then.kind = FPLT__LEADER_FAILED;
         if (resolves)
             resolve(c, step);
         if (commits)
@@ -159,17 +159,17 @@ static void open_servers(void)
 static void open_run(void)
 {
     fplt_error error;
-    fplt__lead_settings settings = {
+    fplt__leader_settings settings = {
         .members = TINY_AGENTS, .receipt_key = {7}, .deadline = 20000, .check = 1};
-    fplt__lead_record record = {.state = FPLT__FORMING,
-                                .document = tiny_proposal,
-                                .document_size = sizeof tiny_proposal,
-                                .hash = fplt__document_hash(tiny_proposal, sizeof tiny_proposal)};
+    fplt__leader_record record = {.state = FPLT__FORMING,
+                                  .document = tiny_proposal,
+                                  .document_size = sizeof tiny_proposal,
+                                  .hash = fplt__document_hash(tiny_proposal, sizeof tiny_proposal)};
     memset(lead_place.revoked, 0, TINY_AGENTS);
     memset(lead_place.fetched, 0, TINY_AGENTS);
     now = 1000;
-    promise(!fplt__lead_create(&settings, &lead_place.lead, &error));
-    promise(!fplt__lead_open(lead_place.lead, now, &record, NULL, &error));
+    promise(!fplt__leader_create(&settings, &lead_place.leader, &error));
+    promise(!fplt__leader_open(lead_place.leader, now, &record, NULL, &error));
 }
 
 /* ---- connections ---- */
@@ -202,11 +202,11 @@ static struct connection *connect_as(char who)
     struct connection *c = NULL;
     int pair[2];
     fplt_error error;
-    for (int k = 0; k < MOST_CONNECTIONS; k++)
+    for (int k = 0; k < MAX_CONNECTIONS; k++)
         if (connections[k].used && connections[k].who == who && !connections[k].waiting &&
             !connections[k].raw)
             return &connections[k];
-    for (int k = 0; k < MOST_CONNECTIONS && !c; k++)
+    for (int k = 0; k < MAX_CONNECTIONS && !c; k++)
         c = connections[k].used ? NULL : &connections[k];
     if (!c)
         return NULL;
@@ -274,7 +274,7 @@ static int listen_to(struct connection *c)
 static void listen_to_all(void)
 {
     turn();
-    for (int k = 0; k < MOST_CONNECTIONS; k++)
+    for (int k = 0; k < MAX_CONNECTIONS; k++)
         if (connections[k].used && !listen_to(&connections[k])) {
             promise(!connections[k].waiting);
             hang_up(&connections[k]);
@@ -284,7 +284,7 @@ static void listen_to_all(void)
 /* In pieces, as long as it is read. */
 static void send_all(struct connection *c, const char *bytes, size_t size)
 {
-    for (int turns = 0; size && c->used && turns < MOST_TURNS; turns++) {
+    for (int turns = 0; size && c->used && turns < MAX_TURNS; turns++) {
         size_t part = size < CHUNK || size > 20000 ? size : CHUNK;
         ssize_t sent = send(c->descriptor, bytes, part, MSG_NOSIGNAL);
         bytes += sent > 0 ? sent : 0;
@@ -351,7 +351,7 @@ static void request(const uint8_t *bytes, size_t size)
     free(head);
     listen_to_all();
     now += 500;
-    fplt__lead_event event = {.kind = FPLT__LEAD_TIME};
+    fplt__leader_event event = {.kind = FPLT__LEADER_TIME};
     fplt__coordinator_handle(&lead_place, &event);
     listen_to_all();
 }
@@ -360,12 +360,12 @@ static void request(const uint8_t *bytes, size_t size)
 static void wait_for_answers(void)
 {
     int waiting = 1;
-    for (int turns = 0; waiting && turns < MOST_TURNS; turns++) {
+    for (int turns = 0; waiting && turns < MAX_TURNS; turns++) {
         if (turns > 3)
             usleep(500);
         listen_to_all();
         waiting = 0;
-        for (int k = 0; k < MOST_CONNECTIONS; k++)
+        for (int k = 0; k < MAX_CONNECTIONS; k++)
             waiting |= connections[k].used && connections[k].waiting;
     }
     promise(!waiting);
@@ -385,16 +385,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         bytes += length + (stop ? 4 : 0);
     }
     now += 60000; /* held polls are let go */
-    fplt__lead_event event = {.kind = FPLT__LEAD_TIME};
+    fplt__leader_event event = {.kind = FPLT__LEADER_TIME};
     fplt__coordinator_handle(&lead_place, &event);
     wait_for_answers();
-    for (int k = 0; k < MOST_CONNECTIONS; k++)
+    for (int k = 0; k < MAX_CONNECTIONS; k++)
         if (connections[k].used)
             hang_up(&connections[k]);
     while (fplt__server_connections(lead_place.server) + fplt__server_connections(lead_place.door))
         turn();
-    fplt__lead *lead = lead_place.lead;
-    lead_place.lead = NULL;
-    fplt__lead_destroy(lead);
+    fplt__leader *leader = lead_place.leader;
+    lead_place.leader = NULL;
+    fplt__leader_destroy(leader);
     return 0;
 }

@@ -9,7 +9,7 @@
 
 static void ask(const fplt_model *model)
 {
-    const fplt_model_info *info = fplt_model_see(model);
+    const fplt_model_info *info = fplt_model_get_view(model);
     size_t features = info->features;
     size_t start[2] = {0, 1};
     uint32_t column = (uint32_t)(features - 1);
@@ -37,8 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     char *text;
     promise(!fplt_model_text(model, &text, &error));
     promise(!fplt_model_parse(text, strlen(text), "input.json", &again, &error));
-    promise(memcmp(fplt_model_see(model)->weights, fplt_model_see(again)->weights,
-                   fplt_model_see(model)->dimension * sizeof(double)) == 0);
+    promise(memcmp(fplt_model_get_view(model)->weights, fplt_model_get_view(again)->weights,
+                   fplt_model_get_view(model)->dimension * sizeof(double)) == 0);
     ask(again);
     fplt_free(text);
     fplt_model_destroy(again);

@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-enum { LARGEST = 1 << 16, MOST_FILES = 256 };
+enum { LARGEST = 1 << 16, MAX_FILES = 256 };
 
 typedef struct input {
     uint8_t *bytes;
@@ -97,7 +97,7 @@ static void mutate(fplt_stream *stream, input *file, const input *other)
 
 int main(int count, char **arguments)
 {
-    input files[MOST_FILES], changed = {malloc(LARGEST), 0};
+    input files[MAX_FILES], changed = {malloc(LARGEST), 0};
     size_t known = 0;
     long mutations = count > 1 ? strtol(arguments[1], NULL, 10) : 0;
     if (count < 3 || mutations < 0 || !changed.bytes) {
@@ -106,7 +106,7 @@ int main(int count, char **arguments)
         return 2;
     }
     int failed = 0;
-    for (int i = 2; i < count && known < MOST_FILES && !failed; i++) {
+    for (int i = 2; i < count && known < MAX_FILES && !failed; i++) {
         failed = load(arguments[i], &files[known++]) != 0;
         if (!failed)
             run(files[known - 1].bytes, files[known - 1].size);

@@ -22,9 +22,9 @@ void blob_set(blob *to, const void *at, size_t size)
 
 /* --- the coordinator's --- */
 
-int lead_disk_write(lead_disk *d, const fplt__lead_record *r)
+int lead_disk_write(lead_disk *d, const fplt__leader_record *r)
 {
-    fplt__lead_record *own = &d->record;
+    fplt__leader_record *own = &d->record;
     d->there = 1;
     if (r->document_changed) {
         blob_set(&d->document, r->document, r->document_size);
@@ -33,7 +33,7 @@ int lead_disk_write(lead_disk *d, const fplt__lead_record *r)
     if (r->hub && r->hub_changed)
         blob_set(&d->hub, r->hub, r->hub_size);
     own->state = r->state;
-    own->leg = r->leg;
+    own->incarnation = r->incarnation;
     own->round = r->round;
     own->has_start = r->has_start;
     own->start = r->start;
@@ -50,15 +50,15 @@ int lead_disk_write(lead_disk *d, const fplt__lead_record *r)
     }
     if (r->trace && d->traces < DISK_TRACES) {
         d->trace[d->traces].round = r->trace->round;
-        d->trace[d->traces].leg = r->trace->leg;
+        d->trace[d->traces].incarnation = r->trace->incarnation;
         d->trace[d->traces++].accepted = r->trace->accepted[0];
     }
     return r->closings <= DISK_CLOSINGS;
 }
 
-fplt__lead_record lead_disk_read(lead_disk *d)
+fplt__leader_record lead_disk_read(lead_disk *d)
 {
-    fplt__lead_record record = d->record;
+    fplt__leader_record record = d->record;
     record.members = DISK_MEMBERS;
     record.document = d->document.at;
     record.document_size = d->document.size;
@@ -106,8 +106,8 @@ static void write_run(fplt__site_record *own, const fplt__site_record *r)
     own->planned = r->planned;
     own->consented = r->consented;
     own->records = r->records;
-    own->identity = r->identity;
-    own->leg = r->leg;
+    own->member_index = r->member_index;
+    own->incarnation = r->incarnation;
     own->version = r->version;
     own->chain = r->chain;
     own->has_proof = r->has_proof;
@@ -243,13 +243,13 @@ static void put_row(blob *to, const fplt__member_row *row)
         put(to, &row->charged, sizeof row->charged); /* no padding: doubles, bytes in eights */
 }
 
-blob lead_record_bytes(const fplt__lead_record *r, size_t closing_numbers)
+blob lead_record_bytes(const fplt__leader_record *r, size_t closing_numbers)
 {
     blob made = {NULL, 0};
     put_number(&made, r->state);
     put(&made, &r->hash, sizeof r->hash);
     put_blob(&made, r->document, r->document_size);
-    put_number(&made, r->leg);
+    put_number(&made, r->incarnation);
     put_number(&made, r->round);
     put_number(&made, r->cohort ? r->cohort[0] : 0);
     put_number(&made, r->has_start != 0);
@@ -279,7 +279,7 @@ static void put_message(blob *to, const fplt__site_message *message)
 
 static void put_proof(blob *to, const fplt__proof *proof)
 {
-    put_number(to, proof->leg);
+    put_number(to, proof->incarnation);
     put_number(to, proof->round);
     put_number(to, proof->version);
     put(to, &proof->chain, sizeof proof->chain);
@@ -289,8 +289,8 @@ static void put_proof(blob *to, const fplt__proof *proof)
 blob site_record_bytes(const fplt__site_record *r)
 {
     blob made = {NULL, 0};
-    const uint64_t numbers[] = {r->planned != 0, r->consented != 0, r->records, r->identity,
-                                r->leg,          r->version,        r->charges};
+    const uint64_t numbers[] = {r->planned != 0, r->consented != 0, r->records, r->member_index,
+                                r->incarnation,  r->version,        r->charges};
     put(&made, &r->hash, sizeof r->hash);
     put_blob(&made, r->document, r->document_size);
     put(&made, numbers, sizeof numbers);

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "protocol/lead.h"
+#include "protocol/leader.h"
 #include "protocol/site.h"
 
 enum { DISK_MEMBERS = 3, DISK_DIMENSION = 2, DISK_CLOSINGS = 2 * DISK_MEMBERS, DISK_TRACES = 400 };
@@ -23,7 +23,7 @@ void blob_set(blob *to, const void *at, size_t size);
 /* federation.db */
 typedef struct lead_disk {
     int there;
-    fplt__lead_record record; /* without what it points to */
+    fplt__leader_record record; /* without what it points to */
     blob document, hub;
     fplt__member_row row[DISK_MEMBERS];
     uint8_t cohort[1];
@@ -34,7 +34,7 @@ typedef struct lead_disk {
     size_t traces;
     struct {
         uint64_t round;
-        uint32_t leg;
+        uint32_t incarnation;
         uint8_t accepted;
     } trace[DISK_TRACES];
 } lead_disk;
@@ -47,9 +47,9 @@ typedef struct site_disk {
 } site_disk;
 
 /* 0 where there are more closing vectors than members can need. */
-int lead_disk_write(lead_disk *disk, const fplt__lead_record *record);
+int lead_disk_write(lead_disk *disk, const fplt__leader_record *record);
 /* Pointers are the disk's. */
-fplt__lead_record lead_disk_read(lead_disk *disk);
+fplt__leader_record lead_disk_read(lead_disk *disk);
 void lead_disk_copy(lead_disk *to, const lead_disk *from);
 void lead_disk_clear(lead_disk *disk);
 
@@ -59,7 +59,7 @@ void site_disk_copy(site_disk *to, const site_disk *from);
 void site_disk_clear(site_disk *disk);
 
 /* Every field that is durable, in an order of its own: equal bytes, equal states. `size` as for snprintf. */
-blob lead_record_bytes(const fplt__lead_record *record, size_t closing_numbers);
+blob lead_record_bytes(const fplt__leader_record *record, size_t closing_numbers);
 blob site_record_bytes(const fplt__site_record *record);
 
 #endif

@@ -181,11 +181,11 @@ int __wrap_crypto_auth(unsigned char *out, const unsigned char *in, unsigned lon
 int __wrap_crypto_auth(unsigned char *out, const unsigned char *in, unsigned long long size,
                        const unsigned char *key)
 {
-    enum { KEY = 32, MAC = 32, MOST = 128 };
+    enum { KEY = 32, MAC = 32, MAX = 128 };
     static memo own;
     uint64_t hash;
-    uint8_t both[KEY + MOST];
-    if (size > MOST)
+    uint8_t both[KEY + MAX];
+    if (size > MAX)
         return __real_crypto_auth(out, in, size, key);
     memcpy(both, key, KEY);
     memcpy(both + KEY, in, size);

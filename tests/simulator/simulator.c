@@ -20,7 +20,7 @@
 
 #include "fedplt/objective.h"
 #include "fedplt/sum.h"
-#include "protocol/lead.h"
+#include "protocol/leader.h"
 #include "protocol/planted.h"
 #include "protocol/site.h"
 #include "base/bytes.h"
@@ -36,7 +36,7 @@ enum {
     MIRRORED = 16,
     ROUNDS = 6,
     RECORDS = 10,
-    STORED_LEAST = 60, /* schedules on the real store: so many, and one for so many others */
+    STORED_MIN = 60, /* schedules on the real store: so many, and one for so many others */
     STORED_SHARE = 50,
     PACKETS = 64,
     TICKETS = 4096,
@@ -153,7 +153,7 @@ typedef struct world {
     int begins; /* not at zero */
     int sql;    /* on the real store, which is compared with the disks here */
     int restores, liar, restored_lead, restored_site[N], restored_any, lied;
-    fplt__lead *lead;
+    fplt__leader *leader;
     lead_disk disk, old_disk;
     uint64_t processes;
     uint64_t tickets;
@@ -230,13 +230,13 @@ static void violate(const char *what)
 /* --- disks --- */
 
 /* What a crash left is what was stored, before or after the write at hand (NULL: none). */
-static void check_lead_disk(const fplt__lead_record *pending)
+static void check_lead_disk(const fplt__leader_record *pending)
 {
     if (!w.sql)
         return;
     sql_crash(SQL_LEAD);
-    const fplt__lead_record *found = sql_lead_load();
-    fplt__lead_record stored = lead_disk_read(&w.disk);
+    const fplt__leader_record *found = sql_lead_load();
+    fplt__leader_record stored = lead_disk_read(&w.disk);
     if (!w.disk.there ? !found || found->state == FPLT__FORMING : sql_is(SQL_LEAD, &stored))
         return;
     if (pending) {
@@ -265,7 +265,7 @@ static void check_site_disk(unsigned i, const fplt__site_record *pending)
         violate("an agent's store has another state than was written");
 }
 
-static void lead_write(const fplt__lead_record *r)
+static void lead_write(const fplt__leader_record *r)
 {
     if (r->state == FPLT__REPAIR && w.disk.record.state != FPLT__REPAIR)
         note(REPAIRED);
@@ -306,7 +306,7 @@ static void check_start(const fplt__site_action *action)
         violate("another start");
 }
 
-static fplt__lead_plan lead_plan(void)
+static fplt__leader_plan lead_plan(void)
 {
     return tiny_lead_plan(&w.plan, w.variant->rule, w.variant->private, start());
 }
@@ -331,7 +331,7 @@ static fplt_node *make_node(uint32_t i)
     source.add = fresh_noise;
     fplt_node_settings own = {.objective = objective,
                               .cost = i,
-                              .identity = i,
+                              .member_index = i,
                               .training = fplt_training_defaults(),
                               .curvature = {1 + i, 1 + i},
                               .start = start(),
@@ -418,11 +418,11 @@ static void watch_update(unsigned i, const fplt__request *request)
 static int is_ahead(const fplt__report *report, unsigned i)
 {
     const fplt__member_row *row = &w.disk.row[i];
-    const fplt__lead_record *r = &w.disk.record;
+    const fplt__leader_record *r = &w.disk.record;
     const fplt__proof *p = &report->proof;
-    if (!report->has_proof || p->leg < r->leg)
+    if (!report->has_proof || p->incarnation < r->incarnation)
         return 0;
-    return p->leg > r->leg || p->round > r->round || p->version > row->version;
+    return p->incarnation > r->incarnation || p->round > r->round || p->version > row->version;
 }
 
 /* Equal chains mean equal sums, to the bit. */
@@ -432,9 +432,9 @@ static void watch_sums(void)
     uint64_t totals[2 * MIRRORED], words[2 * MIRRORED], sum[2 * MIRRORED] = {0};
     if (count > MIRRORED)
         violate("the simulator has no room for the mirrored vectors");
-    if (!count || count > MIRRORED || !w.lead || !fplt__lead_hub(w.lead))
+    if (!count || count > MIRRORED || !w.leader || !fplt__leader_hub(w.leader))
         return;
-    fplt__lead_view view = fplt__lead_see(w.lead);
+    fplt__leader_view view = fplt__leader_get_view(w.leader);
     if (view.has_check && !view.check_equal && !w.lied)
         violate("a check found another sum");
     if (view.committing || view.state < FPLT__ROUND)
@@ -443,9 +443,9 @@ static void watch_sums(void)
         fplt__site *site = w.site[i].machine;
         if (!site || !fplt__site_node(site))
             return;
-        fplt__site_view own = fplt__site_see(site);
-        const fplt__member_row *row = fplt__lead_member(w.lead, i).row;
-        if (own.leg != view.leg || !fplt__same(&own.chain, &row->chain))
+        fplt__site_view own = fplt__site_get_view(site);
+        const fplt__member_row *row = fplt__leader_member(w.leader, i).row;
+        if (own.incarnation != view.incarnation || !fplt__same(&own.chain, &row->chain))
             return;
         fplt_node_enrol(fplt__site_node(site), words);
         for (size_t k = 0; k < count; k++) {
@@ -455,7 +455,7 @@ static void watch_sums(void)
             sum[2 * k + 1] = (uint64_t)(a >> 64);
         }
     }
-    fplt_hub_totals(fplt__lead_hub(w.lead), totals);
+    fplt_hub_totals(fplt__leader_hub(w.leader), totals);
     if (memcmp(totals, sum, 16 * count) != 0)
         violate("chains are equal, sums are not");
 }
@@ -465,11 +465,11 @@ static void watch_sums(void)
 static void lead_start(void);
 static void lead_perform(void);
 
-static void lead_crash(const fplt__lead_record *pending)
+static void lead_crash(const fplt__leader_record *pending)
 {
     check_lead_disk(pending);
-    fplt__lead_destroy(w.lead);
-    w.lead = NULL;
+    fplt__leader_destroy(w.leader);
+    w.leader = NULL;
     note(LEAD_CRASH);
     for (unsigned i = 0; i < N; i++) /* connections break */
         to_site(i, w.site[i].id, 0, NULL);
@@ -482,13 +482,13 @@ static void lead_crash(const fplt__lead_record *pending)
     }
 }
 
-static void lead_event(fplt__lead_event event)
+static void lead_event(fplt__leader_event event)
 {
     fplt_error error;
     event.now = w.now;
-    if (!w.lead)
+    if (!w.leader)
         return;
-    if (fplt__lead_handle(w.lead, &event, &error)) {
+    if (fplt__leader_handle(w.leader, &event, &error)) {
         violate("the coordinator has no memory");
         return;
     }
@@ -499,23 +499,23 @@ static void resolve(int step)
 {
     double down[1] = {1};
     if (step < 0 && !w.variant->private) {
-        lead_event((fplt__lead_event){
-            .kind = FPLT__LEAD_ASK,
+        lead_event((fplt__leader_event){
+            .kind = FPLT__LEADER_ASK,
             .ask = {.step = 0, .down = down, .count = 1, .scalars = 1, .numbers = 1}});
         return;
     }
-    fplt__lead_plan plan = lead_plan();
-    lead_event((fplt__lead_event){.kind = FPLT__LEAD_PLAN,
-                                  .document = tiny_document,
-                                  .document_size = sizeof tiny_document,
-                                  .plan = &plan});
+    fplt__leader_plan plan = lead_plan();
+    lead_event((fplt__leader_event){.kind = FPLT__LEADER_PLAN,
+                                    .document = tiny_document,
+                                    .document_size = sizeof tiny_document,
+                                    .plan = &plan});
 }
 
 /* What came of a write. */
 enum outcome { STORED, NOT_STORED, DIED };
 
 /* A commit may meet a crash on either side of the write, and in the real store within it. */
-static enum outcome lead_store(const fplt__lead_record *record)
+static enum outcome lead_store(const fplt__leader_record *record)
 {
     w.writes++;
     if (happens(BEFORE, 15)) {
@@ -537,7 +537,7 @@ static enum outcome lead_store(const fplt__lead_record *record)
             sql_save(SQL_LEAD, record, 0, SQL_WHOLE);
     }
     lead_write(record);
-    fplt__lead_record stored = lead_disk_read(&w.disk);
+    fplt__leader_record stored = lead_disk_read(&w.disk);
     if (w.sql && !sql_is(SQL_LEAD, &stored))
         violate("the coordinator's store does not give back what was written");
     if (!happens(AFTER, 15))
@@ -549,28 +549,28 @@ static enum outcome lead_store(const fplt__lead_record *record)
 /* Performs what the machine asks for. */
 static void lead_perform(void)
 {
-    const fplt__lead_action *action;
+    const fplt__leader_action *action;
     int next = 0, step = 0;
-    fplt__lead_event_kind then = FPLT__LEAD_TIME;
-    while ((action = fplt__lead_action_take(w.lead))) {
-        if (action->kind == FPLT__LEAD_REPLY) {
+    fplt__leader_event_kind then = FPLT__LEADER_TIME;
+    while ((action = fplt__leader_action_take(w.leader))) {
+        if (action->kind == FPLT__LEADER_REPLY) {
             struct ticket *ticket = &w.ticket[action->reply.ticket % TICKETS];
             to_site(ticket->site, ticket->id, action->reply.status, &action->reply);
-            if (action->reply.has_proof && fplt__lead_see(w.lead).state == FPLT__HALTED)
+            if (action->reply.has_proof && fplt__leader_get_view(w.leader).state == FPLT__HALTED)
                 violate("a halted coordinator gives a proof");
-        } else if (action->kind == FPLT__LEAD_COMMIT) {
+        } else if (action->kind == FPLT__LEADER_COMMIT) {
             enum outcome outcome = lead_store(action->record);
             if (outcome == DIED)
                 return;
             next = 1;
-            then = outcome == STORED ? FPLT__LEAD_COMMITTED : FPLT__LEAD_FAILED;
-        } else if (action->kind == FPLT__LEAD_RESOLVE) {
+            then = outcome == STORED ? FPLT__LEADER_COMMITTED : FPLT__LEADER_FAILED;
+        } else if (action->kind == FPLT__LEADER_RESOLVE) {
             next = 2;
             step = action->step;
         }
     }
     if (next == 1)
-        lead_event((fplt__lead_event){.kind = then});
+        lead_event((fplt__leader_event){.kind = then});
     else if (next == 2)
         resolve(step);
 }
@@ -578,36 +578,36 @@ static void lead_perform(void)
 static void lead_start(void)
 {
     fplt_error error;
-    fplt__lead_settings settings = {.members = N,
-                                    .receipt_key = {7},
-                                    .process = ++w.processes * UINT64_C(0x9e3779b97f4a7c15),
-                                    .deadline = 20000,
-                                    .repair = w.repairing,
-                                    .check = 1};
+    fplt__leader_settings settings = {.members = N,
+                                      .receipt_key = {7},
+                                      .process = ++w.processes * UINT64_C(0x9e3779b97f4a7c15),
+                                      .deadline = 20000,
+                                      .repair = w.repairing,
+                                      .check = 1};
     (void)bits(); /* of which the number of a process once was: so seeds keep their schedules */
-    fplt__lead_record fresh = {.state = FPLT__FORMING,
-                               .members = N,
-                               .document_changed = 1,
-                               .document = tiny_proposal,
-                               .document_size = sizeof tiny_proposal,
-                               .hash = fplt__document_hash(tiny_proposal, sizeof tiny_proposal)};
+    fplt__leader_record fresh = {.state = FPLT__FORMING,
+                                 .members = N,
+                                 .document_changed = 1,
+                                 .document = tiny_proposal,
+                                 .document_size = sizeof tiny_proposal,
+                                 .hash = fplt__document_hash(tiny_proposal, sizeof tiny_proposal)};
     fplt__member_row rows[N] = {0};
-    fplt__lead_record record = w.disk.there ? lead_disk_read(&w.disk) : fresh;
-    fplt__lead_plan plan = {0};
-    if (fplt__lead_create(&settings, &w.lead, &error))
+    fplt__leader_record record = w.disk.there ? lead_disk_read(&w.disk) : fresh;
+    fplt__leader_plan plan = {0};
+    if (fplt__leader_create(&settings, &w.leader, &error))
         exit(2);
     if (w.sql && !w.disk.there) { /* the shell commits a new run first */
         fresh.member = rows;
         sql_save(SQL_LEAD, &fresh, 0, SQL_WHOLE);
     } else if (w.sql) {
-        const fplt__lead_record *found = sql_is(SQL_LEAD, &record) ? sql_lead_load() : NULL;
+        const fplt__leader_record *found = sql_is(SQL_LEAD, &record) ? sql_lead_load() : NULL;
         if (!found)
             violate("the coordinator's store does not give back what was written");
         record = found ? *found : record;
     }
     if (record.state != FPLT__FORMING)
         plan = lead_plan();
-    if (fplt__lead_open(w.lead, w.now, &record, &plan, &error)) {
+    if (fplt__leader_open(w.leader, w.now, &record, &plan, &error)) {
         violate("the coordinator cannot open its own state");
         return;
     }
@@ -718,7 +718,7 @@ static void lie_in_report(packet *p)
         break;
     case 1: report.chain.byte[0] ^= 1; break;
     case 2: report.version++; break;
-    case 3: report.leg++; break;
+    case 3: report.incarnation++; break;
     case 4:
         report.has_staged = 1;
         report.staged.round = w.disk.record.round - below(2);
@@ -726,7 +726,7 @@ static void lie_in_report(packet *p)
         break;
     default:
         report.has_enrolled = 1;
-        report.enrolled.leg = w.disk.record.leg;
+        report.enrolled.incarnation = w.disk.record.incarnation;
         report.enrolled.digest.byte[5] ^= 1;
     }
     if (!fplt__report_text(&report, &text, &error)) {
@@ -740,7 +740,7 @@ static void lie(packet *p)
 {
     w.lied = 1;
     note(LIE);
-    int member = w.lead && fplt__lead_member(w.lead, 0).standing == FPLT__MEMBER;
+    int member = w.leader && fplt__leader_member(w.leader, 0).standing == FPLT__MEMBER;
     int patient =
         w.brazen == 2 && member; /* first it is left out for its numbers, then it reports */
     if (p->request.kind == FPLT__UPDATE && (patient || chance(500)))
@@ -764,7 +764,7 @@ static void site_send(unsigned i, const fplt__request *request)
     p->request = *request;
     p->body = blob_copy(request->body, request->size);
     p->request.body = p->body.at;
-    p->request.identity = i;
+    p->request.member_index = i;
     if (request->kind == FPLT__UPDATE)
         watch_update(i, request);
     if (w.liar && i == 0 && w.faults && chance(lies[w.brazen]))
@@ -924,7 +924,7 @@ static void deliver_to_lead(packet *p)
 {
     fplt__report report;
     fplt_error error;
-    if (!w.lead) {
+    if (!w.leader) {
         to_site(p->site, p->id, 0, NULL);
         return;
     }
@@ -934,22 +934,22 @@ static void deliver_to_lead(packet *p)
     p->request.body = p->body.at;
     p->request.size = p->body.size;
     size_t at = report_at(p);
-    fplt__standing standing = fplt__lead_member(w.lead, p->site).standing;
-    fplt__lead_state state = fplt__lead_see(w.lead).state;
+    fplt__standing standing = fplt__leader_member(w.leader, p->site).standing;
+    fplt__leader_state state = fplt__leader_get_view(w.leader).state;
     int must_halt =
         w.restored_lead && at < p->body.size && !w.liar && !w.repairing &&
-        !fplt__lead_see(w.lead).committing &&
+        !fplt__leader_get_view(w.leader).committing &&
         (w.disk.record.state == FPLT__ROUND || w.disk.record.state == FPLT__REPAIR) &&
         !fplt__report_read((uint8_t *)p->body.at + at, p->body.size - at, &report, &error) &&
         fplt__same(&report.plan, &w.disk.record.hash) && is_ahead(&report, p->site);
-    lead_event((fplt__lead_event){.kind = FPLT__LEAD_REQUEST, .request = p->request});
-    if (w.lead && standing != FPLT__MEMBER && state == FPLT__ROUND && !w.restored_any &&
-        (fplt__lead_see(w.lead).state == FPLT__REPAIR ||
-         fplt__lead_see(w.lead).state == FPLT__HALTED))
+    lead_event((fplt__leader_event){.kind = FPLT__LEADER_REQUEST, .request = p->request});
+    if (w.leader && standing != FPLT__MEMBER && state == FPLT__ROUND && !w.restored_any &&
+        (fplt__leader_get_view(w.leader).state == FPLT__REPAIR ||
+         fplt__leader_get_view(w.leader).state == FPLT__HALTED))
         violate("a member that is left out brings about a repair");
-    if (must_halt && w.lead) {
+    if (must_halt && w.leader) {
         /* a report of an old session is not looked at: then it was answered, not judged */
-        fplt__lead_view view = fplt__lead_see(w.lead);
+        fplt__leader_view view = fplt__leader_get_view(w.leader);
         int answered = 0;
         for (int k = 0; k < PACKETS; k++)
             answered |= w.packet[k].used && !w.packet[k].to_lead && w.packet[k].id == p->id &&
@@ -964,7 +964,7 @@ static void deliver_to_site(packet *p)
     struct site *site = &w.site[p->site];
     if (!site->machine || site->id != p->id)
         return;
-    fplt__site_view before = fplt__site_see(site->machine);
+    fplt__site_view before = fplt__site_get_view(site->machine);
     site->id = 0;
     site_event(p->site,
                (fplt__site_event){.kind = p->status ? FPLT__SITE_REPLY : FPLT__SITE_NETWORK,
@@ -975,12 +975,13 @@ static void deliver_to_site(packet *p)
                                   .proof = p->proof});
     if (!site->machine || w.liar)
         return;
-    fplt__site_view after = fplt__site_see(site->machine);
+    fplt__site_view after = fplt__site_get_view(site->machine);
     const fplt__member_row *row = &w.disk.row[p->site];
-    if (after.version > before.version && after.leg == before.leg) {
-        if (!w.restored_lead && w.disk.record.leg == after.leg && row->version < after.version)
+    if (after.version > before.version && after.incarnation == before.incarnation) {
+        if (!w.restored_lead && w.disk.record.incarnation == after.incarnation &&
+            row->version < after.version)
             violate("a verdict that is not on the coordinator's disk");
-        if (w.disk.record.leg == after.leg && row->version == after.version &&
+        if (w.disk.record.incarnation == after.incarnation && row->version == after.version &&
             !fplt__same(&row->chain, &after.chain))
             violate("an accepted verdict, and the chains differ");
     }
@@ -1010,13 +1011,13 @@ static void deliver(packet *p)
 /* The clock goes to the next moment that anybody wants. */
 static void tick(void)
 {
-    uint64_t wake = w.lead ? fplt__lead_wake(w.lead) : UINT64_MAX;
+    uint64_t wake = w.leader ? fplt__leader_wake(w.leader) : UINT64_MAX;
     for (unsigned i = 0; i < N; i++) {
         uint64_t own = w.site[i].machine ? fplt__site_wake(w.site[i].machine) : UINT64_MAX;
         wake = own < wake ? own : wake;
     }
     w.now = wake == UINT64_MAX || wake < w.now ? w.now + 1000 : wake;
-    lead_event((fplt__lead_event){.kind = FPLT__LEAD_TIME});
+    lead_event((fplt__leader_event){.kind = FPLT__LEADER_TIME});
     for (unsigned i = 0; i < N; i++)
         if (w.site[i].machine && fplt__site_wake(w.site[i].machine) <= w.now)
             site_event(i, (fplt__site_event){.kind = FPLT__SITE_TIME});
@@ -1024,7 +1025,7 @@ static void tick(void)
 
 static void operate(void)
 {
-    fplt__lead_state state = w.lead ? fplt__lead_see(w.lead).state : FPLT__FORMING;
+    fplt__leader_state state = w.leader ? fplt__leader_get_view(w.leader).state : FPLT__FORMING;
     if (!w.restored_any && !w.lied && w.disk.there &&
         (w.disk.record.state == FPLT__REPAIR || w.disk.record.state == FPLT__HALTED))
         violate("repair, and no disk was lost");
@@ -1048,7 +1049,7 @@ static int is_silent(unsigned i)
 /* Now and then a person revokes a member or ends the run; the store tells a new process. */
 static void people(void)
 {
-    fplt__lead_state state = w.lead && w.disk.there ? w.disk.record.state : FPLT__FORMING;
+    fplt__leader_state state = w.leader && w.disk.there ? w.disk.record.state : FPLT__FORMING;
     if (w.people == 1 && state == FPLT__ROUND && chance(5))
         w.revoked = 1;
     if (w.brazen && w.lied && (state == FPLT__REPAIR || !w.faults) && chance(5))
@@ -1059,10 +1060,10 @@ static void people(void)
         w.site[w.gone].id = 0;
         w.site[w.gone].ended = 1;
     }
-    if (w.revoked && w.lead && fplt__lead_member(w.lead, w.gone).standing != FPLT__REVOKED)
-        lead_event((fplt__lead_event){.kind = FPLT__LEAD_REVOKE, .identity = w.gone});
-    if (w.people == 2 && w.lead && fplt__lead_hub(w.lead) && !w.stopped && chance(5)) {
-        lead_event((fplt__lead_event){.kind = FPLT__LEAD_END});
+    if (w.revoked && w.leader && fplt__leader_member(w.leader, w.gone).standing != FPLT__REVOKED)
+        lead_event((fplt__leader_event){.kind = FPLT__LEADER_REVOKE, .member_index = w.gone});
+    if (w.people == 2 && w.leader && fplt__leader_hub(w.leader) && !w.stopped && chance(5)) {
+        lead_event((fplt__leader_event){.kind = FPLT__LEADER_END});
         w.stopped = w.disk.record.state == FPLT__ENDED;
     }
 }
@@ -1071,27 +1072,27 @@ static void step(void)
 {
     int waiting[PACKETS], count = 0;
     w.now += below(50);
-    if (!w.lead && chance(500))
+    if (!w.leader && chance(500))
         lead_start();
     for (unsigned i = 0; i < N; i++)
         if (!w.site[i].machine && chance(300) && !(w.revoked && i == w.gone) && !is_silent(i))
             site_start(i);
     people();
-    if (w.faults && w.lead && chance(2))
+    if (w.faults && w.leader && chance(2))
         lead_crash(NULL);
     if (w.faults && chance(5)) {
         unsigned i = below(N);
         if (w.site[i].machine)
             site_crash(i, NULL);
     }
-    if (w.faults && w.lead && chance(3))
-        lead_event((fplt__lead_event){.kind = FPLT__LEAD_PAUSE});
-    if (w.lead && chance(20))
-        lead_event((fplt__lead_event){.kind = FPLT__LEAD_RESUME});
-    if (w.faults && w.lead && w.tickets && chance(5)) { /* a client that hangs up */
+    if (w.faults && w.leader && chance(3))
+        lead_event((fplt__leader_event){.kind = FPLT__LEADER_PAUSE});
+    if (w.leader && chance(20))
+        lead_event((fplt__leader_event){.kind = FPLT__LEADER_RESUME});
+    if (w.faults && w.leader && w.tickets && chance(5)) { /* a client that hangs up */
         uint64_t ticket = w.tickets - below(3);
         to_site(w.ticket[ticket % TICKETS].site, w.ticket[ticket % TICKETS].id, 0, NULL);
-        lead_event((fplt__lead_event){.kind = FPLT__LEAD_GONE, .ticket = ticket});
+        lead_event((fplt__leader_event){.kind = FPLT__LEADER_GONE, .ticket = ticket});
         note(HUNG_UP);
     }
     for (int k = 0; k < PACKETS; k++)
@@ -1156,7 +1157,7 @@ static void replay(void)
         }
     }
     fplt_hub_model(hub, expected);
-    fplt_hub_model(fplt__lead_hub(w.lead), model);
+    fplt_hub_model(fplt__leader_hub(w.leader), model);
     if (memcmp(model, expected, sizeof model) != 0)
         violate("the model is not that of the trace");
     fplt_hub_destroy(hub);
@@ -1166,7 +1167,7 @@ static void replay(void)
 
 static int is_over(void)
 {
-    if (!w.lead || fplt__lead_see(w.lead).state < FPLT__DONE)
+    if (!w.leader || fplt__leader_get_view(w.leader).state < FPLT__DONE)
         return 0;
     for (unsigned i = 0; i < N; i++)
         if (!w.site[i].ended)
@@ -1176,7 +1177,7 @@ static int is_over(void)
 
 static void clear_world(void)
 {
-    fplt__lead_destroy(w.lead);
+    fplt__leader_destroy(w.leader);
     for (int k = 0; k < PACKETS; k++)
         if (w.packet[k].used)
             free(w.packet[k].body.at);
@@ -1212,13 +1213,13 @@ static const char *play(void)
     if (!w.violated) {
         finished++;
         if (!w.variant->private && !w.restored_any && !w.lied &&
-            fplt__lead_see(w.lead).state == FPLT__DONE)
+            fplt__leader_get_view(w.leader).state == FPLT__DONE)
             replay();
     }
     note(SCHEDULES);
     if (w.revoked || w.stopped)
         note(PEOPLE);
-    repaired += w.disk.record.leg > 0;
+    repaired += w.disk.record.incarnation > 0;
     restored += (unsigned)w.restored_any;
     lied += (unsigned)w.lied;
     total_steps += w.steps;
@@ -1227,7 +1228,7 @@ static const char *play(void)
         fprintf(stderr, "variant %s %s%s%s%s, step %u, write %u, state %s\n", w.variant->algorithm,
                 w.variant->rule, w.variant->private ? " private" : "",
                 w.restored_any ? ", old disks" : "", w.lied ? ", lies" : "", w.steps, w.writes,
-                w.lead ? fplt__lead_state_name(fplt__lead_see(w.lead).state) : "down");
+                w.leader ? fplt__leader_state_name(fplt__leader_get_view(w.leader).state) : "down");
     return violated;
 }
 
@@ -1414,12 +1415,12 @@ static void add_findings(struct findings *all, const struct findings *found)
 /* Few in this process, many in as many as there are processors; whether an invariant was violated. */
 static int play_all(int number, unsigned long schedules, uint64_t first, enum wanted wanted)
 {
-    enum { MOST = 64, FEW = 20000, FEW_STORED = 1000 };
+    enum { MAX = 64, FEW = 20000, FEW_STORED = 1000 };
     int many = schedules > (wanted == REAL_STORE ? FEW_STORED : FEW);
     long processors = many ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
-    unsigned stride = (unsigned)(processors < 1 ? 1 : processors > MOST ? MOST : processors);
+    unsigned stride = (unsigned)(processors < 1 ? 1 : processors > MAX ? MAX : processors);
     struct findings all = {0};
-    int ends[MOST][2], failed = 0;
+    int ends[MAX][2], failed = 0;
     fflush(NULL);
     for (unsigned p = 0; p < stride; p++) {
         if (stride == 1) {
@@ -1497,8 +1498,7 @@ int main(int count, char **arguments)
                violated ? "not ok" : "ok", FPLT__FAULTS + 1, runs, violated ? violated : "");
         failed |= violated != NULL;
         failed |= play_once(FPLT__FAULTS + 2);
-        failed |=
-            play_all(FPLT__FAULTS + 3, STORED_LEAST + schedules / STORED_SHARE, 1, REAL_STORE);
+        failed |= play_all(FPLT__FAULTS + 3, STORED_MIN + schedules / STORED_SHARE, 1, REAL_STORE);
     }
     fplt_objective_destroy(objective);
     return failed;

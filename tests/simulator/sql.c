@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "protocol/planted.h"
-#include "store/lead.h"
+#include "store/leader.h"
 #include "store/site.h"
 #include "vfs.h"
 
@@ -16,9 +16,9 @@ static struct {
     char folder[64];
     char path[SQL_DISKS][96];
     vfs_copy *fresh[2], *kept[SQL_DISKS]; /* fresh: of a coordinator, of an agent */
-    fplt__lead_store *lead;
+    fplt__leader_store *leader;
     fplt__site_store *site[SQL_DISKS];
-    fplt__lead_loaded lead_loaded;
+    fplt__leader_loaded lead_loaded;
     fplt__site_loaded site_loaded;
     size_t closing;
     uint64_t random;
@@ -44,7 +44,7 @@ static unsigned draw(unsigned bound)
 
 static void clear_loaded(void)
 {
-    fplt__lead_loaded_clear(&s.lead_loaded);
+    fplt__leader_loaded_clear(&s.lead_loaded);
     fplt__site_loaded_clear(&s.site_loaded);
 }
 
@@ -52,23 +52,23 @@ static void clear_loaded(void)
 static fplt_status open_store(unsigned disk, fplt_error *error)
 {
     fplt_status status = disk == SQL_LEAD
-                             ? fplt__lead_store_open(s.path[disk], &s.lead, error)
+                             ? fplt__leader_store_open(s.path[disk], &s.leader, error)
                              : fplt__site_store_open(s.path[disk], &s.site[disk], error);
     if (!status && disk == SQL_LEAD)
-        fplt__lead_store_set_closing(s.lead, s.closing);
+        fplt__leader_store_set_closing(s.leader, s.closing);
     return status;
 }
 
 static int is_open(unsigned disk)
 {
-    return disk == SQL_LEAD ? s.lead != NULL : s.site[disk] != NULL;
+    return disk == SQL_LEAD ? s.leader != NULL : s.site[disk] != NULL;
 }
 
 static void close_store(unsigned disk)
 {
     if (disk == SQL_LEAD) {
-        fplt__lead_store_close(s.lead);
-        s.lead = NULL;
+        fplt__leader_store_close(s.leader);
+        s.leader = NULL;
     } else {
         fplt__site_store_close(s.site[disk]);
         s.site[disk] = NULL;
@@ -141,7 +141,7 @@ int sql_save(unsigned disk, const void *record, double charged, enum sql_fault f
     for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
         receipt.spent.against[k] = charged;
     fplt_status status = disk == SQL_LEAD
-                             ? fplt__lead_store_save(s.lead, RUN, record, &error)
+                             ? fplt__leader_store_save(s.leader, RUN, record, &error)
                              : fplt__site_store_save(s.site[disk], record, &receipt, &error);
     if (fault == SQL_FULL)
         vfs_heal();
@@ -157,12 +157,12 @@ void sql_crash(unsigned disk)
     vfs_heal();
 }
 
-const fplt__lead_record *sql_lead_load(void)
+const fplt__leader_record *sql_lead_load(void)
 {
     fplt_error error;
     clear_loaded();
     need_store(SQL_LEAD);
-    if (fplt__lead_store_load(s.lead, RUN, DISK_MEMBERS, &s.lead_loaded, &error)) {
+    if (fplt__leader_store_load(s.leader, RUN, DISK_MEMBERS, &s.lead_loaded, &error)) {
         complain(&error);
         return NULL;
     }

@@ -27,7 +27,7 @@ void sql_crash(unsigned disk);
 int sql_is(unsigned disk, const void *record);
 
 /* What the store has, as the process that starts reads it; NULL: it cannot. Until the next call. */
-const fplt__lead_record *sql_lead_load(void);
+const fplt__leader_record *sql_lead_load(void);
 const fplt__site_record *sql_site_load(unsigned disk);
 
 /* A copy of the files as they are is kept; later they are as then; or as new. */

@@ -1,4 +1,4 @@
-/* The smallest federation there is, without costs: what the simulator and the fuzzer of requests lead. */
+/* The smallest federation there is, without costs: what the simulator and the fuzzer of requests leader. */
 #ifndef FPLT_TESTS_TINY_H
 #define FPLT_TESTS_TINY_H
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "protocol/lead.h"
+#include "protocol/leader.h"
 
 enum { TINY_AGENTS = 3, TINY_DIMENSION = 2, TINY_ROUNDS = 6, TINY_CAP = 1000 };
 
@@ -65,11 +65,11 @@ static inline fplt__agreement *tiny_agreement(const fplt_plan *plan, int private
 }
 
 /* `start` NULL: zero; elsewhere the criterion there is asked for too. */
-static inline fplt__lead_plan tiny_lead_plan(const fplt_plan *plan, const char *rule, int private,
-                                             const double *start)
+static inline fplt__leader_plan tiny_lead_plan(const fplt_plan *plan, const char *rule, int private,
+                                               const double *start)
 {
     fplt_error error;
-    fplt__lead_plan made = {.agreement = tiny_agreement(plan, private), .start = start};
+    fplt__leader_plan made = {.agreement = tiny_agreement(plan, private), .start = start};
     fplt_participation_settings some = {.rule = rule, .probability = 0.6};
     made.agreement->relative = start != NULL;
     if (fplt_hub_create(plan, NULL, start, &made.hub, &error) ||

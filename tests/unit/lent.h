@@ -2,12 +2,12 @@
 #ifndef FPLT_TESTS_LENT_H
 #define FPLT_TESTS_LENT_H
 
-#include "base/hands.h"
+#include "base/parallel.h"
 #include "engine/pool.h"
 #include "testing.h"
 
 struct lent {
-    fplt__hands hands; /* first */
+    fplt__parallel hands; /* first */
     fplt__pool *pool;
 };
 
@@ -23,7 +23,7 @@ static void lent_do(void *context, size_t index, unsigned who)
     part->part(part->context, index, NULL);
 }
 
-static void lent_spread(fplt__hands *hands, size_t count, fplt__part part, void *context,
+static void lent_spread(fplt__parallel *hands, size_t count, fplt__part part, void *context,
                         double *scratch)
 {
     struct lent_part shared = {part, context};
@@ -36,12 +36,12 @@ static void lent_begin(struct lent *lent)
     fplt_error error;
     lent->hands.spread = lent_spread;
     assert_ok(fplt__pool_create(3, &lent->pool, &error), error);
-    fplt__hands_lend(&lent->hands);
+    fplt__parallel_set(&lent->hands);
 }
 
 static void lent_end(struct lent *lent)
 {
-    fplt__hands_lend(NULL);
+    fplt__parallel_set(NULL);
     fplt__pool_destroy(lent->pool);
 }
 

@@ -7,7 +7,7 @@
 
 #include "fedplt/ranks.h"
 
-enum { LOOPBACK_MOST = 8, LOOPBACK_WORDS = 1 << 16 };
+enum { LOOPBACK_MAX = 8, LOOPBACK_WORDS = 1 << 16 };
 
 /* A letter from one to another: there while `full`. */
 struct letter {
@@ -24,7 +24,7 @@ struct loopback {
     void *shared;
     size_t shared_size;
     int wrong; /* two that met had different sizes */
-    struct letter letters[LOOPBACK_MOST][LOOPBACK_MOST];
+    struct letter letters[LOOPBACK_MAX][LOOPBACK_MAX];
     uint64_t total[LOOPBACK_WORDS];
     struct member {
         fplt_ranks ranks;
@@ -32,7 +32,7 @@ struct loopback {
         pthread_t thread;
         void (*run)(fplt_ranks *ranks, void *context);
         void *context;
-    } member[LOOPBACK_MOST];
+    } member[LOOPBACK_MAX];
 };
 
 /* With the mutex held: goes on when all are there. */

@@ -82,7 +82,7 @@ void quadratics_make(struct quadratics *q, uint32_t agents, size_t n, double low
     q->highest = highest;
     for (uint32_t agent = 0; agent < agents; agent++) {
         fplt_stream stream = fplt_stream_make(seed, 0, FPLT_FOR_TEST, 0, agent, 0);
-        double u[QUADRATIC_MOST], size = 0, diagonal[QUADRATIC_MOST];
+        double u[QUADRATIC_MAX], size = 0, diagonal[QUADRATIC_MAX];
         for (size_t j = 0; j < n; j++) {
             u[j] = fplt_stream_normal(&stream);
             size += u[j] * u[j];
@@ -151,7 +151,7 @@ void solve_linear(size_t n, double *matrix, double *vector)
 
 void quadratics_minimiser(const struct quadratics *q, double *x)
 {
-    double matrix[QUADRATIC_MOST * QUADRATIC_MOST] = {0};
+    double matrix[QUADRATIC_MAX * QUADRATIC_MAX] = {0};
     memset(x, 0, q->n * sizeof *x);
     for (uint32_t agent = 0; agent < q->agents; agent++)
         for (size_t i = 0; i < q->n; i++) {

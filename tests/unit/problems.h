@@ -11,13 +11,13 @@
 extern unsigned long misreads_meant;
 
 /* Quadratic costs f_i(x) = x'A_i x/2 - b_i'x as a callback objective. */
-enum { QUADRATIC_MOST = 12, QUADRATIC_AGENTS = 24 };
+enum { QUADRATIC_MAX = 12, QUADRATIC_AGENTS = 24 };
 
 struct quadratics {
     uint32_t agents;
     size_t n;
-    double a[QUADRATIC_AGENTS][QUADRATIC_MOST][QUADRATIC_MOST];
-    double b[QUADRATIC_AGENTS][QUADRATIC_MOST];
+    double a[QUADRATIC_AGENTS][QUADRATIC_MAX][QUADRATIC_MAX];
+    double b[QUADRATIC_AGENTS][QUADRATIC_MAX];
     double lowest, highest;
 };
 

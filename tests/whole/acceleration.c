@@ -34,7 +34,7 @@ static void twice_fewer(const struct source *source)
     need_file(source->path);
     fplt_error error;
     fplt_auto choice;
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MAX_PARAMETERS];
     fplt_objective *objective = real_objective(source, 0.01);
     fplt_run_settings asked = fplt_run_defaults();
     assert_ok(fplt_auto_resolve(objective, &asked, &choice, &error), error);
@@ -132,7 +132,7 @@ static double never_slower(uint64_t number)
     struct trial trial = make_trial(number);
     fplt_error error;
     fplt_auto choice;
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MAX_PARAMETERS];
     uint64_t rounds[2];
     fplt_run_settings asked = fplt_run_defaults();
     asked.threads = 1;

@@ -37,7 +37,7 @@ static void measure(const fplt_objective *objective, double *automatic, double *
     fplt_result result = run_auto(objective, run, &choice);
     assert_int_equal(result.outcome, FPLT_CONVERGED);
     *automatic = *best = (double)result.counters.rounds;
-    double rho = choice.parameter[0], parameter[FPLT_MOST_PARAMETERS];
+    double rho = choice.parameter[0], parameter[FPLT_MAX_PARAMETERS];
     fplt_curvature all = choice.bend.everywhere;
     run.parameter = parameter;
     run.curvatures = choice.curvatures;
@@ -226,7 +226,7 @@ static void converges(const struct kind *kind, const fplt_objective *objective, 
                   "epochs: %llu rounds\n",
                   kind->generator, kind->agents, kind->features, kind->rows, kind->eps,
                   kind->regulariser, kind->intercept ? " intercept" : "", kind->spread,
-                  choice.bend.everywhere.highest / fplt_bend_lowest(&choice.bend),
+                  choice.bend.everywhere.highest / fplt_curvature_bounds_lowest(&choice.bend),
                   fast >= 0 ? "accelerated" : "plain", choice.epochs,
                   (unsigned long long)result.counters.rounds);
     if (result.outcome != FPLT_CONVERGED)

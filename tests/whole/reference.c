@@ -5,7 +5,7 @@
  * and no l1, to the same. */
 #include "real.h"
 
-enum { MOST_FEATURES = 200 };
+enum { MAX_FEATURES = 200 };
 
 static void read_minimiser(const struct source *source, double eps, const char *kind, double *x)
 {
@@ -38,7 +38,7 @@ struct reached {
 static int near_enough(void *context, const fplt_progress *progress)
 {
     struct reached *reached = context;
-    double x[MOST_FEATURES];
+    double x[MAX_FEATURES];
     if (progress->round % reached->every)
         return 0;
     fplt_engine_model(reached->engine, x);
@@ -56,7 +56,7 @@ static uint64_t go(const struct source *source, const fplt_objective *objective,
 {
     fplt_error error;
     fplt_result result;
-    double minimiser[MOST_FEATURES];
+    double minimiser[MAX_FEATURES];
     size_t n = source->features;
     read_minimiser(source, eps, l1 ? "l1" : "l2", minimiser);
     settings.tolerance = 0;
@@ -195,7 +195,7 @@ static void rows_and_agents_weigh_differently(void **state)
 {
     (void)state;
     const struct source *source = &sources[HEART_DISEASE];
-    double minimiser[MOST_FEATURES], x[MOST_FEATURES];
+    double minimiser[MAX_FEATURES], x[MAX_FEATURES];
     need_file(source->path);
     read_minimiser(source, 0.01, "l2", minimiser);
     weigh_rows(source, x);
@@ -206,7 +206,7 @@ static void rows_of_generated_data_weigh_alike(void **state)
 {
     (void)state;
     for (int i = CLINICS; i <= SHARDS; i++) {
-        double minimiser[MOST_FEATURES], x[MOST_FEATURES];
+        double minimiser[MAX_FEATURES], x[MAX_FEATURES];
         read_minimiser(&sources[i], 0.01, "rows", minimiser);
         weigh_rows(&sources[i], x);
         assert_near(distance(x, minimiser, sources[i].features), 0, 1e-8);

@@ -36,7 +36,7 @@ static void compare(const char *flags, const char *const *pairs)
     fplt_trainer *trainer = trainer_of(settings, &source);
     run_to_the_end(trainer);
     assert_ok(fplt_trainer_model(trainer, &in_memory, &error), error);
-    const fplt_model_info *a = fplt_model_see(by_program), *b = fplt_model_see(in_memory);
+    const fplt_model_info *a = fplt_model_get_view(by_program), *b = fplt_model_get_view(in_memory);
     assert_int_equal(a->dimension, b->dimension);
     assert_memory_equal(a->weights, b->weights, a->dimension * sizeof *a->weights);
     fplt_model_destroy(by_program);

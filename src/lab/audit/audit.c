@@ -12,7 +12,7 @@
 
 /* Attacks, the checks of the tally, and noise that is used again. */
 enum { SHARES = FPLT_AUDIT_TESTS + FPLT__TALLY_CHECKS + 1 };
-enum { MOST_COORDINATES = 1024, MOST_MARKS = 1 << 22, MOST_NOISE = 1 << 28 };
+enum { MAX_COORDINATES = 1024, MAX_MARKS = 1 << 22, MAX_NOISE = 1 << 28 };
 
 _Static_assert(FPLT__NOISE + FPLT__TALLY_CHECKS == FPLT_AUDIT_CHECKS, "every check has a place");
 
@@ -291,11 +291,11 @@ static fplt_status check(const struct fplt__audit *audit, fplt_error *error)
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "runs is %llu, but it must be from 100 to 2^30: fewer show nothing",
                               (unsigned long long)settings->runs);
-    if (fplt__noise_size(&shape) > MOST_NOISE)
+    if (fplt__noise_size(&shape) > MAX_NOISE)
         return fplt_error_set(error, FPLT_UNSUPPORTED,
                               "a run draws %zu numbers of noise; the audit holds at most %d of a "
                               "run: fewer rounds or agents can be audited",
-                              fplt__noise_size(&shape), MOST_NOISE);
+                              fplt__noise_size(&shape), MAX_NOISE);
     return FPLT_OK;
 }
 
@@ -391,11 +391,11 @@ static fplt_status allocate(struct fplt__audit *audit, fplt_error *error)
     size_t coordinates = audit->rounds * audit->n, total = audit->total;
     size_t steps = audit->agents * audit->rounds * audit->epochs;
     fplt_status status;
-    audit->marked = MOST_MARKS / steps + 1 < total ? MOST_MARKS / steps + 1 : total;
+    audit->marked = MAX_MARKS / steps + 1 < total ? MAX_MARKS / steps + 1 : total;
     if ((status = fplt__alloc_into(&audit->score[0], total, sizeof(double), what, error)) ||
         (status = fplt__alloc_into(&audit->score[1], total, sizeof(double), what, error)) ||
         (status = fplt__alloc_into(&audit->final, total * audit->n, sizeof(float), what, error)) ||
-        (coordinates <= MOST_COORDINATES &&
+        (coordinates <= MAX_COORDINATES &&
          (status =
               fplt__alloc_into(&audit->left, total * coordinates, sizeof(float), what, error))) ||
         (status = fplt__alloc_into(&audit->marks, audit->marked * steps, sizeof *audit->marks, what,
@@ -509,8 +509,8 @@ fplt_status fplt__audit_run(const fplt_job *job, const fplt_promise *plan,
                             const struct fplt__audit_hook *hook, fplt_audit_result *result,
                             fplt_error *error)
 {
-    struct fplt__audit audit = {.job = fplt_job_see(job),
-                                .plan = fplt_promise_see(plan),
+    struct fplt__audit audit = {.job = fplt_job_get_view(job),
+                                .plan = fplt_promise_get_view(plan),
                                 .settings = settings,
                                 .hook = hook,
                                 .result = result};

@@ -15,7 +15,7 @@
 static const double begin_at = 0.01;
 /* How far it goes, in margins and in all, and the rounding that is no finding. */
 static const double margins[] = {1, 40}, farthest = 1e4, rounding = 1e-9;
-enum { POINTS = sizeof margins / sizeof *margins, MOST_SUMS = 1 << 18 };
+enum { POINTS = sizeof margins / sizeof *margins, MAX_SUMS = 1 << 18 };
 
 struct search {
     struct fplt__audit *audit;
@@ -117,7 +117,7 @@ static fplt_status add_up(struct search *search)
 static fplt_status search_agent(struct search *search)
 {
     size_t records = fplt_objective_records(search->cost, search->agent);
-    size_t apart = records * records / MOST_SUMS + 1;
+    size_t apart = records * records / MAX_SUMS + 1;
     fplt_status status = FPLT_OK;
     for (uint32_t r = 0; !status && r < records; r++)
         for (size_t k = 0; !status && k < POINTS; k++)

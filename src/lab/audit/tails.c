@@ -8,7 +8,7 @@
 
 #include "privacy/boundary.h"
 
-enum { MOST_TERMS = 10000000 };
+enum { MAX_TERMS = 10000000 };
 
 /* x^a exp(-x) / Gamma(a + 1). */
 static double front(double a, double x)
@@ -20,7 +20,7 @@ static double front(double a, double x)
 static double series(double a, double x)
 {
     double term = 1, sum = 1;
-    for (int k = 1; k < MOST_TERMS && term > DBL_EPSILON * sum; k++)
+    for (int k = 1; k < MAX_TERMS && term > DBL_EPSILON * sum; k++)
         sum += term *= x / (a + k);
     return front(a, x) * sum;
 }
@@ -29,7 +29,7 @@ static double series(double a, double x)
 static double fraction(double a, double x)
 {
     double b = x + 1 - a, c = 1 / DBL_MIN, d = 1 / b, value = d;
-    for (int k = 1; k < MOST_TERMS; k++) {
+    for (int k = 1; k < MAX_TERMS; k++) {
         double coefficient = -k * (k - a), before = value;
         b += 2;
         d = 1 / (coefficient * d + b);

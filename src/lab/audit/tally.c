@@ -22,7 +22,7 @@
 #include "privacy/normal.h"
 
 enum { ALL, PLACE, ROUND, EPOCH, AGENTS, ROUNDS, EPOCHS, COORDINATES, RUNS, SPREAD };
-enum { FARTHEST = 32, MOST_PAIRS = 64 * 63, BINS = 32 };
+enum { FARTHEST = 32, MAX_PAIRS = 64 * 63, BINS = 32 };
 
 struct cell {
     double product, square, count;
@@ -52,7 +52,7 @@ static size_t smaller(size_t a, size_t b)
 /* Pairs of neighbours up to so far apart: all, unless they are too many. */
 static size_t reach_of(size_t count)
 {
-    size_t most = MOST_PAIRS / count > 1 ? MOST_PAIRS / count : 1;
+    size_t most = MAX_PAIRS / count > 1 ? MAX_PAIRS / count : 1;
     return smaller(count - 1, most);
 }
 

@@ -97,13 +97,13 @@ static fplt_status run_point(fplt_settings *settings, uint32_t repeats, fplt_tra
         return status;
     if (!(status = fplt_job_create_from(settings, 0, &source, &job, error)) &&
         !(status = fplt_promise_create(settings, job, &plan, error))) {
-        const fplt_promise_view *view = fplt_promise_see(plan);
+        const fplt_promise_view *view = fplt_promise_get_view(plan);
         point->noise_tau = view->mechanism.noise_tau;
         point->epochs = view->epochs;
         point->rounds = view->mechanism.rounds;
-        status = repeat(fplt_job_see(job), repeats, point, &result->classifies, error);
+        status = repeat(fplt_job_get_view(job), repeats, point, &result->classifies, error);
         if (!status && isnan(result->without_noise))
-            status = run_noiseless(fplt_job_see(job), &result->without_noise, error);
+            status = run_noiseless(fplt_job_get_view(job), &result->without_noise, error);
     }
     fplt_job_destroy(job);
     fplt_promise_destroy(plan);

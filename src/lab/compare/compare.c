@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "data/dataset.h"
 #include "lab/tuning/crew.h"
-#include "lab/tuning/scene.h"
+#include "lab/tuning/problem.h"
 #include "lab/tuning/tuning.h"
 #include "fedplt/job.h"
 #include "base/sorting.h"
@@ -113,7 +113,7 @@ static fplt_status give(struct entry *entry, const char *name, const char *value
                         const char *origin, fplt_error *error)
 {
     const fplt_algorithm *algorithm = entry->view.algorithm;
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MAX_PARAMETERS];
     fplt_settings *settings;
     fplt_status status = fplt_settings_create(&settings, error);
     if (status)
@@ -189,8 +189,8 @@ static fplt_status make_stage(const fplt_comparison *comparison, uint32_t run, s
     if (!status)
         status = fplt_job_create_from(comparison->settings, run, &source, &stage->job, error);
     if (!status)
-        status =
-            fplt__curvatures_find(fplt_job_see(stage->job)->objective, &stage->curvatures, error);
+        status = fplt__curvatures_find(fplt_job_get_view(stage->job)->objective, &stage->curvatures,
+                                       error);
     if (status)
         clear_stage(stage);
     return status;
@@ -200,7 +200,7 @@ static fplt_status make_stage(const fplt_comparison *comparison, uint32_t run, s
 static fplt_status make_case(const fplt_comparison *comparison, const struct stage *stage,
                              uint32_t run, fplt__case *one, fplt_prox **prox, fplt_error *error)
 {
-    const fplt_job_view *view = fplt_job_see(stage->job);
+    const fplt_job_view *view = fplt_job_get_view(stage->job);
     size_t n = fplt_objective_dimension(view->objective);
     fplt_status status =
         fplt_job_composite(comparison->settings, n, fplt_objective_intercepts(view->objective),
@@ -254,7 +254,7 @@ static fplt_status fill_entries(fplt_comparison *comparison, fplt_error *error)
 static void adopt_run(const fplt_comparison *comparison, fplt__method *method)
 {
     const fplt_algorithm *algorithm = method->run.algorithm;
-    method->run = fplt_job_see(comparison->shared.job)->run;
+    method->run = fplt_job_get_view(comparison->shared.job)->run;
     method->run.algorithm = algorithm;
     method->run.parameter = NULL;
     method->run.threads = 1;
@@ -416,7 +416,7 @@ static fplt_status judge_run(fplt_comparison *comparison, struct entry *entry,
     fplt__case one;
     fplt__automatic automatic;
     fplt_prox *prox = NULL;
-    double parameter[FPLT_MOST_PARAMETERS] = {0};
+    double parameter[FPLT_MAX_PARAMETERS] = {0};
     fplt_run_settings settings = entry->method.run;
     fplt_status status = make_case(comparison, stage, run, &one, &prox, error);
     if (!status && !(status = fplt__automatic_find(&one, &entry->method, &automatic, error))) {

@@ -10,7 +10,7 @@
 /* Keys of the runs that tune; those that judge count from 0. */
 #define TUNING_KEY UINT32_C(0x80000000)
 
-enum { MOST_TUNING = 20, BURN_IN = 60, AVERAGED = 40, NOISY_ELSEWHERE = 2, MOST_ROUNDS = 600 };
+enum { MAX_TUNING = 20, BURN_IN = 60, AVERAGED = 40, NOISY_ELSEWHERE = 2, MAX_ROUNDS = 600 };
 
 /* Runs behind a point of a search, and on the data sets that only make the median. A run at n = 100
  * takes as long as twelve at n = 5. */
@@ -57,7 +57,7 @@ static void fill_method(fplt__entry *entry)
     run->training.epochs = setup->epochs;
     run->training.noise_tau = sqrt(setup->variance);
     run->tolerance = tolerance;
-    run->rounds = MOST_ROUNDS;
+    run->rounds = MAX_ROUNDS;
     run->threads = 1;
     run->evaluate_every = 0;
     fplt__method_fix(&entry->method, "p", 1.0 / setup->epochs); /* TAMUNA: the mean length is N_e */
@@ -119,7 +119,7 @@ void fplt__bench_clear(fplt__bench *bench)
     for (size_t i = 0; i < bench->count; i++)
         clear_entry(bench->entries[i]);
     for (size_t i = 0; bench->scenes && i < FPLT__PROBLEMS * bench->settings.seeds; i++)
-        fplt__scene_clear(&bench->scenes[i]);
+        fplt__tuning_problem_clear(&bench->scenes[i]);
     fplt__free(bench->entries);
     fplt__free(bench->scenes);
     bench->entries = NULL;
@@ -129,14 +129,14 @@ void fplt__bench_clear(fplt__bench *bench)
 
 /* Data */
 
-static fplt__scene *scene_of(const fplt__bench *bench, enum fplt__paper_problem problem,
-                             uint32_t set)
+static fplt__tuning_problem *scene_of(const fplt__bench *bench, enum fplt__paper_problem problem,
+                                      uint32_t set)
 {
     return &bench->scenes[problem * bench->settings.seeds + set];
 }
 
 static fplt_status make_scene(const fplt__bench *bench, enum fplt__paper_problem problem,
-                              uint32_t set, fplt__scene *scene, fplt_error *error)
+                              uint32_t set, fplt__tuning_problem *scene, fplt_error *error)
 {
     fplt_generate_settings data = fplt_generate_defaults();
     fplt_objective_settings cost = fplt_objective_defaults();
@@ -148,7 +148,7 @@ static fplt_status make_scene(const fplt__bench *bench, enum fplt__paper_problem
     cost.weight = regulariser_weight;
     if (problem == FPLT__NONCONVEX)
         cost.regulariser = "nonconvex";
-    return fplt__scene_make(&data, &cost, scene, error);
+    return fplt__tuning_problem_make(&data, &cost, scene, error);
 }
 
 static int is_wanted(const fplt__bench *bench, enum fplt__paper_problem problem)
@@ -173,7 +173,7 @@ static fplt_status scene_task(void *context, size_t index, fplt_error *error)
 /* One setup on one data set */
 
 static fplt__case case_of(const fplt__bench *bench, const fplt__entry *entry,
-                          const fplt__scene *scene, uint32_t set, uint32_t run)
+                          const fplt__tuning_problem *scene, uint32_t set, uint32_t run)
 {
     return (fplt__case){.objective = scene->objective,
                         .curvatures = scene->curvatures,
@@ -185,10 +185,10 @@ static fplt__case case_of(const fplt__bench *bench, const fplt__entry *entry,
                         .context = bench->settings.context};
 }
 
-static fplt_status tune(const fplt__bench *bench, fplt__entry *entry, const fplt__scene *scene,
-                        uint32_t set, fplt_error *error)
+static fplt_status tune(const fplt__bench *bench, fplt__entry *entry,
+                        const fplt__tuning_problem *scene, uint32_t set, fplt_error *error)
 {
-    fplt__case cases[MOST_TUNING];
+    fplt__case cases[MAX_TUNING];
     size_t count = entry->random ? economy[entry->setup.problem].tuning : 1;
     for (uint32_t i = 0; i < count; i++)
         cases[i] = case_of(bench, entry, scene, set, TUNING_KEY + i);
@@ -202,7 +202,7 @@ static fplt_status noisy_error(const fplt__entry *entry, const fplt__case *one,
                                const fplt__tuned *tuned, double *mean, fplt_error *error)
 {
     fplt_run_settings run = entry->method.run;
-    double parameter[FPLT_MOST_PARAMETERS], sum = 0;
+    double parameter[FPLT_MAX_PARAMETERS], sum = 0;
     fplt__automatic automatic;
     fplt_engine *engine;
     fplt_measure measure;
@@ -229,7 +229,7 @@ static fplt_status noisy_error(const fplt__entry *entry, const fplt__case *one,
 }
 
 static fplt_status judge_noisy(const fplt__bench *bench, fplt__entry *entry,
-                               const fplt__scene *scene, uint32_t set, uint32_t runs,
+                               const fplt__tuning_problem *scene, uint32_t set, uint32_t runs,
                                fplt_error *error)
 {
     double sum = 0, one_error = 0;
@@ -244,8 +244,8 @@ static fplt_status judge_noisy(const fplt__bench *bench, fplt__entry *entry,
     return status;
 }
 
-static fplt_status judge(const fplt__bench *bench, fplt__entry *entry, const fplt__scene *scene,
-                         uint32_t set, fplt_error *error)
+static fplt_status judge(const fplt__bench *bench, fplt__entry *entry,
+                         const fplt__tuning_problem *scene, uint32_t set, fplt_error *error)
 {
     size_t elsewhere = entry->base ? NOISY_ELSEWHERE : economy[entry->setup.problem].elsewhere;
     uint32_t runs = entry->random ? bench->settings.runs : 1;
@@ -276,11 +276,11 @@ static void add_text(char *text, size_t size, const char *name, double value)
     snprintf(text + used, size - used, "%s%s %.3g", used ? ", " : "", name, value);
 }
 
-static fplt_status describe(const fplt__bench *bench, fplt__entry *entry, const fplt__scene *scene,
-                            fplt_error *error)
+static fplt_status describe(const fplt__bench *bench, fplt__entry *entry,
+                            const fplt__tuning_problem *scene, fplt_error *error)
 {
     const fplt_setting *rows = entry->method.run.algorithm->settings;
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MAX_PARAMETERS];
     fplt_training training;
     fplt__automatic automatic;
     fplt__case one = case_of(bench, entry, scene, 0, 0);
@@ -302,8 +302,8 @@ static fplt_status describe(const fplt__bench *bench, fplt__entry *entry, const 
 
 /* What the parameters are on this data set: searched, carried from the first, or those of the setup
  * without noise. */
-static fplt_status choose(const fplt__bench *bench, fplt__entry *entry, const fplt__scene *scene,
-                          uint32_t set, fplt_error *error)
+static fplt_status choose(const fplt__bench *bench, fplt__entry *entry,
+                          const fplt__tuning_problem *scene, uint32_t set, fplt_error *error)
 {
     if (entry->base)
         entry->tuned[set] = entry->base->tuned[set];
@@ -316,8 +316,8 @@ static fplt_status choose(const fplt__bench *bench, fplt__entry *entry, const fp
     return FPLT_OK;
 }
 
-static fplt_status run_entry(const fplt__bench *bench, fplt__entry *entry, const fplt__scene *scene,
-                             uint32_t set, fplt_error *error)
+static fplt_status run_entry(const fplt__bench *bench, fplt__entry *entry,
+                             const fplt__tuning_problem *scene, uint32_t set, fplt_error *error)
 {
     fplt_status status = choose(bench, entry, scene, set, error);
     if (!status)
@@ -346,12 +346,12 @@ struct plan {
 static fplt_status run_large(const fplt__bench *bench, enum fplt__paper_problem problem,
                              uint32_t set, fplt_error *error)
 {
-    fplt__scene scene;
+    fplt__tuning_problem scene;
     fplt_status status = make_scene(bench, problem, set, &scene, error);
     for (size_t i = 0; !status && i < bench->count; i++)
         if (bench->entries[i]->setup.problem == problem && !bench->entries[i]->refusal[0])
             status = run_entry(bench, bench->entries[i], &scene, set, error);
-    fplt__scene_clear(&scene);
+    fplt__tuning_problem_clear(&scene);
     return status;
 }
 

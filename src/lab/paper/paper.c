@@ -192,7 +192,7 @@ void fplt_paper_destroy(fplt_paper *paper)
     fplt__free(paper);
 }
 
-const fplt_paper_table *fplt_paper_see(const fplt_paper *paper, size_t index)
+const fplt_paper_table *fplt_paper_get_view(const fplt_paper *paper, size_t index)
 {
     return index < paper->count ? &paper->tables[index].view : NULL;
 }

@@ -3,7 +3,7 @@
 #define FPLT_LAB_PAPER_PAPER_H
 
 #include "lab/tuning/crew.h"
-#include "lab/tuning/scene.h"
+#include "lab/tuning/problem.h"
 #include "lab/tuning/tuning.h"
 #include "fedplt/paper.h"
 
@@ -64,7 +64,7 @@ typedef struct fplt__bench {
     fplt_paper_settings settings;
     fplt__entry **entries; /* owned */
     size_t count, capacity;
-    fplt__scene *scenes; /* owned; FPLT__PROBLEMS x seeds, some empty */
+    fplt__tuning_problem *scenes; /* owned; FPLT__PROBLEMS x seeds, some empty */
 } fplt__bench;
 
 /* The entry of a setup, made when there is none yet. */

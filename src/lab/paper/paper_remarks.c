@@ -10,7 +10,7 @@
 /* Times that differ by less count as equal. */
 static const double slack = 0.05;
 
-enum { MOST_ROWS = 16, MOST_COLUMNS = 8 };
+enum { MAX_ROWS = 16, MAX_COLUMNS = 8 };
 
 static char *begin(fplt__remarks *remarks)
 {
@@ -69,7 +69,7 @@ static size_t columns_of(const fplt_paper_table *table, const char **columns)
         int known = 0;
         for (size_t c = 0; c < count; c++)
             known |= strcmp(columns[c], table->cells[i].column) == 0;
-        if (!known && count < MOST_COLUMNS)
+        if (!known && count < MAX_COLUMNS)
             columns[count++] = table->cells[i].column;
     }
     return count;
@@ -83,7 +83,7 @@ static size_t ranking(const fplt_paper_table *table, const char *column, int by_
     for (size_t i = 0; i < table->count; i++) {
         const fplt_paper_cell *cell = &table->cells[i];
         if (strcmp(cell->column, column) != 0 || isnan(cell->paper) || isnan(cell->ours) ||
-            count == MOST_ROWS)
+            count == MAX_ROWS)
             continue;
         size_t at = count++;
         for (; at > 0; at--) {
@@ -108,10 +108,10 @@ static void say_order(char *text, const fplt_paper_cell *const *order, size_t co
 /* Columns in which the methods stand in another order are spelt out. */
 static void remark_orders(const fplt_paper_table *table, fplt__remarks *remarks)
 {
-    const char *columns[MOST_COLUMNS];
+    const char *columns[MAX_COLUMNS];
     size_t count = columns_of(table, columns), same = 0, judged = 0;
     for (size_t c = 0; c < count; c++) {
-        const fplt_paper_cell *here[MOST_ROWS], *there[MOST_ROWS];
+        const fplt_paper_cell *here[MAX_ROWS], *there[MAX_ROWS];
         size_t rows = ranking(table, columns[c], 0, here);
         ranking(table, columns[c], 1, there);
         if (rows < 2)
@@ -198,13 +198,13 @@ static void remark_solvers(const fplt_paper_table *table, fplt__remarks *remarks
 /* Who is the fastest where communication is cheap, and where it is dear. */
 static void remark_prices(const fplt_paper_table *table, fplt__remarks *remarks)
 {
-    const char *columns[MOST_COLUMNS];
+    const char *columns[MAX_COLUMNS];
     size_t count = columns_of(table, columns);
     char *text = begin(remarks);
     say(text, "The paper: FedLin is the fastest where communication is cheap, Fed-PLT where it is "
               "dear. Here the fastest is");
     for (size_t c = 0; c < count; c++) {
-        const fplt_paper_cell *order[MOST_ROWS];
+        const fplt_paper_cell *order[MAX_ROWS];
         if (ranking(table, columns[c], 0, order))
             say(text, "%s %s (%s)", c ? "," : "", order[0]->row, columns[c]);
     }
@@ -270,14 +270,14 @@ static void remark_rho(const fplt_paper_table *table, fplt__remarks *remarks)
 
 static void remark_epochs(const fplt_paper_table *table, fplt__remarks *remarks)
 {
-    const char *columns[MOST_COLUMNS];
+    const char *columns[MAX_COLUMNS];
     size_t count = columns_of(table, columns), finite = 0;
     char *text = begin(remarks);
     const fplt_paper_cell *last = &table->cells[table->count - 1];
     say(text,
         "The paper: a finite N_e is the best, and a larger one as t_C grows. Here the best is");
     for (size_t c = 0; c < count; c++) {
-        const fplt_paper_cell *order[MOST_ROWS], *there[MOST_ROWS];
+        const fplt_paper_cell *order[MAX_ROWS], *there[MAX_ROWS];
         if (!ranking(table, columns[c], 0, order))
             continue;
         ranking(table, columns[c], 1, there);

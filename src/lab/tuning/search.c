@@ -9,7 +9,7 @@ struct state {
     fplt__found *found;
     fplt_error *error;
     fplt_status status;
-    double step[FPLT__MOST_AXES];
+    double step[FPLT__MAX_AXES];
 };
 
 static int compare(double a, double b)
@@ -68,7 +68,7 @@ static void coarse(struct state *state)
         state->step[i] = (search->axes[i].high - search->axes[i].low) / (2 * size);
     }
     for (unsigned number = 0; size > 1 && number < total; number++) {
-        double point[FPLT__MOST_AXES];
+        double point[FPLT__MAX_AXES];
         for (unsigned i = 0, left = number; i < search->count; i++, left /= size)
             point[i] = search->axes[i].low + (2 * (left % size) + 1) * state->step[i];
         try(state, point);
@@ -81,7 +81,7 @@ static int explore(struct state *state)
     int moved = 0;
     for (unsigned i = 0; i < state->search->count; i++)
         for (int turn = 0; turn < 2; turn++) {
-            double point[FPLT__MOST_AXES];
+            double point[FPLT__MAX_AXES];
             memcpy(point, state->found->point, sizeof point);
             point[i] += state->step[i];
             if (try(state, point)) {
@@ -97,7 +97,7 @@ static int explore(struct state *state)
  * together. */
 static int leap(struct state *state)
 {
-    double point[FPLT__MOST_AXES];
+    double point[FPLT__MAX_AXES];
     for (unsigned i = 0; i < state->search->count; i++)
         point[i] = state->found->point[i] + fabs(state->step[i]);
     return state->search->count > 1 && try(state, point);
@@ -106,7 +106,7 @@ static int leap(struct state *state)
 /* On in the direction from `before` to the best point, twice as far each time, while it helps. */
 static void stride(struct state *state, const double *before)
 {
-    double way[FPLT__MOST_AXES], point[FPLT__MOST_AXES];
+    double way[FPLT__MAX_AXES], point[FPLT__MAX_AXES];
     unsigned axes = state->search->count;
     for (unsigned i = 0; i < axes; i++)
         way[i] = state->found->point[i] - before[i];
@@ -122,7 +122,7 @@ static void stride(struct state *state, const double *before)
 static void refine(struct state *state)
 {
     enum { HALVINGS = 8 };
-    double before[FPLT__MOST_AXES];
+    double before[FPLT__MAX_AXES];
     for (int halving = 0; halving < HALVINGS && state->found->points < state->search->points;) {
         memcpy(before, state->found->point, sizeof before);
         if (explore(state) || leap(state)) {
@@ -138,7 +138,7 @@ static void refine(struct state *state)
 fplt_status fplt__search_run(const fplt__search *search, fplt__found *found, fplt_error *error)
 {
     struct state state = {.search = search, .found = found, .error = error};
-    double start[FPLT__MOST_AXES] = {0};
+    double start[FPLT__MAX_AXES] = {0};
     memset(found, 0, sizeof *found);
     for (unsigned i = 0; i < search->count; i++)
         start[i] = fmin(fmax(search->axes[i].start, search->axes[i].low), search->axes[i].high);

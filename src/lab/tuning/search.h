@@ -5,7 +5,7 @@
 
 #include "fedplt/status.h"
 
-enum { FPLT__MOST_AXES = 6, FPLT__SEARCH_POINTS = 25 };
+enum { FPLT__MAX_AXES = 6, FPLT__SEARCH_POINTS = 25 };
 
 /* Costs are compared field by field. A point that was given up has `value` HUGE_VAL, and `fine` says
  * how far it was from what is asked for. */
@@ -31,7 +31,7 @@ typedef struct fplt__search {
 } fplt__search;
 
 typedef struct fplt__found {
-    double point[FPLT__MOST_AXES];
+    double point[FPLT__MAX_AXES];
     fplt__cost cost;
     unsigned points; /* evaluated */
 } fplt__found;

@@ -14,7 +14,7 @@
 #include "fedplt/theory.h"
 #include "lab/tuning/crew.h"
 
-enum { CANDIDATES_MOST = 64, ROUNDS_USUAL = 1000, FIRST_ROUNDS = 4, STEPS_TRIED = 3 };
+enum { CANDIDATES_MAX = 64, ROUNDS_USUAL = 1000, FIRST_ROUNDS = 4, STEPS_TRIED = 3 };
 
 /* Expectations without a tolerance are for this factor of the criterion. */
 #define TARGET_USUAL 1e-10
@@ -40,7 +40,7 @@ struct search {
     double rho, first, target;
     uint64_t budget, spent;
     double time_spent;
-    struct entry entry[CANDIDATES_MOST];
+    struct entry entry[CANDIDATES_MAX];
     size_t count;
 };
 
@@ -71,7 +71,7 @@ static void add(struct search *search, const char *origin, double rho, double st
         if (fabs(there->rho / rho - 1) < 1e-6 && there->step == step && there->epochs == epochs)
             return;
     }
-    if (search->count == CANDIDATES_MOST)
+    if (search->count == CANDIDATES_MAX)
         return;
     const fplt_ranks *ranks = search->settings->ranks;
     search->entry[search->count++] = (struct entry){
@@ -197,7 +197,7 @@ static void sort(struct search *search, size_t from)
 static fplt_status make_engine(const struct search *search, struct entry *entry, fplt_error *error)
 {
     fplt_run_settings run = search->settings->run;
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MAX_PARAMETERS];
     memcpy(parameter, search->choice.parameter, sizeof parameter);
     parameter[fplt_algorithm_parameter(run.algorithm, "rho")] = entry->shown.rho;
     run.parameter = parameter;
@@ -471,7 +471,7 @@ static fplt_status prepare(struct search *search, uint32_t agents, fplt_error *e
     const fplt_tune_settings *settings = search->settings;
     const fplt_run_settings *run = &settings->run;
     const fplt_objective *objective = search->objective;
-    fplt_bend bend = {run->curvature, NAN};
+    fplt_curvature_bounds bend = {run->curvature, NAN};
     int parameter = fplt_algorithm_parameter(run->algorithm, "rho");
     search->agents = objective ? fplt_objective_agents(objective) : agents;
     fplt_status status =
@@ -480,7 +480,7 @@ static fplt_status prepare(struct search *search, uint32_t agents, fplt_error *e
     if (status)
         return status;
     search->problem =
-        (fplt_theory_problem){fplt_bend_lowest(&search->choice.bend),
+        (fplt_theory_problem){fplt_curvature_bounds_lowest(&search->choice.bend),
                               search->choice.bend.everywhere.highest, search->agents, 1};
     search->rho = search->choice.parameter[parameter];
     search->finds_rho = search->choice.chose_rho;

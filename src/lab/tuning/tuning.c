@@ -17,8 +17,8 @@ enum { STEP_AXIS = -1 };
 struct tuner {
     const fplt__tuning *tuning;
     fplt__automatic *automatics; /* owned; one a case */
-    int target[FPLT__MOST_AXES];
-    fplt__axis axes[FPLT__MOST_AXES];
+    int target[FPLT__MAX_AXES];
+    fplt__axis axes[FPLT__MAX_AXES];
     unsigned count;
 };
 
@@ -41,7 +41,7 @@ void fplt__method_fix(fplt__method *method, const char *name, double value)
 fplt__tuned fplt__tuned_none(void)
 {
     fplt__tuned tuned = {.step_factor = 0};
-    for (size_t i = 0; i < FPLT_MOST_PARAMETERS; i++)
+    for (size_t i = 0; i < FPLT_MAX_PARAMETERS; i++)
         tuned.factor[i] = 1;
     return tuned;
 }
@@ -123,7 +123,7 @@ static fplt_status run_choice(const fplt__tuned *tuned, const fplt__method *meth
                               double most_time, fplt__judged *judged, fplt_error *error)
 {
     fplt_run_settings own = method->run;
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MAX_PARAMETERS];
     fplt__tuned_apply(tuned, method, automatic, parameter, &own.training);
     own.parameter = parameter;
     return fplt__trial_run(one, &own, most, most_time, NULL, judged, error);
@@ -162,7 +162,7 @@ static fplt_status cost_at(void *context, const double *point, double limit, fpl
 
 static void add_axis(struct tuner *tuner, int target, double low, double high)
 {
-    if (tuner->count == FPLT__MOST_AXES)
+    if (tuner->count == FPLT__MAX_AXES)
         return;
     tuner->target[tuner->count] = target;
     tuner->axes[tuner->count++] = (fplt__axis){log(low), log(high), 0};

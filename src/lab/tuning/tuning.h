@@ -9,8 +9,8 @@
 /* A method: the settings of its runs, and which of its parameters are given and so not searched. */
 typedef struct fplt__method {
     fplt_run_settings run; /* `parameter` is set at use; training.step and epochs are given, or 0 */
-    double parameter[FPLT_MOST_PARAMETERS]; /* NaN: auto */
-    unsigned fixed;                         /* bit i: parameter i is given */
+    double parameter[FPLT_MAX_PARAMETERS]; /* NaN: auto */
+    unsigned fixed;                        /* bit i: parameter i is given */
 } fplt__method;
 
 /* All parameters at their defaults, none given. */
@@ -21,13 +21,13 @@ void fplt__method_fix(fplt__method *method, const char *name, double value);
 /* What the automatic values are on some data. */
 typedef struct fplt__automatic {
     fplt_facts facts;
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MAX_PARAMETERS];
     uint32_t epochs;
 } fplt__automatic;
 
 /* A choice of parameters, so that it can be carried to other data. */
 typedef struct fplt__tuned {
-    double factor[FPLT_MOST_PARAMETERS]; /* of the automatic value */
+    double factor[FPLT_MAX_PARAMETERS]; /* of the automatic value */
     double step_factor; /* of the automatic step for the curvature of all; 0: every agent its own */
     unsigned points;    /* evaluated to find it */
     fplt__cost cost;

@@ -95,7 +95,7 @@ static fplt_status fill_cell(const struct run *run, const fplt_model *model, siz
     if (status)
         return status;
     cell->rows = fplt_dataset_rows(rows);
-    if (!(status = fplt_transform_apply(fplt_model_see(model)->transform, rows, error)) &&
+    if (!(status = fplt_transform_apply(fplt_model_get_view(model)->transform, rows, error)) &&
         !(status = measure(run, model, rows, &cell->quality, error)))
         status = add_interval(run, model, rows, &stream, cell, error);
     fplt_dataset_destroy(rows);
@@ -110,14 +110,14 @@ static fplt_status try_method(struct run *run, size_t method, const fplt_setting
     fplt_status status = fplt__fit(settings, training, &run->audience, &model, error);
     for (uint32_t site = 0; !status && model && site <= run->made->sites; site++) {
         status = fill_cell(run, model, method, site, error);
-        if (fplt__tell(&run->audience))
+        if (fplt__audience_notify(&run->audience))
             break;
     }
     fplt_model_destroy(model);
     if (status && error)
         fplt_error_prefix(error, "%s", run->made->name[method]);
     run->audience.done = method + 1;
-    run->made->stopped = fplt__tell(&run->audience);
+    run->made->stopped = fplt__audience_notify(&run->audience);
     return status;
 }
 

@@ -39,7 +39,7 @@ fplt_status fplt__rows_where(const fplt_dataset *dataset, const unsigned char *i
     return status;
 }
 
-int fplt__tell(fplt__audience *audience)
+int fplt__audience_notify(fplt__audience *audience)
 {
     if (audience->watch && audience->watch(audience->context, audience->done, audience->total))
         audience->stopped = 1;
@@ -49,7 +49,7 @@ int fplt__tell(fplt__audience *audience)
 static int observe(void *context, const fplt_progress *progress)
 {
     (void)progress;
-    return fplt__tell(context);
+    return fplt__audience_notify(context);
 }
 
 fplt_status fplt__fit(const fplt_settings *settings, fplt_dataset *training,

@@ -17,7 +17,7 @@ typedef struct fplt__audience {
 } fplt__audience;
 
 /* Tells; non-zero when it was, or is now, asked to stop. */
-int fplt__tell(fplt__audience *audience);
+int fplt__audience_notify(fplt__audience *audience);
 
 /* Trains; `training` is taken over, also on failure. Where the audience stops it there is no model. */
 fplt_status fplt__fit(const fplt_settings *settings, fplt_dataset *training,

@@ -68,7 +68,7 @@ static fplt_status measure(struct run *run, uint32_t fold, size_t place, fplt_er
         return status;
     status = fplt__fit(run->settings->settings, training, &run->audience, &model, error);
     if (!status && model && !(status = side(run, fold, 1, &test, error)) &&
-        !(status = fplt_transform_apply(fplt_model_see(model)->transform, test, error)) &&
+        !(status = fplt_transform_apply(fplt_model_get_view(model)->transform, test, error)) &&
         !(status = fplt_model_evaluate(model, test, NULL, &quality, error))) {
         run->loss[place] = quality.loss;
         run->quality[place] = fplt__quality_of(run->task, &quality);
@@ -95,7 +95,7 @@ static fplt_status place_task(void *context, size_t place, fplt_error *error)
     run->audience.done += settings->ranks ? settings->ranks->count : 1;
     if (status)
         fplt_error_prefix(error, "%s %s", settings->name, text);
-    else if (fplt__tell(&run->audience))
+    else if (fplt__audience_notify(&run->audience))
         run->made->stopped = 1;
     return status;
 }

@@ -162,10 +162,10 @@ static void more_epochs_lower_the_bias_of_fedsplit(void **state)
 static void limit_of_averaging(const problem *p, double gamma, double mu, uint32_t epochs,
                                double *x)
 {
-    row matrix[MOST_COORDINATES] = {{0}}, zero = {0};
+    row matrix[MAX_COORDINATES] = {{0}}, zero = {0};
     memset(x, 0, p->n * sizeof *x);
     for (uint32_t i = 0; i < p->agents; i++) {
-        row h[MOST_COORDINATES], slope;
+        row h[MAX_COORDINATES], slope;
         library_hessian(p, i, zero, h);
         library_gradient(p, i, zero, slope); /* -b_i */
         for (size_t column = 0; column <= p->n; column++) {

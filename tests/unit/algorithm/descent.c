@@ -22,10 +22,10 @@ static void total_gradient(const problem *p, const double *x, double *g)
 /* x - H^-1 g, by elimination. */
 static void newton_step(const problem *p, double *x)
 {
-    row g, matrix[MOST_COORDINATES] = {{0}};
+    row g, matrix[MAX_COORDINATES] = {{0}};
     total_gradient(p, x, g);
     for (uint32_t i = 0; i < p->agents; i++) {
-        row h[MOST_COORDINATES];
+        row h[MAX_COORDINATES];
         library_hessian(p, i, x, h);
         for (size_t j = 0; j < p->n; j++)
             for (size_t k = 0; k < p->n; k++)
@@ -65,7 +65,7 @@ static void fed_newton_is_newtons_iteration(void **state)
 /* H = V'HV + s s'/<s, y> with V = I - y s'/<s, y>, from the scaled identity over the kept pairs. */
 static void bfgs_direction(row *s, row *y, int count, const double *g, double first, double *d)
 {
-    row h[MOST_COORDINATES] = {{0}};
+    row h[MAX_COORDINATES] = {{0}};
     double scale = first;
     if (count) {
         double sy = 0, yy = 0;
@@ -78,7 +78,7 @@ static void bfgs_direction(row *s, row *y, int count, const double *g, double fi
     for (int j = 0; j < N; j++)
         h[j][j] = scale;
     for (int k = 0; k < count; k++) {
-        row left[MOST_COORDINATES], hy = {0};
+        row left[MAX_COORDINATES], hy = {0};
         double sy = 0, yhy = 0;
         for (int i = 0; i < N; i++) {
             sy += s[k][i] * y[k][i];
@@ -179,14 +179,14 @@ static void fednl_learns_the_largest_part(void **state)
     trial_round(&t); /* and trusts its steps from now on */
     for (int round = 0; round < 5; round++) {
         double before[AGENTS][N * (N + 1) / 2];
-        row x, next, sum[MOST_COORDINATES] = {{0}}, g;
+        row x, next, sum[MAX_COORDINATES] = {{0}}, g;
         assert_int_equal(fplt_engine_model(t.engine, x), FPLT_OK);
         for (uint32_t i = 0; i < AGENTS; i++)
             memcpy(before[i], fplt_engine_kept(t.engine, i), sizeof *before);
         trial_round(&t);
         for (uint32_t i = 0; i < AGENTS; i++) {
             const double *now = fplt_engine_kept(t.engine, i);
-            row hessian[MOST_COORDINATES], step[MOST_COORDINATES] = {{0}};
+            row hessian[MAX_COORDINATES], step[MAX_COORDINATES] = {{0}};
             double missing = 0, left = 0, size = 0;
             library_hessian(&p, i, x, hessian);
             for (size_t a = 0; a < N; a++)
@@ -222,8 +222,8 @@ static void oracle(const fplt_objective *objective, double *x)
     double *scratch = calloc(fplt_objective_scratch(objective) + 1, sizeof *scratch);
     memset(x, 0, n * sizeof *x);
     for (int k = 0; k < 100; k++) {
-        row d = {0}, matrix[MOST_COORDINATES] = {{0}};
-        double flat[MOST_COORDINATES * MOST_COORDINATES], best = HUGE_VAL, length = 0;
+        row d = {0}, matrix[MAX_COORDINATES] = {{0}};
+        double flat[MAX_COORDINATES * MAX_COORDINATES], best = HUGE_VAL, length = 0;
         for (uint32_t i = 0; i < fplt_objective_agents(objective); i++) {
             row g;
             assert_int_equal(fplt_objective_gradient(objective, i, x, g, scratch), FPLT_OK);
@@ -435,7 +435,7 @@ static void too_many_coordinates_are_refused(void **state)
     fplt_facts facts = {{0.1, 1}, AGENTS, AGENTS, 5, 1001, 0};
     for (int m = 0; m < METHODS; m++) {
         const fplt_algorithm *a = fplt_algorithm_find(methods[m]);
-        double parameter[FPLT_MOST_PARAMETERS];
+        double parameter[FPLT_MAX_PARAMETERS];
         fplt_error error;
         fplt_algorithm_defaults(a, parameter);
         fplt_status status = fplt_algorithm_resolve(a, &facts, parameter, &error);

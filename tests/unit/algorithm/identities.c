@@ -97,7 +97,7 @@ static void fedpd_with_an_exact_solver_is_douglas_rachford(void **state)
     for (int k = 0; k < ROUNDS; k++) {
         row x[AGENTS], y = {0}, model;
         for (uint32_t i = 0; i < AGENTS; i++) {
-            row matrix[MOST_COORDINATES], slope;
+            row matrix[MAX_COORDINATES], slope;
             library_hessian(&p, i, zero, matrix);
             library_gradient(&p, i, zero, slope);
             for (int j = 0; j < N; j++) {
@@ -268,7 +268,7 @@ static void scaffold_counts_minibatches(void **state)
 struct hand {
     const fplt_algorithm *algorithm;
     fplt_shape shape;
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MAX_PARAMETERS];
     double step[AGENTS];
     fplt_curvature curvature[AGENTS];
     double kept[AGENTS][2 * N], staged[AGENTS][2 * N], held[AGENTS][2 * N], work[2 * N];

@@ -9,9 +9,9 @@
 #include "fedplt/engine.h"
 #include "fedplt/objective.h"
 
-enum { MOST_AGENTS = 24, MOST_COORDINATES = 12 };
+enum { MAX_AGENTS = 24, MAX_COORDINATES = 12 };
 
-typedef double row[MOST_COORDINATES];
+typedef double row[MAX_COORDINATES];
 
 typedef struct problem {
     fplt_dataset *data;
@@ -132,9 +132,9 @@ static inline void minimiser(const problem *p, double *x)
 {
     memset(x, 0, p->n * sizeof *x);
     for (int iteration = 0; iteration < 30; iteration++) {
-        row total[1] = {{0}}, matrix[MOST_COORDINATES] = {{0}};
+        row total[1] = {{0}}, matrix[MAX_COORDINATES] = {{0}};
         for (uint32_t i = 0; i < p->agents; i++) {
-            row g, h[MOST_COORDINATES];
+            row g, h[MAX_COORDINATES];
             library_gradient(p, i, x, g);
             library_hessian(p, i, x, h);
             for (size_t j = 0; j < p->n; j++) {
@@ -169,7 +169,7 @@ enum { SEED = 11 };
 static inline fplt_status trial_try(trial *t, const problem *p, fplt_error *error)
 {
     fplt_run_settings settings = fplt_run_defaults();
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MAX_PARAMETERS];
     settings.algorithm = fplt_algorithm_find(t->algorithm);
     assert_non_null(settings.algorithm);
     fplt_algorithm_defaults(settings.algorithm, parameter);

@@ -3,9 +3,9 @@
 #include "problem.h"
 
 #include "algorithm/algorithm.h"
-#include "fedplt/steps.h"
+#include "fedplt/hub_node.h"
 
-enum { AGENTS = 10, N = 6, MOST_WORDS = 2 * N * (N + 3) };
+enum { AGENTS = 10, N = 6, MAX_WORDS = 2 * N * (N + 3) };
 
 /* Which combinations the table of the methods allows. */
 static const struct rules {
@@ -232,7 +232,7 @@ static void automatic_values_are_the_published_ones(void **state)
     };
     for (size_t m = 0; m < sizeof expected / sizeof *expected; m++) {
         const fplt_algorithm *a = fplt_algorithm_find(expected[m].name);
-        double parameter[FPLT_MOST_PARAMETERS];
+        double parameter[FPLT_MAX_PARAMETERS];
         fplt_error error;
         fplt_algorithm_defaults(a, parameter);
         assert_ok(fplt_algorithm_resolve(a, &facts, parameter, &error), error);
@@ -249,7 +249,7 @@ static void automatic_values_are_the_published_ones(void **state)
     facts.curvature.lowest = -0.5;
     for (size_t m = 0; fplt_algorithm_list(m); m++) {
         const fplt_algorithm *a = fplt_algorithm_list(m);
-        double parameter[FPLT_MOST_PARAMETERS];
+        double parameter[FPLT_MAX_PARAMETERS];
         fplt_error error;
         fplt_algorithm_defaults(a, parameter);
         assert_ok(fplt_algorithm_resolve(a, &facts, parameter, &error), error);
@@ -344,7 +344,7 @@ static void hand_round(fplt_hub *hub, fplt_node **node, const fplt_plan *plan, u
     fplt_round round;
     fplt_error error;
     double down[2 * N];
-    uint64_t words[MOST_WORDS];
+    uint64_t words[MAX_WORDS];
     assert_true(fplt_plan_words(plan, 0) <= sizeof words / sizeof *words);
     fplt_hub_plan(hub, number, count, &round);
     for (unsigned e = 0; e < shape.exchanges; e++) {
@@ -385,12 +385,12 @@ static void agents_driven_by_hand_give_the_same_bits(void **state)
         fplt_error error;
         fplt_hub *hub;
         fplt_node *node[AGENTS];
-        uint64_t words[MOST_WORDS];
+        uint64_t words[MAX_WORDS];
         assert_ok(fplt_hub_create(&plan, NULL, NULL, &hub, &error), error);
         for (uint32_t i = 0; i < AGENTS; i++) {
             fplt_node_settings own = {.objective = p.objective,
                                       .cost = i,
-                                      .identity = i,
+                                      .member_index = i,
                                       .training = fplt_training_defaults(),
                                       .cohort = fplt_engine_facts(t.engine).cohort};
             assert_ok(fplt_objective_curvature(p.objective, i, 0, &own.curvature, &error), error);

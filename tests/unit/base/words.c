@@ -6,7 +6,7 @@
 #include "fedplt/sum.h"
 #include "lent.h"
 
-enum { MOST = 300 };
+enum { MAX = 300 };
 
 __extension__ typedef __int128 wide;
 
@@ -65,9 +65,9 @@ static void packing_is_what_the_format_says(void **state)
     (void)state;
     fplt_stream stream = fplt_stream_make(1, 0, FPLT_FOR_TEST, 0, 0, 0);
     for (int trial = 0; trial < 3000; trial++) {
-        uint64_t words[2 * MOST], back[2 * MOST];
-        uint8_t bytes[17 * MOST], slow[17 * MOST];
-        size_t count = (size_t)fplt_stream_below(&stream, MOST + 1);
+        uint64_t words[2 * MAX], back[2 * MAX];
+        uint8_t bytes[17 * MAX], slow[17 * MAX];
+        size_t count = (size_t)fplt_stream_below(&stream, MAX + 1);
         any_words(&stream, words, count);
         size_t size = fplt_words_pack(words, count, bytes, sizeof bytes);
         assert_true(size <= fplt_words_most(count));
@@ -120,13 +120,13 @@ static void a_sum_of_words_is_the_sum(void **state)
     fplt_stream stream = fplt_stream_make(3, 0, FPLT_FOR_TEST, 0, 0, 0);
     fplt_error error;
     fplt_sum *full, *lean, *other;
-    assert_ok(fplt_sum_create(MOST, -64, &full, &error), error);
-    assert_ok(fplt_sum_create_words(MOST, -64, &lean, &error), error);
-    assert_ok(fplt_sum_create_words(MOST, -64, &other, &error), error);
-    uint64_t words[2 * MOST], a[2 * MOST], b[2 * MOST];
+    assert_ok(fplt_sum_create(MAX, -64, &full, &error), error);
+    assert_ok(fplt_sum_create_words(MAX, -64, &lean, &error), error);
+    assert_ok(fplt_sum_create_words(MAX, -64, &other, &error), error);
+    uint64_t words[2 * MAX], a[2 * MAX], b[2 * MAX];
     for (int trial = 0; trial < 500; trial++) {
-        size_t first = (size_t)fplt_stream_below(&stream, MOST);
-        size_t count = (size_t)fplt_stream_below(&stream, MOST - first + 1);
+        size_t first = (size_t)fplt_stream_below(&stream, MAX);
+        size_t count = (size_t)fplt_stream_below(&stream, MAX - first + 1);
         any_words(&stream, words, count);
         int spoilt = count && trial % 7 == 0;
         if (spoilt) {
@@ -136,8 +136,8 @@ static void a_sum_of_words_is_the_sum(void **state)
         fplt_status expected = fplt_sum_add_words(full, first, words, count);
         assert_int_equal(fplt_sum_add_words(lean, first, words, count), expected);
         assert_true(expected || !spoilt);
-        fplt_sum_export(full, 0, a, MOST);
-        fplt_sum_export(lean, 0, b, MOST);
+        fplt_sum_export(full, 0, a, MAX);
+        fplt_sum_export(lean, 0, b, MAX);
         assert_memory_equal(a, b, sizeof a);
         if (trial % 50 == 0) {
             fplt_sum_clear(full);
@@ -146,9 +146,9 @@ static void a_sum_of_words_is_the_sum(void **state)
     }
     fplt_sum_clear(other);
     assert_int_equal(fplt_sum_merge(other, lean), FPLT_OK);
-    double x[MOST], y[MOST];
-    fplt_sum_read(other, 0, x, MOST);
-    fplt_sum_read(full, 0, y, MOST);
+    double x[MAX], y[MAX];
+    fplt_sum_read(other, 0, x, MAX);
+    fplt_sum_read(full, 0, y, MAX);
     assert_memory_equal(x, y, sizeof x);
     assert_int_equal(fplt_sum_add(lean, 0, x, 1), FPLT_BAD_VALUE);
     fplt_sum_destroy(full);
@@ -165,14 +165,14 @@ static void packed_words_add_alike(void **state)
     fplt_error error;
     fplt_sum *lean, *packed, *full;
     int refused = 0;
-    assert_ok(fplt_sum_create(MOST, -64, &full, &error), error);
-    assert_ok(fplt_sum_create_words(MOST, -64, &lean, &error), error);
-    assert_ok(fplt_sum_create_words(MOST, -64, &packed, &error), error);
+    assert_ok(fplt_sum_create(MAX, -64, &full, &error), error);
+    assert_ok(fplt_sum_create_words(MAX, -64, &lean, &error), error);
+    assert_ok(fplt_sum_create_words(MAX, -64, &packed, &error), error);
     for (int trial = 0; trial < 1000; trial++) {
-        uint64_t words[2 * MOST], a[2 * MOST], b[2 * MOST];
-        uint8_t bytes[17 * MOST + 1] = {0};
-        size_t first = (size_t)fplt_stream_below(&stream, MOST);
-        size_t count = (size_t)fplt_stream_below(&stream, MOST - first + 1);
+        uint64_t words[2 * MAX], a[2 * MAX], b[2 * MAX];
+        uint8_t bytes[17 * MAX + 1] = {0};
+        size_t first = (size_t)fplt_stream_below(&stream, MAX);
+        size_t count = (size_t)fplt_stream_below(&stream, MAX - first + 1);
         any_words(&stream, words, count);
         if (count && trial % 7 == 0)
             words[2 * (count - 1)] = 1, words[2 * (count - 1) + 1] = UINT64_C(1) << 61;
@@ -186,8 +186,8 @@ static void packed_words_add_alike(void **state)
             status = fplt_sum_add_words(lean, first, words, count);
         assert_int_equal(!fplt_sum_add_packed(packed, first, bytes, size, count, &error), !status);
         refused += status != FPLT_OK;
-        fplt_sum_export(lean, 0, a, MOST);
-        fplt_sum_export(packed, 0, b, MOST);
+        fplt_sum_export(lean, 0, a, MAX);
+        fplt_sum_export(packed, 0, b, MAX);
         assert_memory_equal(a, b, sizeof a);
         if (trial % 50 == 0) {
             fplt_sum_clear(lean);
@@ -195,7 +195,7 @@ static void packed_words_add_alike(void **state)
         }
         assert_int_equal(fplt_sum_add_packed(full, first, bytes, size, count, &error),
                          FPLT_BAD_VALUE);
-        assert_int_equal(fplt_sum_add_packed(packed, MOST, bytes, size, count + 1, &error),
+        assert_int_equal(fplt_sum_add_packed(packed, MAX, bytes, size, count + 1, &error),
                          FPLT_BAD_VALUE);
     }
     assert_true(refused > 100 && refused < 900);
@@ -302,9 +302,9 @@ static void others_help_to_add(void **state)
             bytes[fplt_stream_below(&stream, size)] ^= 1 << fplt_stream_below(&stream, 8);
         size += trial == 3;
         size -= trial == 4;
-        fplt__hands_lend(NULL);
+        fplt__parallel_set(NULL);
         fplt_status status = fplt_sum_add_packed(alone, FIRST, bytes, size, COUNT, &error);
-        fplt__hands_lend(&lent.hands);
+        fplt__parallel_set(&lent.hands);
         assert_int_equal(fplt_sum_add_packed(helped, FIRST, bytes, size, COUNT, &other), status);
         if (status)
             assert_string_equal(error.text, other.text);

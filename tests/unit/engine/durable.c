@@ -3,9 +3,9 @@
  * they may. */
 #include "problems.h"
 
-#include "engine/judge.h"
+#include "engine/stopping.h"
 #include "fedplt/inference.h"
-#include "fedplt/steps.h"
+#include "fedplt/hub_node.h"
 #include "fedplt/sum.h"
 #include "objective/objective.h"
 
@@ -59,7 +59,7 @@ static fplt_node *new_node(const struct scene *scene, uint32_t i, uint64_t cap)
     fplt_node *node;
     fplt_node_settings own = {.objective = scene->problem.objective,
                               .cost = i,
-                              .identity = i,
+                              .member_index = i,
                               .training = scene->settings.training,
                               .cohort = fplt_engine_facts(scene->engine).cohort,
                               .cap = cap};

@@ -175,7 +175,7 @@ static fplt_status speechless(fplt_local *local, double *w, fplt_error *error)
 {
     (void)error;
     w[0] += 1;
-    return local->identity == 1 ? FPLT_FAILED : FPLT_OK;
+    return local->member_index == 1 ? FPLT_FAILED : FPLT_OK;
 }
 
 static const fplt_solver own_solver = {.size = sizeof(fplt_solver),
@@ -387,12 +387,12 @@ static void what_does_not_fit_is_refused(void **state)
     refuse(objective, &settings, "algorithm");
 
     fplt_algorithm own = *fplt_algorithm_find("fed-plt");
-    own.shape.scalars = FPLT_MOST_SCALARS + 1;
+    own.shape.scalars = FPLT_MAX_SCALARS + 1;
     settings = usual;
     settings.algorithm = &own;
     refuse(objective, &settings, "scalars");
-    fplt_setting rows[FPLT_MOST_PARAMETERS + 2] = {FPLT_SETTINGS_END};
-    for (int i = 0; i <= FPLT_MOST_PARAMETERS; i++)
+    fplt_setting rows[FPLT_MAX_PARAMETERS + 2] = {FPLT_SETTINGS_END};
+    for (int i = 0; i <= FPLT_MAX_PARAMETERS; i++)
         rows[i] = own.settings[0];
     own.shape.scalars = 0;
     own.settings = rows;

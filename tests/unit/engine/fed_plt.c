@@ -6,9 +6,9 @@ enum { ROUNDS = 60 };
 
 /* Fed-PLT on quadratics, in plain loops: one round of the active agents. */
 static void round_by_hand(const struct quadratics *q, double rho, double gamma, int epochs,
-                          const int *active, double x[][QUADRATIC_MOST], double z[][QUADRATIC_MOST])
+                          const int *active, double x[][QUADRATIC_MAX], double z[][QUADRATIC_MAX])
 {
-    double y[QUADRATIC_MOST] = {0};
+    double y[QUADRATIC_MAX] = {0};
     for (uint32_t i = 0; i < q->agents; i++)
         for (size_t j = 0; j < q->n; j++)
             y[j] += z[i][j] / q->agents;
@@ -16,7 +16,7 @@ static void round_by_hand(const struct quadratics *q, double rho, double gamma, 
         if (!active[i])
             continue;
         for (int e = 0; e < epochs; e++) {
-            double g[QUADRATIC_MOST];
+            double g[QUADRATIC_MAX];
             for (size_t j = 0; j < q->n; j++) {
                 g[j] = -q->b[i][j] + (x[i][j] - (2 * y[j] - z[i][j])) / rho;
                 for (size_t k = 0; k < q->n; k++)
@@ -46,7 +46,7 @@ static void iterates_equal_the_linear_recursion(void **state)
         fplt_participation *half = half_of(q.agents);
         settings.participation = partial ? half : NULL;
         fplt_engine *engine = engine_make(objective, &settings);
-        static double x[QUADRATIC_AGENTS][QUADRATIC_MOST], z[QUADRATIC_AGENTS][QUADRATIC_MOST];
+        static double x[QUADRATIC_AGENTS][QUADRATIC_MAX], z[QUADRATIC_AGENTS][QUADRATIC_MAX];
         memset(x, 0, sizeof x);
         memset(z, 0, sizeof z);
         for (uint64_t k = 0; k < ROUNDS; k++) {
@@ -74,14 +74,14 @@ static void iterates_equal_the_linear_recursion(void **state)
 }
 
 /* One step of Peaceman-Rachford with closed proximal operators (I + rho A)^-1 (v + rho b). */
-static void peaceman_rachford(const struct quadratics *q, double rho, double z[][QUADRATIC_MOST])
+static void peaceman_rachford(const struct quadratics *q, double rho, double z[][QUADRATIC_MAX])
 {
-    double y[QUADRATIC_MOST] = {0};
+    double y[QUADRATIC_MAX] = {0};
     for (uint32_t i = 0; i < q->agents; i++)
         for (size_t j = 0; j < q->n; j++)
             y[j] += z[i][j] / q->agents;
     for (uint32_t i = 0; i < q->agents; i++) {
-        double matrix[QUADRATIC_MOST * QUADRATIC_MOST], x[QUADRATIC_MOST];
+        double matrix[QUADRATIC_MAX * QUADRATIC_MAX], x[QUADRATIC_MAX];
         for (size_t j = 0; j < q->n; j++) {
             x[j] = 2 * y[j] - z[i][j] + rho * q->b[i][j];
             for (size_t k = 0; k < q->n; k++)
@@ -101,7 +101,7 @@ static double distance_to_splitting(const struct quadratics *q, const fplt_objec
     settings.parameter = &rho;
     settings.training = *training;
     fplt_engine *engine = engine_make(objective, &settings);
-    static double z[QUADRATIC_AGENTS][QUADRATIC_MOST];
+    static double z[QUADRATIC_AGENTS][QUADRATIC_MAX];
     memset(z, 0, sizeof z);
     for (int k = 0; k < rounds; k++) {
         fplt_error error;

@@ -295,7 +295,7 @@ static void an_abandoned_round_has_no_effect(void **state)
         for (uint32_t i = 0; i < AGENTS; i++) {
             fplt_node_settings own = {.objective = problem.objective,
                                       .cost = i,
-                                      .identity = i,
+                                      .member_index = i,
                                       .training = fplt_training_defaults(),
                                       .curvature = {0.3, 1},
                                       .cohort = AGENTS};
@@ -530,7 +530,7 @@ static void a_hub_enrols_all_at_their_start(void **state)
             fplt_node *node;
             fplt_node_settings own = {.objective = problem.objective,
                                       .cost = i,
-                                      .identity = i,
+                                      .member_index = i,
                                       .training = fplt_training_defaults(),
                                       .curvature = {0.3, 1},
                                       .start = start,
@@ -562,7 +562,7 @@ static void a_node_is_one_of_the_roster(void **state)
     for (uint32_t i = 0; i < 4; i++) {
         fplt_node_settings own = {.objective = problem.objective,
                                   .cost = i / 2 ? AGENTS - 1 : 0,
-                                  .identity = i % 2 ? AGENTS : AGENTS - 1,
+                                  .member_index = i % 2 ? AGENTS : AGENTS - 1,
                                   .training = fplt_training_defaults(),
                                   .curvature = {0.3, 1}};
         fplt_node *node;

@@ -4,20 +4,20 @@
 #include "problems.h"
 
 #include "engine/engine.h"
-#include "engine/each.h"
+#include "engine/agents_map.h"
 #include "engine/ranks.h"
 #include "loopback.h"
 #include "objective/objective.h"
 #include "temporary.h"
 
-enum { AGENTS = 11, N = 5, ROUNDS = 12, KEPT_MOST = 64 };
+enum { AGENTS = 11, N = 5, ROUNDS = 12, KEPT_MAX = 64 };
 
 static const unsigned counts[] = {1, 2, 3, 5, 8};
 enum { COUNTS = sizeof counts / sizeof *counts };
 
 /* All that a run leaves behind. */
 struct trace {
-    double model[N], mean[N], kept[AGENTS * KEPT_MOST * N], information[N * N], scores[N * N],
+    double model[N], mean[N], kept[AGENTS * KEPT_MAX * N], information[N * N], scores[N * N],
         facts[FPLT__FACTS + N];
     fplt_counters counters;
     fplt_measure measure;
@@ -84,8 +84,8 @@ static void play(fplt_ranks *ranks, void *context)
 static struct run together(const struct run *like, unsigned count, struct run *others)
 {
     static struct loopback all;
-    static struct run runs[LOOPBACK_MOST];
-    void *contexts[LOOPBACK_MOST];
+    static struct run runs[LOOPBACK_MAX];
+    void *contexts[LOOPBACK_MAX];
     for (unsigned i = 0; i < count; i++) {
         runs[i] = *like;
         contexts[i] = &runs[i];
@@ -124,7 +124,7 @@ static void same_bits_for_every_method_and_number(void **state)
                 continue;
             one = alone(&like);
             assert_ok(one.status, one.error);
-            assert_true(one.kept <= KEPT_MOST * N);
+            assert_true(one.kept <= KEPT_MAX * N);
             for (int c = 0; c < COUNTS; c++) {
                 several = together(&like, counts[c], NULL);
                 assert_ok(several.status, several.error);
@@ -147,14 +147,14 @@ static fplt_status ask_square(void *context, uint32_t agent, fplt_error *error)
     return FPLT_OK;
 }
 
-static fplt_status outcomes[LOOPBACK_MOST];
+static fplt_status outcomes[LOOPBACK_MAX];
 
 static void survey(fplt_ranks *ranks, void *context)
 {
     double *squares = context;
     fplt_error error = {FPLT_OK, ""};
     outcomes[ranks->number] =
-        fplt__survey(ranks, AGENTS, 1, ask_square, squares, squares, sizeof *squares, &error);
+        fplt__agents_map(ranks, AGENTS, 1, ask_square, squares, squares, sizeof *squares, &error);
     if (outcomes[ranks->number])
         sscanf(error.text, "agent %lf", &squares[0]);
 }
@@ -165,8 +165,8 @@ static void a_survey_is_known_to_all(void **state)
     static struct loopback all;
     for (int c = 0; c < COUNTS; c++)
         for (int failing = 0; failing < 2; failing++) {
-            static double squares[LOOPBACK_MOST][AGENTS + 1];
-            void *contexts[LOOPBACK_MOST];
+            static double squares[LOOPBACK_MAX][AGENTS + 1];
+            void *contexts[LOOPBACK_MAX];
             for (unsigned i = 0; i < counts[c]; i++) {
                 contexts[i] = memset(squares[i], 0, sizeof squares[i]);
                 squares[i][AGENTS] = failing ? 7 : -1;
@@ -213,7 +213,7 @@ static void a_checkpoint_that_cannot_be_written_or_read_ends_all(void **state)
 {
     (void)state;
     struct logistic_problem p = logistic_make(AGENTS, N, 30, 0.2, 4);
-    static struct run like, others[LOOPBACK_MOST];
+    static struct run like, others[LOOPBACK_MAX];
     like = (struct run){.objective = p.objective, .settings = fplt_run_defaults()};
     like.save = "/nowhere/at/all";
     assert_int_equal(together(&like, 3, others).status, FPLT_IO);

@@ -2,7 +2,7 @@
  * every solver that it takes, with all and with some of the agents. */
 #include "problems.h"
 
-enum { AGENTS = 5, N = 4, ROUNDS = 4, MOST_WORDS = 200 };
+enum { AGENTS = 5, N = 4, ROUNDS = 4, MAX_WORDS = 200 };
 
 struct cell {
     const fplt_algorithm *algorithm;
@@ -35,7 +35,7 @@ static fplt_node *node_of(const struct cell *cell, const fplt_plan *plan,
     fplt_node *node;
     fplt_node_settings own = {.objective = objective,
                               .cost = agent,
-                              .identity = agent,
+                              .member_index = agent,
                               .training = cell->training,
                               .cohort = cell->some ? fplt_expected_cohort(cell->some) : AGENTS};
     assert_ok(fplt_objective_curvature(objective, agent, 0, &own.curvature, &error), error);
@@ -50,12 +50,12 @@ static void round_by_hand(const fplt_plan *plan, fplt_hub *hub, fplt_node **node
     fplt_error error;
     fplt_round round;
     double down[4 * N];
-    uint64_t words[MOST_WORDS];
+    uint64_t words[MAX_WORDS];
     if (!count)
         return;
     fplt_hub_plan(hub, number, count, &round);
     for (unsigned e = 0; e < shape.exchanges; e++) {
-        assert_true(fplt_plan_words(plan, e) <= MOST_WORDS && fplt_plan_down(plan, e) <= 4 * N);
+        assert_true(fplt_plan_words(plan, e) <= MAX_WORDS && fplt_plan_down(plan, e) <= 4 * N);
         assert_int_equal(fplt_hub_broadcast(hub, &round, e, down), FPLT_OK);
         for (uint32_t m = 0; m < count; m++) {
             round.position = m;
@@ -79,7 +79,7 @@ static void run_by_hand(const struct cell *cell, const fplt_objective *objective
     fplt_error error;
     fplt_hub *hub;
     fplt_node *node[AGENTS];
-    uint64_t words[MOST_WORDS];
+    uint64_t words[MAX_WORDS];
     fplt_plan plan = plan_by_hand(cell, objective);
     assert_ok(fplt_hub_create(&plan, NULL, NULL, &hub, &error), error);
     for (uint32_t i = 0; i < AGENTS; i++) {
@@ -200,7 +200,7 @@ static void parameters_are_given_or_automatic(void **state)
     fplt_facts facts = {.curvature = {0.25, 4}, .agents = 2, .dimension = N};
     const fplt_algorithm *a = fplt_algorithm_find("fed-plt");
     int rho = fplt_algorithm_parameter(a, "rho");
-    double given[FPLT_MOST_PARAMETERS];
+    double given[FPLT_MAX_PARAMETERS];
     assert_ok(fplt_plan_resolve(a, NULL, &training, &facts, &plan, &error), error);
     assert_close(plan.parameter[rho], 1, 1e-15);
     fplt_algorithm_defaults(a, given);

@@ -1,7 +1,7 @@
 /* Tables of functions made with other headers are refused wherever they come in. */
 #include "problems.h"
 
-#include "fedplt/steps.h"
+#include "fedplt/hub_node.h"
 
 enum { AGENTS = 2 };
 

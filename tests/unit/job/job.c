@@ -75,7 +75,7 @@ static void default_is_the_papers_problem(void **state)
     paper.run = 3;
     assert_ok(fplt_dataset_generate(&paper, &expected, &error), error);
     assert_ok(fplt_job_create(settings, 3, &job, &error), error);
-    const fplt_job_view *view = fplt_job_see(job);
+    const fplt_job_view *view = fplt_job_get_view(job);
     fplt_rows a = fplt_dataset_all(expected), b = fplt_dataset_all(view->training);
     assert_int_equal(fplt_dataset_agents(view->training), 100);
     assert_int_equal(b.count, 25000);
@@ -119,7 +119,7 @@ static void reaches(const char *data, size_t n, const char *eps, const char *h_w
     set(settings, "tolerance", "1e-24");
     set(settings, "rounds", "5000");
     assert_ok(fplt_job_create(settings, 0, &job, &error), error);
-    const fplt_job_view *view = fplt_job_see(job);
+    const fplt_job_view *view = fplt_job_get_view(job);
     assert_ok(fplt_engine_create(view->objective, &view->run, &engine, &error), error);
     assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
     assert_int_equal(result.outcome, FPLT_CONVERGED);
@@ -163,7 +163,7 @@ static void divides_and_holds_out(void **state)
     fplt_settings *settings = settings_for(NULL);
     set(settings, "data", file.path);
     assert_ok(fplt_job_create(settings, 0, &job, &error), error);
-    const fplt_dataset *training = fplt_job_see(job)->training;
+    const fplt_dataset *training = fplt_job_get_view(job)->training;
     assert_int_equal(fplt_dataset_agents(training), 2);
     assert_string_equal(fplt_dataset_agent_name(training, 1), "s");
     fplt_job_destroy(job);
@@ -176,10 +176,10 @@ static void divides_and_holds_out(void **state)
     set(settings, "holdout", "0.5");
     set(settings, "standardise", "yes");
     assert_ok(fplt_job_create(settings, 0, &job, &error), error);
-    training = fplt_job_see(job)->training;
+    training = fplt_job_get_view(job)->training;
     assert_int_equal(fplt_dataset_agents(training), 4);
     assert_int_equal(fplt_dataset_rows(training), 4);
-    assert_int_equal(fplt_dataset_rows(fplt_job_see(job)->held_out), 4);
+    assert_int_equal(fplt_dataset_rows(fplt_job_get_view(job)->held_out), 4);
     fplt_rows rows = fplt_dataset_all(training);
     for (size_t j = 0; j < 2; j++) {
         double mean = 0, square = 0;
@@ -217,7 +217,7 @@ static void intercept_is_free(void **state)
     set(settings, "h-weight", "1000");
     set(settings, "tolerance", "1e-20");
     assert_ok(fplt_job_create(settings, 0, &job, &error), error);
-    const fplt_job_view *view = fplt_job_see(job);
+    const fplt_job_view *view = fplt_job_get_view(job);
     assert_ok(fplt_engine_create(view->objective, &view->run, &engine, &error), error);
     assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
     assert_int_equal(fplt_engine_model(engine, x), FPLT_OK);
@@ -285,7 +285,7 @@ static void measurements_are_spaced(void **state)
         if (cases[i].every)
             set(settings, "eval-every", cases[i].every);
         assert_ok(fplt_job_create(settings, 0, &job, &error), error);
-        assert_int_equal(fplt_job_see(job)->run.evaluate_every, cases[i].wanted);
+        assert_int_equal(fplt_job_get_view(job)->run.evaluate_every, cases[i].wanted);
         fplt_job_destroy(job);
         fplt_settings_destroy(settings);
     }
@@ -349,7 +349,7 @@ static void measurements_of_own_data_are_spaced(void **state)
         if (cases[i].epochs)
             set(settings, "epochs", cases[i].epochs);
         assert_ok(fplt_job_create(settings, 0, &job, &error), error);
-        assert_int_equal(fplt_job_see(job)->run.evaluate_every, cases[i].wanted);
+        assert_int_equal(fplt_job_get_view(job)->run.evaluate_every, cases[i].wanted);
         fplt_job_destroy(job);
         fplt_settings_destroy(settings);
     }
@@ -441,8 +441,8 @@ static void start_must_fit(void **state)
     assert_contains(error.text, "m.json: the starting point has 4 coordinates");
     assert_ok(fplt_job_start(job, x, 5, "m.json", &error), error);
     x[0] = 9;
-    assert_true(fplt_job_see(job)->run.given[0] == 1);
-    assert_int_equal(fplt_job_see(job)->run.start, FPLT_START_GIVEN);
+    assert_true(fplt_job_get_view(job)->run.given[0] == 1);
+    assert_int_equal(fplt_job_get_view(job)->run.start, FPLT_START_GIVEN);
     fplt_job_destroy(job);
     fplt_settings_destroy(settings);
 }

@@ -108,8 +108,8 @@ static void agrees_with_the_engine(void **state)
     for (size_t i = 0; i < 5; i++)
         set(own, names[i], fplt_settings_text(settings, names[i]));
     assert_ok(fplt_job_create(own, 0, &job, &error), error);
-    assert_ok(fplt_engine_create(fplt_job_see(job)->objective, &fplt_job_see(job)->run, &engine,
-                                 &error),
+    assert_ok(fplt_engine_create(fplt_job_get_view(job)->objective, &fplt_job_get_view(job)->run,
+                                 &engine, &error),
               error);
     assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
     assert_near(method->rounds.median, (double)result.counters.rounds, 0);

@@ -12,7 +12,7 @@ static void finds_the_minimiser(void **state)
     static struct quadratics q;
     fplt_error error;
     fplt_gap *gap;
-    double x[QUADRATIC_MOST];
+    double x[QUADRATIC_MAX];
     quadratics_make(&q, 6, 5, 0.5, 20, 3);
     quadratics_minimiser(&q, x);
     fplt_objective *objective = quadratics_objective(&q);
@@ -42,7 +42,7 @@ static void measures_zero_at_the_limit(void **state)
     common.name = "l1";
     common.weight = 0.2;
     assert_ok(fplt_prox_create(&common, 4, 4, &prox, &error), error);
-    double parameter[FPLT_MOST_PARAMETERS] = {0.7};
+    double parameter[FPLT_MAX_PARAMETERS] = {0.7};
     fplt_run_settings run = fplt_run_defaults();
     run.parameter = parameter;
     run.prox = prox;
@@ -119,7 +119,7 @@ static int stays_below(const struct logistic_problem *problem, fplt_curvature cu
     if (!bound.holds)
         return 0;
     fplt_run_settings run = fplt_run_defaults();
-    double given[FPLT_MOST_PARAMETERS] = {parameters.rho};
+    double given[FPLT_MAX_PARAMETERS] = {parameters.rho};
     run.parameter = given;
     run.training.step = parameters.step;
     run.training.epochs = epochs;

@@ -122,7 +122,8 @@ static void tables_do_not_depend_on_threads(void **state)
         assert_ok(fplt_paper_create(&settings, &paper[i], &error), error);
     }
     for (size_t t = 0; t < 3; t++) {
-        const fplt_paper_table *a = fplt_paper_see(paper[0], t), *b = fplt_paper_see(paper[1], t);
+        const fplt_paper_table *a = fplt_paper_get_view(paper[0], t),
+                               *b = fplt_paper_get_view(paper[1], t);
         assert_int_equal(a->count, b->count);
         for (size_t i = 0; i < a->count; i++) {
             assert_true(is_same(a->cells[i].ours, b->cells[i].ours));
@@ -133,13 +134,13 @@ static void tables_do_not_depend_on_threads(void **state)
         }
         assert_true(a->remarks > 0);
     }
-    const fplt_paper_table *rho = fplt_paper_see(paper[0], 1);
+    const fplt_paper_table *rho = fplt_paper_get_view(paper[0], 1);
     assert_string_equal(rho->name, "VIII");
     assert_near(rho->cells[1].ours, 1500 * rho->cells[1].rounds, 1e-6);
-    assert_null(fplt_paper_see(paper[0], 3));
+    assert_null(fplt_paper_get_view(paper[0], 3));
     /* noisy training takes the parameters found without noise: those of N_e = 5 */
-    const fplt_paper_table *noise = fplt_paper_see(paper[0], 0),
-                           *epochs = fplt_paper_see(paper[0], 2);
+    const fplt_paper_table *noise = fplt_paper_get_view(paper[0], 0),
+                           *epochs = fplt_paper_get_view(paper[0], 2);
     assert_string_equal(epochs->cells[2].row, "N_e = 5");
     assert_string_equal(noise->cells[0].parameters, epochs->cells[2].parameters);
     assert_true(noise->cells[7].ours > noise->cells[0].ours);
@@ -161,8 +162,8 @@ static void noise_keeps_the_parameters(void **state)
         settings.points = i ? 25 : 1;
         assert_ok(fplt_paper_create(&settings, &paper[i], &error), error);
     }
-    assert_string_not_equal(fplt_paper_see(paper[0], 0)->cells[0].parameters,
-                            fplt_paper_see(paper[1], 0)->cells[0].parameters);
+    assert_string_not_equal(fplt_paper_get_view(paper[0], 0)->cells[0].parameters,
+                            fplt_paper_get_view(paper[1], 0)->cells[0].parameters);
     fplt_paper_destroy(paper[0]);
     fplt_paper_destroy(paper[1]);
 }
@@ -191,8 +192,8 @@ static void a_cell_is_an_engine_run(void **state)
     assert_ok(fplt_objective_create(&cost, dataset, &objective, &error), error);
     assert_ok(fplt_engine_create(objective, &run, &engine, &error), error);
     assert_ok(fplt_engine_run(engine, NULL, NULL, &result, &error), error);
-    assert_near(fplt_paper_see(paper, 0)->cells[1].rounds, (double)result.counters.rounds, 0);
-    assert_near(fplt_paper_see(paper, 0)->cells[1].ours, result.counters.paper_time, 1e-6);
+    assert_near(fplt_paper_get_view(paper, 0)->cells[1].rounds, (double)result.counters.rounds, 0);
+    assert_near(fplt_paper_get_view(paper, 0)->cells[1].ours, result.counters.paper_time, 1e-6);
     fplt_engine_destroy(engine);
     fplt_objective_destroy(objective);
     fplt_dataset_destroy(dataset);

@@ -369,14 +369,14 @@ static fplt_status planted_audit(const fplt_job *job, const fplt_promise *plan,
                                  fplt_audit_result *result, fplt_error *error)
 {
     static struct planted_state state;
-    const fplt_promise_view *view = fplt_promise_see(plan);
+    const fplt_promise_view *view = fplt_promise_get_view(plan);
     struct fplt__audit_hook hook = {.source = NULL};
     state = (struct planted_state){.what = what,
                                    .agents = view->agents,
                                    .epochs = view->epochs,
                                    .rounds = (size_t)view->rounds,
                                    .n = view->mechanism.dimension};
-    fplt_status status = planted_prepare(fplt_job_see(job), view, &state, &hook, error);
+    fplt_status status = planted_prepare(fplt_job_get_view(job), view, &state, &hook, error);
     if (!status)
         status = fplt__audit_run(job, plan, settings, &hook, result, error);
     for (size_t i = 0; i < PLANTED_WORKERS; i++)

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "lab/tuning/crew.h"
-#include "lab/tuning/scene.h"
+#include "lab/tuning/problem.h"
 #include "lab/tuning/tuning.h"
 #include "base/sorting.h"
 
@@ -103,17 +103,17 @@ static void quantiles(void **state)
 }
 
 /* A small version of the paper's problem. */
-static fplt__scene small_scene(uint64_t seed)
+static fplt__tuning_problem small_scene(uint64_t seed)
 {
     fplt_generate_settings data = fplt_generate_defaults();
     fplt_objective_settings cost = fplt_objective_defaults();
-    fplt__scene scene;
+    fplt__tuning_problem scene;
     fplt_error error;
     data.agents = 12;
     data.features = 3;
     data.rows = 40;
     data.seed = seed;
-    assert_ok(fplt__scene_make(&data, &cost, &scene, &error), error);
+    assert_ok(fplt__tuning_problem_make(&data, &cost, &scene, &error), error);
     return scene;
 }
 
@@ -130,7 +130,7 @@ static fplt__method method_of(const char *name)
 static void a_run_is_the_engines(void **state)
 {
     (void)state;
-    fplt__scene scene = small_scene(1);
+    fplt__tuning_problem scene = small_scene(1);
     fplt__case one = {.objective = scene.objective, .curvatures = scene.curvatures, .seed = 5};
     const char *names[] = {"fed-plt", "fedlin", "tamuna", "5gcs"};
     for (size_t i = 0; i < 4; i++) {
@@ -166,13 +166,13 @@ static void a_run_is_the_engines(void **state)
         fplt__free(recording[0].samples);
         fplt__free(recording[1].samples);
     }
-    fplt__scene_clear(&scene);
+    fplt__tuning_problem_clear(&scene);
 }
 
 static void a_run_is_given_up(void **state)
 {
     (void)state;
-    fplt__scene scene = small_scene(2);
+    fplt__tuning_problem scene = small_scene(2);
     fplt__case one = {.objective = scene.objective, .curvatures = scene.curvatures};
     fplt__method method = method_of("fedpd");
     fplt__judged judged;
@@ -187,7 +187,7 @@ static void a_run_is_given_up(void **state)
     assert_ok(fplt__trial_run(&one, &method.run, HUGE_VAL, HUGE_VAL, NULL, &judged, &error), error);
     assert_int_equal(judged.converged, 0);
     assert_true(isinf(judged.fine) || judged.fine > 30);
-    fplt__scene_clear(&scene);
+    fplt__tuning_problem_clear(&scene);
 }
 
 /* FedAvg with several epochs ends beside the minimiser and is given up early; with one epoch and short
@@ -197,7 +197,7 @@ static void only_who_cannot_arrive_is_given_up(void **state)
     (void)state;
     fplt_error error;
     fplt__judged patient, judged;
-    fplt__scene scene = small_scene(2);
+    fplt__tuning_problem scene = small_scene(2);
     fplt__case one = {.objective = scene.objective, .curvatures = scene.curvatures, .impatient = 1};
     fplt__case other = {.objective = scene.objective, .curvatures = scene.curvatures};
     fplt__method method = method_of("fedavg");
@@ -218,7 +218,7 @@ static void only_who_cannot_arrive_is_given_up(void **state)
     assert_int_equal(judged.converged, 1);
     assert_int_equal(judged.stalled, 0);
     assert_near(judged.rounds, patient.rounds, 0);
-    fplt__scene_clear(&scene);
+    fplt__tuning_problem_clear(&scene);
 }
 
 /* Tuning never does worse than the automatic values, finds a step that is known to be better (FedLin
@@ -227,7 +227,7 @@ static void only_who_cannot_arrive_is_given_up(void **state)
 static void tuning_helps(void **state)
 {
     (void)state;
-    fplt__scene scene = small_scene(3);
+    fplt__tuning_problem scene = small_scene(3);
     fplt__case one = {.objective = scene.objective, .curvatures = scene.curvatures};
     const char *names[] = {"fed-plt", "fedlin", "led", "5gcs"};
     for (size_t i = 0; i < 4; i++) {
@@ -253,14 +253,14 @@ static void tuning_helps(void **state)
     method.run.training.step = 0.1;
     assert_ok(fplt__tuning_run(&tuning, &tuned, &error), error);
     assert_int_equal(tuned.points, 1);
-    double parameter[FPLT_MOST_PARAMETERS];
+    double parameter[FPLT_MAX_PARAMETERS];
     fplt_training training;
     fplt__automatic automatic;
     assert_ok(fplt__automatic_find(&one, &method, &automatic, &error), error);
     fplt__tuned_apply(&tuned, &method, &automatic, parameter, &training);
     assert_near(parameter[0], 0.3, 0);
     assert_near(training.step, 0.1, 0);
-    fplt__scene_clear(&scene);
+    fplt__tuning_problem_clear(&scene);
 }
 
 int main(void)

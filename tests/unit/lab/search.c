@@ -5,7 +5,7 @@
 
 struct landscape {
     unsigned axes, calls, least_calls;
-    double optimum[FPLT__MOST_AXES];
+    double optimum[FPLT__MAX_AXES];
     double tilt; /* how much the axes hang together */
     double best; /* least value so far */
     int bounded; /* every limit was 1.5 times the best before it */

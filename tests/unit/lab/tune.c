@@ -28,7 +28,7 @@ static double least_eigenvalue(const double *a, size_t n)
 {
     double low = -1e3, high = 1e3;
     for (int step = 0; step < 100; step++) {
-        double middle = (low + high) / 2, m[QUADRATIC_MOST * QUADRATIC_MOST];
+        double middle = (low + high) / 2, m[QUADRATIC_MAX * QUADRATIC_MAX];
         int negative = 0;
         for (size_t i = 0; i < n * n; i++)
             m[i] = a[i] - (i % (n + 1) == 0 ? middle : 0);
@@ -53,9 +53,9 @@ static void finds_the_curvature_at_the_start(void **state)
     double x[] = {0.1, -0.2, 0.3, 0, 0.5}, hessian[25], scratch[4096];
     assert_true(fplt_objective_scratch(objective) <= 4096);
     for (uint32_t i = 0; i < fplt_objective_agents(objective); i++) {
-        fplt_bend bend;
+        fplt_curvature_bounds bend;
         fplt_curvature bounds;
-        assert_ok(fplt_bend_find(objective, i, x, &bend, &error), error);
+        assert_ok(fplt_curvature_bounds_find(objective, i, x, &bend, &error), error);
         assert_ok(fplt_objective_hessian(objective, i, x, hessian, scratch), error);
         assert_ok(fplt_objective_curvature(objective, i, 0, &bounds, &error), error);
         assert_near(bend.near_lowest, least_eigenvalue(hessian, n), 1e-9);
@@ -70,18 +70,18 @@ static void finds_the_curvature_at_the_start(void **state)
 static void joins_by_least_and_greatest(void **state)
 {
     (void)state;
-    fplt_bend a = {{-1, 4}, 0.5}, b = {{0.5, 9}, 0.2}, unknown = {{1, 2}, NAN};
-    fplt_bend both = fplt_bend_join(a, b);
+    fplt_curvature_bounds a = {{-1, 4}, 0.5}, b = {{0.5, 9}, 0.2}, unknown = {{1, 2}, NAN};
+    fplt_curvature_bounds both = fplt_curvature_bounds_join(a, b);
     assert_true(both.everywhere.lowest == -1 && both.everywhere.highest == 9);
     assert_true(both.near_lowest == 0.2);
-    assert_true(isnan(fplt_bend_join(a, unknown).near_lowest));
-    assert_true(fplt_bend_lowest(&b) == 0.5); /* the bound holds */
-    assert_true(fplt_bend_lowest(&a) == 0.5); /* not convex: the start */
-    assert_true(fplt_bend_lowest(&(fplt_bend){{0, 2}, NAN}) == 2e-4);
-    assert_true(fplt_bend_lowest(&(fplt_bend){{0, 2}, 1e-9}) == 2e-4);
+    assert_true(isnan(fplt_curvature_bounds_join(a, unknown).near_lowest));
+    assert_true(fplt_curvature_bounds_lowest(&b) == 0.5); /* the bound holds */
+    assert_true(fplt_curvature_bounds_lowest(&a) == 0.5); /* not convex: the start */
+    assert_true(fplt_curvature_bounds_lowest(&(fplt_curvature_bounds){{0, 2}, NAN}) == 2e-4);
+    assert_true(fplt_curvature_bounds_lowest(&(fplt_curvature_bounds){{0, 2}, 1e-9}) == 2e-4);
 }
 
-static fplt_auto choose(fplt_bend bend, fplt_run_settings run)
+static fplt_auto choose(fplt_curvature_bounds bend, fplt_run_settings run)
 {
     fplt_error error;
     fplt_auto choice;
@@ -93,7 +93,7 @@ static void chooses_rho_by_its_formula(void **state)
 {
     (void)state;
     fplt_run_settings run = fplt_run_defaults();
-    fplt_auto choice = choose((fplt_bend){{0.25, 4}, 0.25}, run);
+    fplt_auto choice = choose((fplt_curvature_bounds){{0.25, 4}, 0.25}, run);
     assert_close(choice.parameter[0], 1, 1e-15);
     assert_true(choice.chose_rho && choice.chose_step && !choice.chose_epochs);
     assert_int_equal(choice.epochs, 5);
@@ -102,14 +102,14 @@ static void chooses_rho_by_its_formula(void **state)
                     "gamma = 2/(lmin + lmax + 2/rho), each agent from its own curvature");
     assert_string_equal(choice.about_epochs, "");
     assert_string_equal(choice.advice, "");
-    choice = choose((fplt_bend){{0, 4}, 0.25}, run);
+    choice = choose((fplt_curvature_bounds){{0, 4}, 0.25}, run);
     assert_close(choice.parameter[0], 1, 1e-15);
     assert_contains(choice.about_rho, "the starting point");
-    choice = choose((fplt_bend){{0, 4}, NAN}, run);
+    choice = choose((fplt_curvature_bounds){{0, 4}, NAN}, run);
     assert_close(choice.parameter[0], 25, 1e-15);
     assert_contains(choice.advice, "standardise: yes");
     /* local training must be convex */
-    choice = choose((fplt_bend){{-2, 4}, 0.25}, run);
+    choice = choose((fplt_curvature_bounds){{-2, 4}, 0.25}, run);
     assert_close(choice.parameter[0], 0.25, 1e-15);
     assert_contains(choice.about_rho, "convex");
 }
@@ -117,12 +117,12 @@ static void chooses_rho_by_its_formula(void **state)
 static void keeps_what_is_given(void **state)
 {
     (void)state;
-    double parameter[FPLT_MOST_PARAMETERS] = {3};
+    double parameter[FPLT_MAX_PARAMETERS] = {3};
     fplt_run_settings run = fplt_run_defaults();
     run.parameter = parameter;
     run.training.step = 0.1;
     run.training.epochs = 7;
-    fplt_auto choice = choose((fplt_bend){{0.25, 4}, 0.25}, run);
+    fplt_auto choice = choose((fplt_curvature_bounds){{0.25, 4}, 0.25}, run);
     assert_true(choice.parameter[0] == 3 && choice.epochs == 7);
     assert_true(!choice.chose_rho && !choice.chose_step && !choice.chose_epochs);
     assert_string_equal(choice.about_rho, "");
@@ -132,7 +132,7 @@ static void keeps_what_is_given(void **state)
     run = fplt_run_defaults();
     run.algorithm = fplt_algorithm_find("fedlin");
     run.training.epochs = 0;
-    choice = choose((fplt_bend){{0.25, 4}, 0.25}, run);
+    choice = choose((fplt_curvature_bounds){{0.25, 4}, 0.25}, run);
     assert_int_equal(choice.epochs, 5);
     assert_false(choice.chose_rho);
 }
@@ -151,7 +151,7 @@ static void chooses_epochs_by_their_price(void **state)
         uint32_t cheapest = 0;
         run.training.epochs = 0;
         run.communication_time = prices[p];
-        fplt_auto choice = choose((fplt_bend){{0.5, 5}, 0.5}, run);
+        fplt_auto choice = choose((fplt_curvature_bounds){{0.5, 5}, 0.5}, run);
         for (uint32_t epochs = 1; epochs <= 100; epochs++) {
             parameters.epochs = epochs;
             double rate = fplt_theory_quadratic_rate(&problem, &parameters).rate;
@@ -283,7 +283,7 @@ static void experiments_tell_the_truth(void **state)
         assert_ok(fplt_tune(objective, 0, &settings, &tuning, &error), error);
         const fplt_tune_candidate *best = &tuning.candidate[0];
         assert_true(best->reached && tuning.rounds_spent <= 1000 && tuning.rounds_spent > 10);
-        double parameter[FPLT_MOST_PARAMETERS] = {best->rho};
+        double parameter[FPLT_MAX_PARAMETERS] = {best->rho};
         fplt_run_settings run = settings.run;
         run.parameter = parameter;
         run.training.step = best->step;

@@ -133,8 +133,8 @@ static void least_squares_solves_the_normal_equations(void **state)
 /* One agent a site: the columns are site, label, features. */
 static fplt_dataset *sites(const char *path, size_t features, size_t expected)
 {
-    enum { MOST_FEATURES = 13, MOST = 1000 };
-    static double a[MOST * MOST_FEATURES], label[MOST];
+    enum { MAX_FEATURES = 13, MAX = 1000 };
+    static double a[MAX * MAX_FEATURES], label[MAX];
     size_t rows = 0, agents = 0, share[8] = {0};
     char line[2000], site[64] = "";
     FILE *file = fopen(path, "r");
@@ -168,10 +168,10 @@ static fplt_dataset *sites(const char *path, size_t features, size_t expected)
 /* LIBSVM text, sparse, 100 contiguous agents of which the first have a row more. */
 static fplt_dataset *adults(void)
 {
-    enum { FEATURES = 123, AGENTS = 100, MOST = 33000 };
-    static double value[MOST * 20], label[MOST];
-    static uint32_t column[MOST * 20];
-    static size_t start[MOST + 1], share[AGENTS];
+    enum { FEATURES = 123, AGENTS = 100, MAX = 33000 };
+    static double value[MAX * 20], label[MAX];
+    static uint32_t column[MAX * 20];
+    static size_t start[MAX + 1], share[AGENTS];
     size_t rows = 0;
     char line[2000];
     FILE *file = fopen(SHARED "/data/libsvm_a9a/a9a", "r");
@@ -217,12 +217,12 @@ static void read_minimiser(const char *path, double *x, size_t count)
 static void check_minimiser(const fplt_dataset *dataset, double weight, const char *path)
 {
     static const char *const kernels[] = {"reference", "avx2", "avx512"};
-    enum { MOST = 13 };
+    enum { MAX = 13 };
     fplt_objective_settings settings = fplt_objective_defaults();
     fplt_objective *o;
     fplt_error error;
     size_t n = fplt_dataset_all(dataset).features;
-    double x[MOST], elsewhere[MOST] = {0};
+    double x[MAX], elsewhere[MAX] = {0};
     read_minimiser(path, x, n);
     settings.weight = weight;
     for (size_t k = 0; k < 3; k++) {
@@ -231,7 +231,7 @@ static void check_minimiser(const fplt_dataset *dataset, double weight, const ch
         if (status == FPLT_UNSUPPORTED)
             continue;
         assert_ok(status, error);
-        double g[MOST], h[MOST * MOST], value, own[MOST] = {0}, *scratch = new_scratch(o);
+        double g[MAX], h[MAX * MAX], value, own[MAX] = {0}, *scratch = new_scratch(o);
         sums(o, x, &value, g, h, scratch);
         if (!(norm_of(g, n) < 1e-10))
             fail_msg("weight %g, %s: gradient %g at the minimiser", weight, kernels[k],

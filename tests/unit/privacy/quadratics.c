@@ -10,37 +10,37 @@
 
 #define CASES GOLDEN "/exact_quadratic_cases.csv"
 
-enum { MOST_AGENTS = 10, MOST_ROUNDS = 40, MOST_NORMALS = 128, MOST_SEEN = 512 };
+enum { MAX_AGENTS = 10, MAX_ROUNDS = 40, MAX_NORMALS = 128, MAX_SEEN = 512 };
 
 /* shift + sum over normals: how far the mean moves between neighbours, and what is random. */
 struct form {
-    double shift, on[MOST_NORMALS];
+    double shift, on[MAX_NORMALS];
 };
 
 static void add_scaled(struct form *form, double factor, const struct form *other)
 {
     form->shift += factor * other->shift;
-    for (int i = 0; i < MOST_NORMALS; i++)
+    for (int i = 0; i < MAX_NORMALS; i++)
         form->on[i] += factor * other->on[i];
 }
 
 static void scale(struct form *form, double factor)
 {
     form->shift *= factor;
-    for (int i = 0; i < MOST_NORMALS; i++)
+    for (int i = 0; i < MAX_NORMALS; i++)
         form->on[i] *= factor;
 }
 
 /* D_a / a of the joint law of some forms: half the squared shift after whitening by Cholesky. */
 static double divergence(const struct form *const *seen, int count)
 {
-    static double lower[MOST_SEEN][MOST_SEEN];
-    double white[MOST_SEEN], sum = 0;
+    static double lower[MAX_SEEN][MAX_SEEN];
+    double white[MAX_SEEN], sum = 0;
     for (int i = 0; i < count; i++) {
         white[i] = seen[i]->shift;
         for (int j = 0; j <= i; j++) {
             double entry = 0;
-            for (int k = 0; k < MOST_NORMALS; k++)
+            for (int k = 0; k < MAX_NORMALS; k++)
                 entry += seen[i]->on[k] * seen[j]->on[k];
             for (int k = 0; k < j; k++)
                 entry -= lower[i][k] * lower[j][k];
@@ -58,9 +58,9 @@ static double divergence(const struct form *const *seen, int count)
 
 struct run {
     int agents, rounds, epochs;
-    double hessian[MOST_AGENTS], inverse_rho, step, common, start_variance;
+    double hessian[MAX_AGENTS], inverse_rho, step, common, start_variance;
     int start_z_at_x;
-    double tau[MOST_AGENTS]; /* 0 is 1 */
+    double tau[MAX_AGENTS]; /* 0 is 1 */
 };
 
 static double tau_of(const struct run *run, int agent)
@@ -69,8 +69,8 @@ static double tau_of(const struct run *run, int agent)
 }
 
 /* All x, z and y after each round; round 0 is the start. */
-static struct form x[MOST_ROUNDS + 1][MOST_AGENTS], z[MOST_ROUNDS + 1][MOST_AGENTS];
-static struct form y[MOST_ROUNDS + 1];
+static struct form x[MAX_ROUNDS + 1][MAX_AGENTS], z[MAX_ROUNDS + 1][MAX_AGENTS];
+static struct form y[MAX_ROUNDS + 1];
 
 static void average(const struct run *run, int round)
 {
@@ -103,7 +103,7 @@ static void local_steps(const struct run *run, int round, int i)
 
 static void propagate(const struct run *run)
 {
-    assert_true(run->agents * (run->rounds + 1) <= MOST_NORMALS);
+    assert_true(run->agents * (run->rounds + 1) <= MAX_NORMALS);
     memset(x, 0, sizeof x);
     memset(z, 0, sizeof z);
     for (int i = 0; i < run->agents; i++) {
@@ -122,7 +122,7 @@ static void propagate(const struct run *run)
 /* What is seen of rounds 1 to K; a random start is broadcast as well, in the first y. */
 static double seen_every_round(const struct run *run, int first_agent, int last_agent, int with_y)
 {
-    const struct form *seen[MOST_SEEN];
+    const struct form *seen[MAX_SEEN];
     int count = 0;
     if (with_y && run->start_z_at_x)
         seen[count++] = &y[0];
@@ -138,7 +138,7 @@ static double seen_every_round(const struct run *run, int first_agent, int last_
 /* Another agent: the broadcasts, and all it did itself. */
 static double seen_by_agent(const struct run *run, int agent)
 {
-    const struct form *seen[MOST_SEEN];
+    const struct form *seen[MAX_SEEN];
     int count = 0;
     seen[count++] = &x[0][agent];
     if (run->start_z_at_x)
@@ -152,7 +152,7 @@ static double seen_by_agent(const struct run *run, int agent)
 
 static double seen_at_last(const struct form *forms, int count)
 {
-    const struct form *seen[MOST_AGENTS];
+    const struct form *seen[MAX_AGENTS];
     for (int i = 0; i < count; i++)
         seen[i] = &forms[i];
     return divergence(seen, count);
@@ -178,7 +178,7 @@ static struct run run_of(const struct table *table)
         .start_z_at_x = strcmp(table_text(table, "z0"), "x0") == 0,
     };
     const char *rest = table_text(table, "hessians");
-    for (char *end; run.agents < MOST_AGENTS; rest = end) {
+    for (char *end; run.agents < MAX_AGENTS; rest = end) {
         double value = strtod(rest, &end);
         if (end == rest)
             break;

@@ -48,7 +48,7 @@ static inline fplt_status try_plan(fplt_settings *settings, struct fixture *fixt
         (status = fplt_job_create_from(settings, 0, &source, &fixture->job, error)) ||
         (status = fplt_promise_create(settings, fixture->job, &fixture->plan, error)))
         return status;
-    fixture->view = fplt_promise_see(fixture->plan);
+    fixture->view = fplt_promise_get_view(fixture->plan);
     return FPLT_OK;
 }
 

@@ -69,7 +69,7 @@ static void each_agent_has_the_noise_of_its_own_records(void **state)
         assert_close(least, largest, 1e-11);
         assert_close(view->claim.gdp_mu, largest, 1e-11);
         assert_true(view->promised > 2 * (1 - 1e-6) && view->promised <= 2);
-        const fplt_training *each = fplt_job_see(fixture.job)->run.each;
+        const fplt_training *each = fplt_job_get_view(fixture.job)->run.each;
         assert_true(rows ? !each : each != NULL);
         for (uint32_t i = 0; i < AGENTS; i++) {
             double ratio = rows ? 1 : (double)view->records[view->worst] / (double)view->records[i];
@@ -111,8 +111,8 @@ static void curvature_knows_the_weights(void **state)
             for (uint32_t i = 0; i < AGENTS; i++) {
                 fplt_curvature own;
                 fplt_error error;
-                assert_ok(fplt_objective_curvature(fplt_job_see(fixture.job)->objective, i, 1, &own,
-                                                   &error),
+                assert_ok(fplt_objective_curvature(fplt_job_get_view(fixture.job)->objective, i, 1,
+                                                   &own, &error),
                           error);
                 assert_true(own.lowest >= view->curvature.lowest - 1e-12);
                 assert_true(own.highest <= view->curvature.highest + 1e-12);

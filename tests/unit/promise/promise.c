@@ -94,10 +94,10 @@ static void what_was_given_is_not_planned(void **state)
             if (given >> k & 1)
                 set(settings, names[k], values[k]);
         assert_ok(try_plan(settings, &fixture, &error), error);
-        assert_int_equal(fplt_job_see(fixture.job)->planned & given, 0);
-        assert_int_equal(fplt_job_see(fixture.job)->planned & ~15u, 0);
+        assert_int_equal(fplt_job_get_view(fixture.job)->planned & given, 0);
+        assert_int_equal(fplt_job_get_view(fixture.job)->planned & ~15u, 0);
         if (!(given & 4))
-            assert_int_equal(fplt_job_see(fixture.job)->planned & FPLT_PLANNED_EPOCHS,
+            assert_int_equal(fplt_job_get_view(fixture.job)->planned & FPLT_PLANNED_EPOCHS,
                              FPLT_PLANNED_EPOCHS);
         release(&fixture);
     }
@@ -116,7 +116,7 @@ static void kept_rows_are_within_their_bound(void **state)
     set(settings, "privacy.rows", "0.3");
     set(settings, "precision", "float32");
     assert_ok(try_plan(settings, &fixture, &error), error);
-    const fplt_objective *o = fplt_job_see(fixture.job)->objective;
+    const fplt_objective *o = fplt_job_get_view(fixture.job)->objective;
     for (uint32_t i = 0; i < fplt_objective_agents(o); i++) {
         const fplt__matrix matrix = fplt__shard_of(o, i).matrix, *a = &matrix;
         assert_non_null(a->narrow);
@@ -171,7 +171,7 @@ static void assert_same_plan(const fplt_promise_view *one, const fplt_promise_vi
 /* The roster of a job's data. */
 static fplt_roster roster_of(const struct fixture *fixture, uint64_t records[4])
 {
-    const fplt_dataset *data = fplt_job_see(fixture->job)->training;
+    const fplt_dataset *data = fplt_job_get_view(fixture->job)->training;
     fplt_roster roster = {
         .agents = fplt_dataset_agents(data),
         .records = records,
@@ -180,7 +180,7 @@ static fplt_roster roster_of(const struct fixture *fixture, uint64_t records[4])
         .classes = fplt_task_classifies(fplt_dataset_task(data)) ? fplt_dataset_outputs(data) : 0};
     assert_int_equal(roster.agents, 4);
     for (uint32_t i = 0; i < roster.agents; i++)
-        records[i] = fplt_objective_records(fplt_job_see(fixture->job)->objective, i);
+        records[i] = fplt_objective_records(fplt_job_get_view(fixture->job)->objective, i);
     return roster;
 }
 
@@ -208,8 +208,8 @@ static void a_roster_gives_the_plan_of_its_job(void **state)
         assert_ok(try_plan(settings, &fixture, &error), error);
         fplt_roster roster = roster_of(&fixture, records);
         assert_ok(fplt_promise_plan(settings, &roster, &plan, &error), error);
-        assert_same_plan(fplt_promise_see(plan), fixture.view);
-        assert_null(fplt_promise_see(plan)->names[3]);
+        assert_same_plan(fplt_promise_get_view(plan), fixture.view);
+        assert_null(fplt_promise_get_view(plan)->names[3]);
         fplt_promise_destroy(plan);
         release(&fixture);
     }
@@ -231,7 +231,7 @@ static void public_numbers_are_enough(void **state)
     roster.names = names;
     roster.spare_share = 0.05;
     assert_ok(fplt_promise_plan(fixture.settings, &roster, &plan, &error), error);
-    const fplt_promise_view *view = fplt_promise_see(plan);
+    const fplt_promise_view *view = fplt_promise_get_view(plan);
     assert_int_equal(view->rounds, 21);
     assert_int_equal(view->mechanism.rounds, 23);
     assert_int_equal(longer.view->rounds, 23);
@@ -293,7 +293,7 @@ static void a_plan_is_certified_without_a_job(void **state)
                                   {"unequal", "0.5"}, {"privacy.rows", "1"});
     fplt_roster roster = roster_of(&fixture, records);
     assert_ok(fplt_promise_plan(fixture.settings, &roster, &plan, &error), error);
-    const fplt_promise_view *view = fplt_promise_see(plan);
+    const fplt_promise_view *view = fplt_promise_get_view(plan);
     assert_ok(fplt_certificate_make_for(view, rounds, model, strlen(model), &text, &error), error);
     assert_ok(fplt_certificate_verify(text, strlen(text), "it", NULL, &summary, &error), error);
     assert_true(summary.holds && summary.epsilon == view->promised);
@@ -366,16 +366,17 @@ static void parameters_are_public(void **state)
             MAKE(NULL, {"privacy.epsilon", "2"}, {"seed", k ? "17" : "3"},
                  {"spread", k ? "9" : "0.1"}, {"intercept", "yes"}, {"epochs", "auto"});
         views[k] = *fixture.view;
-        const fplt_run_settings *run = &fplt_job_see(fixture.job)->run;
+        const fplt_run_settings *run = &fplt_job_get_view(fixture.job)->run;
         fplt_engine *engine;
         fplt_error error;
-        assert_ok(fplt_engine_create(fplt_job_see(fixture.job)->objective, run, &engine, &error),
+        assert_ok(fplt_engine_create(fplt_job_get_view(fixture.job)->objective, run, &engine,
+                                     &error),
                   error);
         scales[k] = fplt_engine_step(engine, 2);
         fplt_curvature curvature = fplt_engine_facts(engine).curvature;
         assert_true(curvature.lowest == views[k].curvature.lowest);
         assert_true(curvature.highest == views[k].curvature.highest);
-        assert_null(fplt_job_see(fixture.job)->automatic);
+        assert_null(fplt_job_get_view(fixture.job)->automatic);
         assert_true(fplt_engine_parameters(engine)[0] == views[k].rho);
         fplt_engine_destroy(engine);
         release(&fixture);
@@ -400,7 +401,7 @@ static void nothing_is_measured(void **state)
 {
     (void)state;
     struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "7"});
-    const fplt_job_view *view = fplt_job_see(fixture.job);
+    const fplt_job_view *view = fplt_job_get_view(fixture.job);
     fplt_engine *engine;
     fplt_result result;
     fplt_error error;
@@ -458,7 +459,7 @@ static void secure_and_simulated_noise_agree(void **state)
                  {"privacy.noise", k ? "simulated" : "secure"});
         double spacing =
             fplt_noise_spacing(fixture.view->mechanism.step, fixture.view->mechanism.noise_tau);
-        sample(fplt_job_see(fixture.job), RUNS, k ? 0 : spacing, &mean[k], &deviation[k]);
+        sample(fplt_job_get_view(fixture.job), RUNS, k ? 0 : spacing, &mean[k], &deviation[k]);
         assert_int_equal(fixture.view->secure, !k);
         release(&fixture);
     }
@@ -471,13 +472,13 @@ static void far_points_are_refused_before_computing(void **state)
 {
     (void)state;
     struct fixture fixture = MAKE(NULL, {"privacy.epsilon", "2"}, {"rounds", "2"});
-    fplt_run_settings run = fplt_job_see(fixture.job)->run;
+    fplt_run_settings run = fplt_job_get_view(fixture.job)->run;
     double far[3] = {0, 1e12, 0};
     fplt_engine *engine;
     fplt_error error;
     run.start = FPLT_START_GIVEN;
     run.given = far;
-    assert_ok(fplt_engine_create(fplt_job_see(fixture.job)->objective, &run, &engine, &error),
+    assert_ok(fplt_engine_create(fplt_job_get_view(fixture.job)->objective, &run, &engine, &error),
               error);
     assert_int_equal(fplt_engine_round(engine, &error), FPLT_DIVERGED);
     assert_contains(error.text, "refuses the round: coordinate 1 of the centre");
@@ -505,8 +506,8 @@ static void bounds_hold(void **state)
                           {"intercept", cases[c].intercept}, {"privacy.epsilon", "2"},
                           {"rounds", "3"}, {"epochs", "2"}, {"rows", "1"}, {"privacy.rows", "2"},
                           {"seed", k ? "5" : "4"});
-        const fplt_objective *objective[2] = {fplt_job_see(two[0].job)->objective,
-                                              fplt_job_see(two[1].job)->objective};
+        const fplt_objective *objective[2] = {fplt_job_get_view(two[0].job)->objective,
+                                              fplt_job_get_view(two[1].job)->objective};
         size_t n = fplt_objective_dimension(objective[0]);
         double x[16], g[2][16], scratch[4096], largest = 0;
         assert_true(n <= 16 && fplt_objective_scratch(objective[0]) <= 4096);
@@ -548,7 +549,7 @@ static void every_algorithm_that_may(void **state)
             continue;
         struct fixture fixture = MAKE(algorithm->name, {"algorithm", algorithm->name},
                                       {"privacy.epsilon", "4"}, {"rounds", "5"}, {"epochs", "3"});
-        const fplt_job_view *view = fplt_job_see(fixture.job);
+        const fplt_job_view *view = fplt_job_get_view(fixture.job);
         fplt_engine *engine;
         fplt_result result;
         fplt_error error;
@@ -590,7 +591,7 @@ static void final_model_needs_less_noise(void **state)
             MAKE(NULL, {"privacy.epsilon", "1"}, {"rounds", "200"}, {"epochs", "5"},
                  {"privacy.threat", threats[k]}, {"rho", "1"}, {"gamma", "0.3"});
         tau[k] = fixture.view->mechanism.noise_tau;
-        assert_int_equal(fplt_job_see(fixture.job)->releases_mean, k);
+        assert_int_equal(fplt_job_get_view(fixture.job)->releases_mean, k);
         release(&fixture);
     }
     assert_true(tau[1] < tau[0] / 2);
@@ -600,8 +601,8 @@ static void final_model_needs_less_noise(void **state)
 
 static char *certify(struct fixture *fixture)
 {
-    const fplt_job_view *view = fplt_job_see(fixture->job);
-    const fplt_promise_view *plan = fplt_promise_see(fixture->plan);
+    const fplt_job_view *view = fplt_job_get_view(fixture->job);
+    const fplt_promise_view *plan = fplt_promise_get_view(fixture->plan);
     fplt_certificate_run run;
     uint64_t rounds[16];
     char *text;

@@ -106,7 +106,7 @@ static void perform(struct place *place)
             due = 1;
             break;
         case FPLT__SITE_GATHER: place->gathers++; break;
-        case FPLT__SITE_SAY:
+        case FPLT__SITE_LOG:
             snprintf(place->word, sizeof place->word, "%s", action->word);
             snprintf(place->sentence, sizeof place->sentence, "%s", action->sentence);
             break;
@@ -251,7 +251,7 @@ static void test_not_for_this_agent(void **state)
 {
     (void)state;
     fplt__digest other = {{9}};
-    const fplt__frame frames[] = {{.kind = FPLT__TRAIN, .identity = 1},
+    const fplt__frame frames[] = {{.kind = FPLT__TRAIN, .member_index = 1},
                                   {.kind = FPLT__TRAIN, .plan = other},
                                   {.kind = FPLT__END, .plan = other}};
     for (size_t k = 0; k < sizeof frames / sizeof *frames; k++) {
@@ -273,7 +273,7 @@ static void test_asked_again(void **state)
     struct place place;
     settle(&place, 1);
     for (unsigned k = 0; k < CAP + 2; k++) {
-        ask(&place, (fplt__frame){.kind = FPLT__TRAIN, .position = k % N, .leg = 0});
+        ask(&place, (fplt__frame){.kind = FPLT__TRAIN, .position = k % N, .incarnation = 0});
         if (place.sent[FPLT__UPDATE] == k + 1)
             answer(&place, 202, NULL, 0);
     }
@@ -298,16 +298,16 @@ static void test_false_verdicts(void **state)
     (void)state;
     struct place place;
     settle(&place, 0);
-    fplt__digest before = fplt__site_see(place.site).chain;
+    fplt__digest before = fplt__site_get_view(place.site).chain;
     ask(&place, (fplt__frame){.kind = FPLT__VERDICT, .cohort = 1, .version = 1});
-    ask(&place, (fplt__frame){.kind = FPLT__VERDICT, .exchange = 1, .cohort = 1, .leg = 3});
+    ask(&place, (fplt__frame){.kind = FPLT__VERDICT, .exchange = 1, .cohort = 1, .incarnation = 3});
     ask(&place, (fplt__frame){.kind = FPLT__TRAIN, .round = 2});
     answer(&place, 202, NULL, 0);
     ask(&place, (fplt__frame){.kind = FPLT__VERDICT, .round = 2, .cohort = 1, .version = 5});
     ask(&place, (fplt__frame){.kind = FPLT__VERDICT, .round = 1, .cohort = 1, .version = 1});
-    fplt__site_view view = fplt__site_see(place.site);
+    fplt__site_view view = fplt__site_get_view(place.site);
     assert_int_equal(view.version, 0);
-    assert_int_equal(view.leg, 0);
+    assert_int_equal(view.incarnation, 0);
     assert_memory_equal(&view.chain, &before, sizeof before);
     leave(&place);
 }

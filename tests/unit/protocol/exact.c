@@ -11,11 +11,11 @@ static struct {
     uint64_t now;
     fplt_plan plan;
     fplt__digest hash;
-    fplt__lead *lead;
-    fplt__lead_record record; /* the last committed */
+    fplt__leader *leader;
+    fplt__leader_record record; /* the last committed */
     struct member {
         uint64_t session, sequence;
-        uint32_t leg;
+        uint32_t incarnation;
         uint64_t version;
         fplt__digest chain, before; /* before: one version earlier */
         int has_staged;
@@ -36,7 +36,7 @@ static const uint8_t receipt_key[32] = {7};
 
 /* --- the coordinator --- */
 
-static void hand(fplt__lead_event event);
+static void hand(fplt__leader_event event);
 
 static void read_frames(struct member *member, const uint8_t *bytes, size_t size)
 {
@@ -57,7 +57,7 @@ static void read_frames(struct member *member, const uint8_t *bytes, size_t size
 
 static void take_reply(const fplt__reply *reply)
 {
-    struct member *member = &w.member[reply->identity];
+    struct member *member = &w.member[reply->member_index];
     uint8_t bytes[BODY];
     size_t size = 0;
     fplt__joined joined;
@@ -81,32 +81,32 @@ static void take_reply(const fplt__reply *reply)
 
 static void perform(void)
 {
-    const fplt__lead_action *action;
+    const fplt__leader_action *action;
     int commits = 0;
-    while ((action = fplt__lead_action_take(w.lead))) {
-        if (action->kind == FPLT__LEAD_COMMIT) {
+    while ((action = fplt__leader_action_take(w.leader))) {
+        if (action->kind == FPLT__LEADER_COMMIT) {
             commits = 1;
             w.record = *action->record;
-        } else if (action->kind == FPLT__LEAD_REPLY) {
+        } else if (action->kind == FPLT__LEADER_REPLY) {
             take_reply(&action->reply);
         }
     }
     if (commits)
-        hand((fplt__lead_event){.kind = FPLT__LEAD_COMMITTED});
+        hand((fplt__leader_event){.kind = FPLT__LEADER_COMMITTED});
 }
 
-static void hand(fplt__lead_event event)
+static void hand(fplt__leader_event event)
 {
     fplt_error error;
     event.now = w.now;
-    assert_ok(fplt__lead_handle(w.lead, &event, &error), error);
+    assert_ok(fplt__leader_handle(w.leader, &event, &error), error);
     perform();
 }
 
 static void pass(uint64_t milliseconds)
 {
     w.now += milliseconds;
-    hand((fplt__lead_event){.kind = FPLT__LEAD_TIME});
+    hand((fplt__leader_event){.kind = FPLT__LEADER_TIME});
 }
 
 static void send(uint32_t i, fplt__request_kind kind, uint64_t sequence, const void *body,
@@ -115,19 +115,19 @@ static void send(uint32_t i, fplt__request_kind kind, uint64_t sequence, const v
     struct member *member = &w.member[i];
     fplt__request request = {.kind = kind,
                              .ticket = i + 1,
-                             .identity = i,
+                             .member_index = i,
                              .session = member->session,
                              .sequence = sequence,
                              .body = body,
                              .size = size};
     member->status = 0;
     member->word[0] = 0;
-    hand((fplt__lead_event){.kind = FPLT__LEAD_REQUEST, .request = request});
+    hand((fplt__leader_event){.kind = FPLT__LEADER_REQUEST, .request = request});
 }
 
-static fplt__lead_state state_of_run(void)
+static fplt__leader_state state_of_run(void)
 {
-    return fplt__lead_see(w.lead).state;
+    return fplt__leader_get_view(w.leader).state;
 }
 
 /* --- members --- */
@@ -135,7 +135,7 @@ static fplt__lead_state state_of_run(void)
 static fplt__report report_of(const struct member *member)
 {
     return (fplt__report){.plan = w.hash,
-                          .leg = member->leg,
+                          .incarnation = member->incarnation,
                           .version = member->version,
                           .chain = member->chain,
                           .has_staged = member->has_staged,
@@ -183,8 +183,8 @@ static void answer_as(uint32_t i, uint64_t number, void (*with)(fplt__frame *fra
     assert_int_not_equal(member->task.kind, 0);
     fplt__frame frame = {.kind = member->task.kind,
                          .exchange = member->task.exchange,
-                         .leg = member->task.leg,
-                         .identity = i,
+                         .incarnation = member->task.incarnation,
+                         .member_index = i,
                          .round = member->task.round,
                          .cohort = 1,
                          .position = member->task.position,
@@ -241,16 +241,16 @@ static void begin_with(const char *algorithm, int private)
     w.now = 1000;
     w.plan = tiny_plan(algorithm);
     w.hash = fplt__document_hash(tiny_document, sizeof tiny_document);
-    fplt__lead_settings settings = {.members = N, .hold = 1 << 30, .deadline = DEADLINE};
+    fplt__leader_settings settings = {.members = N, .hold = 1 << 30, .deadline = DEADLINE};
     memcpy(settings.receipt_key, receipt_key, sizeof receipt_key);
-    fplt__lead_record record = {.state = FPLT__PLANNED,
-                                .document = tiny_document,
-                                .document_size = sizeof tiny_document,
-                                .hash = w.hash};
-    fplt__lead_plan plan = tiny_lead_plan(&w.plan, "all", private, NULL);
+    fplt__leader_record record = {.state = FPLT__PLANNED,
+                                  .document = tiny_document,
+                                  .document_size = sizeof tiny_document,
+                                  .hash = w.hash};
+    fplt__leader_plan plan = tiny_lead_plan(&w.plan, "all", private, NULL);
     plan.agreement->rounds = 1000;
-    assert_ok(fplt__lead_create(&settings, &w.lead, &error), error);
-    assert_ok(fplt__lead_open(w.lead, w.now, &record, &plan, &error), error);
+    assert_ok(fplt__leader_create(&settings, &w.leader, &error), error);
+    assert_ok(fplt__leader_open(w.leader, w.now, &record, &plan, &error), error);
     perform();
     for (uint32_t i = 0; i < N; i++) {
         fplt__consent consent = {.document = w.hash, .agreed = 1};
@@ -271,15 +271,15 @@ static void begin(const char *algorithm)
 static int end(void **state)
 {
     (void)state;
-    fplt__lead_destroy(w.lead);
-    w.lead = NULL;
+    fplt__leader_destroy(w.leader);
+    w.leader = NULL;
     return 0;
 }
 
 /* A round in which all but `without` take part; with N it is all. */
 static void whole_round(uint32_t without)
 {
-    uint64_t round = fplt__lead_see(w.lead).round;
+    uint64_t round = fplt__leader_get_view(w.leader).round;
     for (uint32_t i = 0; i < N; i++)
         if (i != without)
             poll(i);
@@ -288,7 +288,7 @@ static void whole_round(uint32_t without)
             answer(i, 100 + i);
     if (without < N)
         pass(DEADLINE);
-    assert_int_equal(fplt__lead_see(w.lead).round, round + 1);
+    assert_int_equal(fplt__leader_get_view(w.leader).round, round + 1);
     for (uint32_t i = 0; i < N; i++)
         if (i != without)
             hear_verdict(i);
@@ -318,7 +318,7 @@ static void other_round(fplt__frame *frame)
 
 static void other_leg(fplt__frame *frame)
 {
-    frame->leg++;
+    frame->incarnation++;
 }
 
 static void fewer_numbers(fplt__frame *frame)
@@ -342,11 +342,11 @@ static void test_other_update(void **state)
     for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
         answer_as(0, 7, changes[k]);
         assert_int_equal(w.member[0].status, 409);
-        assert_int_equal(fplt__lead_see(w.lead).received, 0);
+        assert_int_equal(fplt__leader_get_view(w.leader).received, 0);
     }
     answer(0, 7);
     assert_int_equal(w.member[0].status, 202);
-    assert_int_equal(fplt__lead_see(w.lead).received, 1);
+    assert_int_equal(fplt__leader_get_view(w.leader).received, 1);
 }
 
 /* The same bytes again are heard and not counted again; others for the same task make the round forget all
@@ -362,18 +362,18 @@ static void test_second_digest(void **state)
     answer(1, 8);
     answer(0, 7);
     assert_int_equal(w.member[0].status, 200);
-    assert_int_equal(fplt__lead_see(w.lead).received, 2);
+    assert_int_equal(fplt__leader_get_view(w.leader).received, 2);
     answer(0, 9);
     assert_int_equal(w.member[0].status, 409);
     assert_string_equal(w.member[0].word, "conflict");
-    assert_int_equal(fplt__lead_see(w.lead).received, 0);
+    assert_int_equal(fplt__leader_get_view(w.leader).received, 0);
     answer(0, 7);
     assert_string_equal(w.member[0].word, "closed");
     answer(1, 8);
     answer(2, 8);
-    assert_int_equal(fplt__lead_see(w.lead).round, 1);
-    assert_int_equal(fplt__lead_member(w.lead, 0).row->version, 0);
-    assert_int_equal(fplt__lead_member(w.lead, 0).row->conflicts, 1);
+    assert_int_equal(fplt__leader_get_view(w.leader).round, 1);
+    assert_int_equal(fplt__leader_member(w.leader, 0).row->version, 0);
+    assert_int_equal(fplt__leader_member(w.leader, 0).row->conflicts, 1);
 }
 
 /* A request is looked at once: its number must be above all before it. */
@@ -403,11 +403,11 @@ static void test_more_than_half(void **state)
 {
     (void)state;
     begin("fed-plt");
-    assert_int_equal(fplt__lead_see(w.lead).quorum, 2);
-    hand((fplt__lead_event){.kind = FPLT__LEAD_REVOKE, .identity = 2});
+    assert_int_equal(fplt__leader_get_view(w.leader).quorum, 2);
+    hand((fplt__leader_event){.kind = FPLT__LEADER_REVOKE, .member_index = 2});
     whole_round(2);
-    assert_int_equal(fplt__lead_see(w.lead).cohort, 2);
-    assert_int_equal(fplt__lead_see(w.lead).quorum, 2);
+    assert_int_equal(fplt__leader_get_view(w.leader).cohort, 2);
+    assert_int_equal(fplt__leader_get_view(w.leader).quorum, 2);
 }
 
 /* --- reports --- */
@@ -425,7 +425,7 @@ static void test_known(void **state)
         else if (k == 1)
             report.version++;
         else
-            report.leg++;
+            report.incarnation++;
         report.has_proof = 0;
         poll_with(0, &report);
         assert_int_equal(state_of_run(), FPLT__REPAIR);
@@ -499,7 +499,7 @@ static void test_proof(void **state)
 
 /* --- one against all --- */
 
-/* Member i has lost its state; all enrol, and a leg begins. */
+/* Member i has lost its state; all enrol, and a incarnation begins. */
 static void lose(uint32_t i)
 {
     forget(i);
@@ -508,19 +508,19 @@ static void lose(uint32_t i)
 
 static void enrol_all(void)
 {
-    uint32_t leg = fplt__lead_see(w.lead).leg;
+    uint32_t incarnation = fplt__leader_get_view(w.leader).incarnation;
     for (uint32_t i = 0; i < N; i++) {
         poll(i);
         assert_int_equal(w.member[i].task.kind, FPLT__ENROL);
         answer(i, 3);
         struct member *member = &w.member[i];
-        member->leg = leg + 1;
+        member->incarnation = incarnation + 1;
         member->version = 0;
         member->has_staged = 0;
-        member->chain = fplt__chain_begin(&w.hash, leg + 1, i, &member->staged_digest);
+        member->chain = fplt__chain_begin(&w.hash, incarnation + 1, i, &member->staged_digest);
     }
     assert_int_equal(state_of_run(), FPLT__ROUND);
-    assert_int_equal(fplt__lead_see(w.lead).leg, leg + 1);
+    assert_int_equal(fplt__leader_get_view(w.leader).incarnation, incarnation + 1);
 }
 
 /* The third repair that one member causes needs the operator. */
@@ -539,7 +539,7 @@ static void test_third_repair(void **state)
     assert_int_equal(state_of_run(), FPLT__HALTED);
 }
 
-/* A leg is open to the member whose enrolment its chain began with, and to no other enrolment. */
+/* A incarnation is open to the member whose enrolment its chain began with, and to no other enrolment. */
 static void test_opened(void **state)
 {
     (void)state;
@@ -552,7 +552,7 @@ static void test_opened(void **state)
         fplt__report report = report_of(&old); /* it has not heard yet */
         report.has_proof = 0;
         report.has_enrolled = 1;
-        report.enrolled.leg = k == 1 ? 0 : 1;
+        report.enrolled.incarnation = k == 1 ? 0 : 1;
         report.enrolled.digest = w.member[2].staged_digest;
         report.enrolled.digest.byte[0] ^= k == 2;
         poll_with(2, &report);
@@ -571,14 +571,14 @@ static void test_third_loss_alone(void **state)
         lose(1);
         assert_int_equal(w.member[1].task.kind, FPLT__ENROL);
         answer(1, 0);
-        w.member[1].version = fplt__lead_member(w.lead, 1).version;
-        w.member[1].chain = fplt__lead_member(w.lead, 1).row->chain;
+        w.member[1].version = fplt__leader_member(w.leader, 1).version;
+        w.member[1].chain = fplt__leader_member(w.leader, 1).row->chain;
         w.member[1].has_staged = 0;
         whole_round(N);
     }
     lose(1);
     assert_int_equal(state_of_run(), FPLT__ROUND);
-    assert_int_equal(fplt__lead_member(w.lead, 1).standing, FPLT__LEFT_OUT);
+    assert_int_equal(fplt__leader_member(w.leader, 1).standing, FPLT__LEFT_OUT);
     assert_int_equal(w.member[1].status, 0); /* nothing for it to do */
     whole_round(1);
 }
@@ -587,8 +587,8 @@ static void test_third_loss_alone(void **state)
 static void leave_out(uint32_t i)
 {
     for (int k = 0; k < 3; k++) {
-        assert_int_equal(fplt__lead_member(w.lead, i).standing, FPLT__MEMBER);
-        if (fplt__lead_see(w.lead).evaluating) /* nobody answers */
+        assert_int_equal(fplt__leader_member(w.leader, i).standing, FPLT__MEMBER);
+        if (fplt__leader_get_view(w.leader).evaluating) /* nobody answers */
             pass(DEADLINE);
         for (uint32_t j = 0; j < N; j++)
             poll(j);
@@ -603,8 +603,8 @@ static void leave_out(uint32_t i)
             if (j != i)
                 hear_verdict(j);
     }
-    assert_int_equal(fplt__lead_member(w.lead, i).standing, FPLT__LEFT_OUT);
-    assert_int_equal(fplt__lead_member(w.lead, i).row->conflicts, 3);
+    assert_int_equal(fplt__leader_member(w.leader, i).standing, FPLT__LEFT_OUT);
+    assert_int_equal(fplt__leader_member(w.leader, i).row->conflicts, 3);
 }
 
 /* Whatever a member says that was left out: no repair, no halt, no end, and nobody waits for it. */
@@ -620,17 +620,17 @@ static void test_left_out(void **state)
         poll_with(0, &report);
         assert_int_equal(state_of_run(), FPLT__ROUND);
         assert_int_equal(w.member[0].task.kind, 0);
-        assert_int_equal(fplt__lead_member(w.lead, 0).row->repairs, 0);
+        assert_int_equal(fplt__leader_member(w.leader, 0).row->repairs, 0);
     }
     poll(1);
     fplt__report report = report_of(&w.member[0]);
     report.has_trouble = 1;
-    report.trouble.round = fplt__lead_see(w.lead).round;
+    report.trouble.round = fplt__leader_get_view(w.leader).round;
     snprintf(report.trouble.word, sizeof report.trouble.word, "diverged");
     poll_with(0, &report);
     assert_int_equal(state_of_run(), FPLT__ROUND);
     whole_round(0);
-    assert_false(fplt__lead_member(w.lead, 0).waited_for);
+    assert_false(fplt__leader_member(w.leader, 0).waited_for);
 }
 
 /* An evaluation needs all: where one is left out, rounds do not wait for it. */
@@ -638,16 +638,17 @@ static void test_evaluation_without(void **state)
 {
     (void)state;
     begin_with("fed-plt", 0);
-    assert_true(fplt__lead_see(w.lead).evaluating);
+    assert_true(fplt__leader_get_view(w.leader).evaluating);
     leave_out(0);
-    assert_int_equal(fplt__lead_see(w.lead).round, 3);
+    assert_int_equal(fplt__leader_get_view(w.leader).round, 3);
     poll(1);
     poll(2);
     answer(1, 1);
     answer(2, 1);
-    assert_int_equal(fplt__lead_see(w.lead).round, 4); /* after which the criterion is due */
-    assert_false(fplt__lead_see(w.lead).evaluating);
-    assert_true(fplt__lead_see(w.lead).opened_now);
+    assert_int_equal(fplt__leader_get_view(w.leader).round,
+                     4); /* after which the criterion is due */
+    assert_false(fplt__leader_get_view(w.leader).evaluating);
+    assert_true(fplt__leader_get_view(w.leader).opened_now);
 }
 
 /* Without the vectors of a member the sums cannot be made anew: the run ends with the model that it had. */
@@ -658,21 +659,21 @@ static void test_repair_without(void **state)
     for (int first = 0; first < 2; first++) { /* revoked before the repair, or in it */
         begin("fed-plt");
         whole_round(N);
-        assert_ok(fplt_hub_model(fplt__lead_hub(w.lead), before), (fplt_error){0});
+        assert_ok(fplt_hub_model(fplt__leader_hub(w.leader), before), (fplt_error){0});
         if (first)
-            hand((fplt__lead_event){.kind = FPLT__LEAD_REVOKE, .identity = 0});
+            hand((fplt__leader_event){.kind = FPLT__LEADER_REVOKE, .member_index = 0});
         lose(first ? 1 : 0);
         if (!first) {
             assert_int_equal(state_of_run(), FPLT__REPAIR);
             poll(1);
             answer(1, 3);
-            hand((fplt__lead_event){.kind = FPLT__LEAD_REVOKE, .identity = 0});
+            hand((fplt__leader_event){.kind = FPLT__LEADER_REVOKE, .member_index = 0});
         }
         assert_int_equal(state_of_run(), FPLT__ENDED);
-        assert_string_equal(fplt__lead_see(w.lead).outcome, "too-few");
-        assert_contains(fplt__lead_see(w.lead).sentence, "was revoked");
-        assert_contains(fplt__lead_see(w.lead).sentence, "continue: yes");
-        assert_ok(fplt_hub_model(fplt__lead_hub(w.lead), after), (fplt_error){0});
+        assert_string_equal(fplt__leader_get_view(w.leader).outcome, "too-few");
+        assert_contains(fplt__leader_get_view(w.leader).sentence, "was revoked");
+        assert_contains(fplt__leader_get_view(w.leader).sentence, "continue: yes");
+        assert_ok(fplt_hub_model(fplt__leader_hub(w.leader), after), (fplt_error){0});
         assert_memory_equal(before, after, sizeof before);
         end(NULL);
     }
@@ -686,7 +687,7 @@ static void test_revoked_after_enrolment(void **state)
     whole_round(N);
     lose(0);
     answer(0, 3);
-    hand((fplt__lead_event){.kind = FPLT__LEAD_REVOKE, .identity = 0});
+    hand((fplt__leader_event){.kind = FPLT__LEADER_REVOKE, .member_index = 0});
     assert_int_equal(state_of_run(), FPLT__REPAIR);
     for (uint32_t i = 1; i < N; i++) {
         poll(i);
@@ -694,11 +695,11 @@ static void test_revoked_after_enrolment(void **state)
     }
     assert_int_equal(state_of_run(), FPLT__ROUND);
     uint64_t totals[4 * MIRRORED];
-    fplt_hub_totals(fplt__lead_hub(w.lead), totals);
+    fplt_hub_totals(fplt__leader_hub(w.leader), totals);
     assert_int_equal(totals[0], 9);
 }
 
-/* Where nothing is mirrored, the others begin the leg without the member; not where all are needed. */
+/* Where nothing is mirrored, the others begin the incarnation without the member; not where all are needed. */
 static void test_repair_of_the_others(void **state)
 {
     (void)state;
@@ -708,10 +709,11 @@ static void test_repair_of_the_others(void **state)
         whole_round(N);
         lose(0);
         assert_int_equal(state_of_run(), FPLT__REPAIR);
-        hand((fplt__lead_event){.kind = FPLT__LEAD_REVOKE, .identity = 0});
+        hand((fplt__leader_event){.kind = FPLT__LEADER_REVOKE, .member_index = 0});
         if (k == 1) {
             assert_int_equal(state_of_run(), FPLT__ENDED);
-            assert_contains(fplt__lead_see(w.lead).sentence, "the algorithm needs all members");
+            assert_contains(fplt__leader_get_view(w.leader).sentence,
+                            "the algorithm needs all members");
             end(NULL);
             continue;
         }
@@ -722,8 +724,8 @@ static void test_repair_of_the_others(void **state)
             answer(i, 0);
         }
         assert_int_equal(state_of_run(), FPLT__ROUND);
-        assert_int_equal(fplt__lead_see(w.lead).leg, 1);
-        assert_int_equal(fplt__lead_see(w.lead).cohort, 2);
+        assert_int_equal(fplt__leader_get_view(w.leader).incarnation, 1);
+        assert_int_equal(fplt__leader_get_view(w.leader).cohort, 2);
         end(NULL);
     }
 }
@@ -736,7 +738,7 @@ static void test_left_out_in_repair(void **state)
     leave_out(0);
     lose(1);
     assert_int_equal(state_of_run(), FPLT__ENDED);
-    assert_contains(fplt__lead_see(w.lead).sentence, "was left out of the run");
+    assert_contains(fplt__leader_get_view(w.leader).sentence, "was left out of the run");
     end(NULL);
     begin("tamuna");
     leave_out(0);
@@ -745,10 +747,10 @@ static void test_left_out_in_repair(void **state)
     poll(0);
     assert_int_equal(w.member[0].status, 0);
     assert_int_equal(w.member[0].task.kind, 0);
-    assert_false(fplt__lead_member(w.lead, 0).waited_for);
+    assert_false(fplt__leader_member(w.leader, 0).waited_for);
     w.member[0].task = w.member[1].task; /* which it was not sent */
     memcpy(w.member[0].head, w.member[1].head, sizeof w.member[0].head);
-    w.member[0].task.identity = 0;
+    w.member[0].task.member_index = 0;
     fplt__frame_write(&w.member[0].task, w.member[0].head);
     answer(0, 0);
     assert_string_equal(w.member[0].word, "closed");

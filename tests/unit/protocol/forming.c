@@ -56,7 +56,7 @@ static fplt_status give(fplt__site_event event)
     int commits = 0;
     while ((action = fplt__site_action_take(w.site))) {
         commits |= action->kind == FPLT__SITE_COMMIT;
-        if (action->kind != FPLT__SITE_SAY)
+        if (action->kind != FPLT__SITE_LOG)
             take(action);
     }
     return commits ? give((fplt__site_event){.kind = FPLT__SITE_COMMITTED}) : status;

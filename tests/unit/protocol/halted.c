@@ -9,8 +9,8 @@ static struct {
     uint64_t now;
     fplt_plan plan;
     fplt__digest hash;
-    fplt__lead *lead;
-    const fplt__lead_record *record; /* the last committed, borrowed of `lead` */
+    fplt__leader *leader;
+    const fplt__leader_record *record; /* the last committed, borrowed of `leader` */
     uint64_t session[N], sequence[N];
     unsigned status; /* of the last reply */
     int has_proof;
@@ -20,25 +20,25 @@ static const uint8_t receipt_key[32] = {7};
 
 static void perform(void);
 
-static void hand(fplt__lead_event event)
+static void hand(fplt__leader_event event)
 {
     fplt_error error;
     event.now = w.now;
-    assert_ok(fplt__lead_handle(w.lead, &event, &error), error);
+    assert_ok(fplt__leader_handle(w.leader, &event, &error), error);
     perform();
 }
 
 static void perform(void)
 {
-    const fplt__lead_action *action;
+    const fplt__leader_action *action;
     fplt_error error;
     int commits = 0;
-    while ((action = fplt__lead_action_take(w.lead))) {
-        if (action->kind == FPLT__LEAD_COMMIT) {
+    while ((action = fplt__leader_action_take(w.leader))) {
+        if (action->kind == FPLT__LEADER_COMMIT) {
             commits = 1;
             w.record = action->record;
         }
-        if (action->kind != FPLT__LEAD_REPLY)
+        if (action->kind != FPLT__LEADER_REPLY)
             continue;
         fplt__joined joined;
         w.status = action->reply.status;
@@ -46,23 +46,23 @@ static void perform(void)
         if (action->reply.parts == 1 &&
             !fplt__joined_read(action->reply.part[0].bytes, action->reply.part[0].size, &joined,
                                &error))
-            w.session[action->reply.identity] = joined.session;
+            w.session[action->reply.member_index] = joined.session;
     }
     if (commits)
-        hand((fplt__lead_event){.kind = FPLT__LEAD_COMMITTED});
+        hand((fplt__leader_event){.kind = FPLT__LEADER_COMMITTED});
 }
 
 static void ask(fplt__request_kind kind, uint32_t i, char *text)
 {
     fplt__request request = {.kind = kind,
                              .ticket = i + 1,
-                             .identity = i,
+                             .member_index = i,
                              .session = w.session[i],
                              .sequence = ++w.sequence[i],
                              .body = text,
                              .size = text ? strlen(text) : 0};
     w.status = 0;
-    hand((fplt__lead_event){.kind = FPLT__LEAD_REQUEST, .request = request});
+    hand((fplt__leader_event){.kind = FPLT__LEADER_REQUEST, .request = request});
     fplt__free(text);
 }
 
@@ -82,16 +82,16 @@ static void report(uint32_t i, int proves)
 }
 
 /* A process on `record`, and all members join it. */
-static void start(const fplt__lead_record *record, int repair)
+static void start(const fplt__leader_record *record, int repair)
 {
     fplt_error error;
-    fplt__lead *before = w.lead;
-    fplt__lead_settings settings = {.members = N, .hold = HOLD, .repair = repair};
+    fplt__leader *before = w.leader;
+    fplt__leader_settings settings = {.members = N, .hold = HOLD, .repair = repair};
     memcpy(settings.receipt_key, receipt_key, sizeof receipt_key);
-    fplt__lead_plan plan = tiny_lead_plan(&w.plan, "all", 1, NULL);
-    assert_ok(fplt__lead_create(&settings, &w.lead, &error), error);
-    assert_ok(fplt__lead_open(w.lead, w.now, record, &plan, &error), error);
-    fplt__lead_destroy(before);
+    fplt__leader_plan plan = tiny_lead_plan(&w.plan, "all", 1, NULL);
+    assert_ok(fplt__leader_create(&settings, &w.leader, &error), error);
+    assert_ok(fplt__leader_open(w.leader, w.now, record, &plan, &error), error);
+    fplt__leader_destroy(before);
     perform();
     for (uint32_t i = 0; i < N; i++)
         ask(FPLT__JOIN, i, NULL);
@@ -106,23 +106,23 @@ static void start_planned(int repair)
     w.now = 1000;
     w.plan = tiny_plan("fed-plt");
     w.hash = fplt__document_hash(tiny_document, sizeof tiny_document);
-    fplt__lead_record record = {.state = FPLT__PLANNED,
-                                .document = tiny_document,
-                                .document_size = sizeof tiny_document,
-                                .hash = w.hash};
+    fplt__leader_record record = {.state = FPLT__PLANNED,
+                                  .document = tiny_document,
+                                  .document_size = sizeof tiny_document,
+                                  .hash = w.hash};
     start(&record, repair);
     for (uint32_t i = 0; i < N; i++) {
         fplt__consent consent = {.document = w.hash, .agreed = 1};
         assert_ok(fplt__consent_text(&consent, &text, &error), error);
         ask(FPLT__CONSENT, i, text);
     }
-    assert_int_equal(fplt__lead_see(w.lead).state, FPLT__ROUND);
+    assert_int_equal(fplt__leader_get_view(w.leader).state, FPLT__ROUND);
 }
 
 static int leave(void **state)
 {
     (void)state;
-    fplt__lead_destroy(w.lead);
+    fplt__leader_destroy(w.leader);
     return 0;
 }
 
@@ -133,9 +133,9 @@ static void test_repair_by_itself(void **state)
     for (int repair = 0; repair < 2; repair++) {
         start_planned(repair);
         report(2, 0);
-        assert_int_equal(fplt__lead_see(w.lead).state, FPLT__REPAIR);
+        assert_int_equal(fplt__leader_get_view(w.leader).state, FPLT__REPAIR);
         report(0, 1);
-        assert_int_equal(fplt__lead_see(w.lead).state, FPLT__HALTED);
+        assert_int_equal(fplt__leader_get_view(w.leader).state, FPLT__HALTED);
         if (!repair)
             leave(NULL);
     }
@@ -147,9 +147,9 @@ static void test_no_proof(void **state)
     (void)state;
     start_planned(0);
     report(0, 1);
-    assert_int_equal(fplt__lead_see(w.lead).state, FPLT__HALTED);
+    assert_int_equal(fplt__leader_get_view(w.leader).state, FPLT__HALTED);
     w.now += HOLD;
-    hand((fplt__lead_event){.kind = FPLT__LEAD_TIME});
+    hand((fplt__leader_event){.kind = FPLT__LEADER_TIME});
     assert_int_equal(w.status, 204);
     assert_false(w.has_proof);
 }
@@ -161,10 +161,10 @@ static void test_repair_asked_for(void **state)
     start_planned(0);
     report(0, 1);
     start(w.record, 1);
-    assert_int_equal(fplt__lead_see(w.lead).state, FPLT__REPAIR);
+    assert_int_equal(fplt__leader_get_view(w.leader).state, FPLT__REPAIR);
     report(0, 1);
-    assert_int_equal(fplt__lead_see(w.lead).state, FPLT__REPAIR);
-    assert_int_equal(fplt__lead_see(w.lead).round, FUTURE);
+    assert_int_equal(fplt__leader_get_view(w.leader).state, FPLT__REPAIR);
+    assert_int_equal(fplt__leader_get_view(w.leader).round, FUTURE);
     assert_int_equal(w.status, 200);
     assert_true(w.has_proof);
 }

@@ -33,7 +33,7 @@ static struct {
     int open; /* without privacy: criteria are asked for */
     fplt_plan plan;
     fplt_objective *objective;
-    fplt__lead *lead;
+    fplt__leader *leader;
     struct agent {
         fplt__site *site;
         int asks; /* a request waits to be delivered */
@@ -43,7 +43,7 @@ static struct {
     } agent[N];
 } w;
 
-static void at_lead(fplt__lead_event event);
+static void at_lead(fplt__leader_event event);
 
 static void at_site(uint32_t i, fplt__site_event event);
 
@@ -55,7 +55,7 @@ static void perform(uint32_t i)
     fplt_error error;
     int due = 0;
     while ((action = fplt__site_action_take(w.agent[i].site))) {
-        due |= action->kind != FPLT__SITE_SEND && action->kind != FPLT__SITE_SAY;
+        due |= action->kind != FPLT__SITE_SEND && action->kind != FPLT__SITE_LOG;
         if (action->kind == FPLT__SITE_SEND) {
             w.agent[i].asks = 1;
             w.agent[i].request = action->request;
@@ -72,7 +72,7 @@ static void perform(uint32_t i)
         } else if (action->kind == FPLT__SITE_BUILD) {
             fplt_node_settings own = {.objective = w.objective,
                                       .cost = i,
-                                      .identity = i,
+                                      .member_index = i,
                                       .training = fplt_training_defaults(),
                                       .curvature = {1 + i, 1 + i}};
             own.training.epochs = 2;
@@ -107,19 +107,19 @@ struct reply {
     size_t size;
 };
 
-static void at_lead(fplt__lead_event event)
+static void at_lead(fplt__leader_event event)
 {
-    const fplt__lead_action *action;
+    const fplt__leader_action *action;
     struct reply replies[8];
     size_t count = 0;
     int commits = 0, resolves = 0;
     fplt_error error;
     event.now = w.now;
-    assert_ok(fplt__lead_handle(w.lead, &event, &error), error);
-    while ((action = fplt__lead_action_take(w.lead))) {
-        commits |= action->kind == FPLT__LEAD_COMMIT;
-        resolves |= action->kind == FPLT__LEAD_RESOLVE;
-        if (action->kind != FPLT__LEAD_REPLY)
+    assert_ok(fplt__leader_handle(w.leader, &event, &error), error);
+    while ((action = fplt__leader_action_take(w.leader))) {
+        commits |= action->kind == FPLT__LEADER_COMMIT;
+        resolves |= action->kind == FPLT__LEADER_RESOLVE;
+        if (action->kind != FPLT__LEADER_REPLY)
             continue;
         struct reply *reply = &replies[count++];
         *reply = (struct reply){.site = (uint32_t)action->reply.ticket - 1,
@@ -133,13 +133,13 @@ static void at_lead(fplt__lead_event event)
         }
     }
     if (commits)
-        at_lead((fplt__lead_event){.kind = FPLT__LEAD_COMMITTED});
+        at_lead((fplt__leader_event){.kind = FPLT__LEADER_COMMITTED});
     if (resolves) {
-        fplt__lead_plan plan = tiny_lead_plan(&w.plan, "all", !w.open, NULL);
-        at_lead((fplt__lead_event){.kind = FPLT__LEAD_PLAN,
-                                   .document = tiny_document,
-                                   .document_size = sizeof tiny_document,
-                                   .plan = &plan});
+        fplt__leader_plan plan = tiny_lead_plan(&w.plan, "all", !w.open, NULL);
+        at_lead((fplt__leader_event){.kind = FPLT__LEADER_PLAN,
+                                     .document = tiny_document,
+                                     .document_size = sizeof tiny_document,
+                                     .plan = &plan});
     }
     for (size_t k = 0; k < count; k++) {
         at_site(replies[k].site, (fplt__site_event){.kind = FPLT__SITE_REPLY,
@@ -160,9 +160,9 @@ static int deliver(uint32_t i, int updates)
     agent->polls += agent->request.kind == FPLT__NEXT;
     agent->status = 0;
     agent->request.ticket = i + 1;
-    agent->request.identity = i;
+    agent->request.member_index = i;
     agent->request.body = agent->body;
-    at_lead((fplt__lead_event){.kind = FPLT__LEAD_REQUEST, .request = agent->request});
+    at_lead((fplt__leader_event){.kind = FPLT__LEADER_REQUEST, .request = agent->request});
     return 1;
 }
 
@@ -179,7 +179,7 @@ static void settle(void)
 static void pass(uint64_t milliseconds)
 {
     w.now += milliseconds;
-    at_lead((fplt__lead_event){.kind = FPLT__LEAD_TIME});
+    at_lead((fplt__leader_event){.kind = FPLT__LEADER_TIME});
     settle();
 }
 
@@ -192,7 +192,7 @@ static void update(uint32_t i)
 
 static uint64_t patience(void)
 {
-    fplt__lead_view view = fplt__lead_see(w.lead);
+    fplt__leader_view view = fplt__leader_get_view(w.leader);
     return view.deadline - view.opened;
 }
 
@@ -205,18 +205,18 @@ static int begin_as(int open)
                                       .value = value,
                                       .gradient = gradient,
                                       .curvature = curvature};
-    fplt__lead_settings settings = {.members = N, .receipt_key = {7}, .hold = 1 << 30};
-    fplt__lead_record record = {.state = FPLT__FORMING,
-                                .document = tiny_proposal,
-                                .document_size = sizeof tiny_proposal,
-                                .hash = fplt__document_hash(tiny_proposal, sizeof tiny_proposal)};
+    fplt__leader_settings settings = {.members = N, .receipt_key = {7}, .hold = 1 << 30};
+    fplt__leader_record record = {.state = FPLT__FORMING,
+                                  .document = tiny_proposal,
+                                  .document_size = sizeof tiny_proposal,
+                                  .hash = fplt__document_hash(tiny_proposal, sizeof tiny_proposal)};
     memset(&w, 0, sizeof w);
     w.open = open;
     w.now = 1000;
     w.plan = tiny_plan("fed-plt");
     assert_ok(fplt_objective_create_callback(&costs, &w.objective, &error), error);
-    assert_ok(fplt__lead_create(&settings, &w.lead, &error), error);
-    assert_ok(fplt__lead_open(w.lead, w.now, &record, NULL, &error), error);
+    assert_ok(fplt__leader_create(&settings, &w.leader, &error), error);
+    assert_ok(fplt__leader_open(w.leader, w.now, &record, NULL, &error), error);
     for (uint32_t i = 0; i < N; i++) {
         fplt__site_settings own = {.allows = ~0u};
         assert_ok(fplt__site_create(&own, &w.agent[i].site, &error), error);
@@ -242,7 +242,7 @@ static int begin_open(void **state)
 static int end(void **state)
 {
     (void)state;
-    fplt__lead_destroy(w.lead);
+    fplt__leader_destroy(w.leader);
     for (uint32_t i = 0; i < N; i++) {
         fplt__site_destroy(w.agent[i].site);
         free(w.agent[i].body);
@@ -255,28 +255,28 @@ static int end(void **state)
 static void test_deadline(void **state)
 {
     (void)state;
-    assert_int_equal(fplt__lead_see(w.lead).state, FPLT__ROUND);
+    assert_int_equal(fplt__leader_get_view(w.leader).state, FPLT__ROUND);
     assert_int_equal(patience(), 600000);
     for (uint32_t i = 0; i < N; i++) {
         pass(2000);
         update(i);
     }
-    assert_int_equal(fplt__lead_see(w.lead).round, 1);
+    assert_int_equal(fplt__leader_get_view(w.leader).round, 1);
     assert_int_equal(patience(), 5 * 6000);
     pass(1000);
     update(0);
     update(1);
     pass(28000);
-    assert_int_equal(fplt__lead_see(w.lead).round, 1); /* the third may still come */
+    assert_int_equal(fplt__leader_get_view(w.leader).round, 1); /* the third may still come */
     pass(2000);
-    assert_int_equal(fplt__lead_see(w.lead).round, 2); /* two of three are a quorum */
+    assert_int_equal(fplt__leader_get_view(w.leader).round, 2); /* two of three are a quorum */
     assert_int_equal(patience(), 5 * 6000);
     pass(9000);
     update(2); /* of round 1, 40 s after its task */
     update(0);
     update(1);
     update(2);
-    assert_int_equal(fplt__lead_see(w.lead).round, 3);
+    assert_int_equal(fplt__leader_get_view(w.leader).round, 3);
     assert_int_equal(patience(), 5 * 40000);
 }
 
@@ -284,15 +284,15 @@ static void test_deadline(void **state)
 static void test_quorum(void **state)
 {
     (void)state;
-    assert_int_equal(fplt__lead_see(w.lead).quorum, 2);
+    assert_int_equal(fplt__leader_get_view(w.leader).quorum, 2);
     update(0);
     pass(3600 * 1000);
     pass(3600 * 1000);
-    assert_int_equal(fplt__lead_see(w.lead).round, 0);
-    assert_true(fplt__lead_member(w.lead, 1).waited_for);
-    assert_false(fplt__lead_member(w.lead, 0).waited_for);
+    assert_int_equal(fplt__leader_get_view(w.leader).round, 0);
+    assert_true(fplt__leader_member(w.leader, 1).waited_for);
+    assert_false(fplt__leader_member(w.leader, 0).waited_for);
     update(1);
-    assert_int_equal(fplt__lead_see(w.lead).round, 1);
+    assert_int_equal(fplt__leader_get_view(w.leader).round, 1);
 }
 
 /* Who was not heard for a minute delays no round that has its quorum. */
@@ -302,9 +302,9 @@ static void test_silence(void **state)
     update(0);
     update(1);
     pass(59000);
-    assert_int_equal(fplt__lead_see(w.lead).round, 0);
+    assert_int_equal(fplt__leader_get_view(w.leader).round, 0);
     pass(2000);
-    assert_int_equal(fplt__lead_see(w.lead).round, 1);
+    assert_int_equal(fplt__leader_get_view(w.leader).round, 1);
 }
 
 /* Hands the coordinator the update of agent 0 once more, with the report behind it as `text` says. */
@@ -320,7 +320,7 @@ static void send_again(size_t report, const char *text)
     request.size = frame + size;
     request.ticket = 1;
     agent->status = 0;
-    at_lead((fplt__lead_event){.kind = FPLT__LEAD_REQUEST, .request = request});
+    at_lead((fplt__leader_event){.kind = FPLT__LEADER_REQUEST, .request = request});
     free(bytes);
 }
 
@@ -344,10 +344,10 @@ static void test_rider(void **state)
             update(i);
             assert_int_equal(w.agent[i].status, i + 1 < N ? 0 : 200);
             if (i + 1 < N)
-                assert_true(fplt__lead_member(w.lead, i).received);
+                assert_true(fplt__leader_member(w.leader, i).received);
         }
-    assert_int_equal(fplt__lead_see(w.lead).round, 2);
-    assert_int_equal(fplt__site_see(w.agent[0].site).version, 2);
+    assert_int_equal(fplt__leader_get_view(w.leader).round, 2);
+    assert_int_equal(fplt__site_get_view(w.agent[0].site).version, 2);
     assert_int_equal(w.agent[0].polls + w.agent[1].polls + w.agent[2].polls, polls);
 }
 
@@ -364,11 +364,11 @@ static void test_rider_again(void **state)
     w.agent[0].request.sequence = before.sequence + 1;
     send_again(size, text);
     assert_int_equal(w.agent[0].status, 409); /* the first, let go */
-    assert_int_equal(fplt__lead_see(w.lead).received, 1);
+    assert_int_equal(fplt__leader_get_view(w.leader).received, 1);
     w.agent[0].request.sequence = before.sequence + 2;
     send_again(size, ""); /* without a report it is answered at once */
     assert_int_equal(w.agent[0].status, 200);
-    assert_int_equal(fplt__lead_see(w.lead).received, 1);
+    assert_int_equal(fplt__leader_get_view(w.leader).received, 1);
 }
 
 /* With a report that cannot be read, or of another plan, nothing is counted. */
@@ -378,7 +378,7 @@ static void test_bad_rider(void **state)
     size_t size = report_of(&w.agent[0]);
     send_again(size, "{");
     assert_int_equal(w.agent[0].status, 400);
-    assert_int_equal(fplt__lead_see(w.lead).received, 0);
+    assert_int_equal(fplt__leader_get_view(w.leader).received, 0);
     char text[4096], *plan;
     snprintf(text, sizeof text, "%.*s", (int)size,
              (const char *)w.agent[0].body + w.agent[0].request.size - size);
@@ -387,12 +387,12 @@ static void test_bad_rider(void **state)
     w.agent[0].request.sequence++;
     send_again(size, text);
     assert_int_equal(w.agent[0].status, 409);
-    assert_int_equal(fplt__lead_see(w.lead).received, 0);
+    assert_int_equal(fplt__leader_get_view(w.leader).received, 0);
 }
 
 static uint64_t round_open(void)
 {
-    fplt__lead_view view = fplt__lead_see(w.lead);
+    fplt__leader_view view = fplt__leader_get_view(w.leader);
     return view.opened ? view.round + 1 : 0;
 }
 
@@ -409,21 +409,21 @@ static void test_evaluation(void **state)
     for (int k = 0; k < 2; k++)
         for (uint32_t i = 0; i < N; i++)
             update(i);
-    assert_int_equal(fplt__lead_see(w.lead).round, 2);
+    assert_int_equal(fplt__leader_get_view(w.leader).round, 2);
     update(0); /* the criterion after round 1 */
     update(1);
     pass(9000);
-    assert_false(fplt__lead_member(w.lead, 0).waited_for);
+    assert_false(fplt__leader_member(w.leader, 0).waited_for);
     pass(2000); /* its patience, and no criterion */
     update(0);
     update(1);
-    assert_int_equal(fplt__lead_see(w.lead).round, 2);
+    assert_int_equal(fplt__leader_get_view(w.leader).round, 2);
     pass(50000); /* the third was not heard for a minute: rounds and evaluations go on */
-    assert_int_equal(fplt__lead_see(w.lead).round, 3);
+    assert_int_equal(fplt__leader_get_view(w.leader).round, 3);
     for (uint64_t round = 4; round < TINY_ROUNDS; round++) {
         update(0);
         update(1);
-        assert_int_equal(fplt__lead_see(w.lead).round, round);
+        assert_int_equal(fplt__leader_get_view(w.leader).round, round);
     }
 }
 

@@ -57,7 +57,7 @@ static void bits_come_back(void **state)
     snprintf(path, sizeof path, "%s/model.json", folder);
     assert_ok(fplt_model_write(model, path, &error), error);
     assert_ok(fplt_model_read(path, &copy, &error), error);
-    const fplt_model_info *a = fplt_model_see(model), *b = fplt_model_see(copy);
+    const fplt_model_info *a = fplt_model_get_view(model), *b = fplt_model_get_view(copy);
     assert_int_equal(b->dimension, 12);
     assert_memory_equal(a->weights, b->weights, sizeof softmax_weights);
     assert_memory_equal(a->transform->mean, b->transform->mean, FEATURES * sizeof(double));

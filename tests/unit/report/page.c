@@ -143,7 +143,7 @@ static void charts_stand_any_numbers(void **state)
             fplt_plot plot = {"t", "x", "y", 0, logarithmic, 1e-5, "goal", &curve, 1};
             fplt__interval interval = {"n", odd[i][0], odd[i][1], odd[i][2]};
             fplt__buffer_clear(&out);
-            fplt__chart_curves(&out, &plot, &(fplt__frame){.dots = 1, .with_key = 1});
+            fplt__chart_curves(&out, &plot, &(fplt__chart_frame){.dots = 1, .with_key = 1});
             fplt__chart_intervals(&out, "t", "axis", &interval, 1, 1, logarithmic);
             assert_null(strstr(out.text, "nan"));
             assert_null(strstr(out.text, "inf"));

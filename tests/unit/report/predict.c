@@ -275,8 +275,8 @@ static void survives_want_of_memory(void **state)
             if (!status)
                 status = fplt_job_create(settings, 0, &job, NULL);
             if (!status)
-                status = fplt_engine_create(fplt_job_see(job)->objective, &fplt_job_see(job)->run,
-                                            &engine, NULL);
+                status = fplt_engine_create(fplt_job_get_view(job)->objective,
+                                            &fplt_job_get_view(job)->run, &engine, NULL);
             if (!status)
                 status = fplt_model_from_run(job, engine, NULL, &model, NULL);
             fplt_model_destroy(model);

@@ -8,7 +8,7 @@
 
 #include "fedplt.h"
 
-enum { MOST = 450 };
+enum { MAX = 450 };
 
 /* f(x) = curvature ||x||^2/2 - <1, x>, counted. */
 struct cost {
@@ -246,13 +246,13 @@ static void newton_does_not_search_within_rounding(void **state)
 static void newton_refuses_what_is_not_convex(void **state)
 {
     (void)state;
-    for (size_t n = 3; n <= MOST; n += MOST - 3) {
+    for (size_t n = 3; n <= MAX; n += MAX - 3) {
         struct cost cost = {.curvature = -1, .n = n, .most_calls = LONG_MAX};
         fplt_objective *objective = cost_objective(&cost, 0);
         fplt_training training = fplt_training_defaults();
         fplt_error error;
         training.solver = fplt_solver_find("newton");
-        double w[MOST] = {0};
+        double w[MAX] = {0};
         assert_int_equal(run(objective, &training, w, &error), FPLT_FAILED);
         assert_contains(error.text, "not strongly convex");
         fplt_objective_destroy(objective);

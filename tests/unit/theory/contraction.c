@@ -287,7 +287,7 @@ static void corrected_accelerated_contraction_holds(void **state)
         fplt_theory_parameters p = fplt_theory_defaults(&problem);
         p.rho *= between(&stream, 0.05, 20);
         p.accelerated = 1;
-        double v[MOST_DIMENSION], exact[MOST_DIMENSION] = {0}, w[MOST_DIMENSION];
+        double v[MAX_DIMENSION], exact[MAX_DIMENSION] = {0}, w[MAX_DIMENSION];
         for (int j = 0; j < 2; j++)
             v[j] = 2 * fplt_stream_normal(&stream);
         fplt_theory_parameters plain = p;

@@ -25,9 +25,9 @@ static fplt_theory_parameters any_parameters(const fplt_theory_problem *problem,
 /* Spectral radius of the linear map that one simulated round is when nothing is affine. */
 static double radius_of_round(struct federation *f, const fplt_theory_parameters *p)
 {
-    enum { MOST = 2 * MOST_AGENTS * MOST_DIMENSION };
-    static double matrix[MOST * MOST];
-    double re[MOST], im[MOST];
+    enum { MAX = 2 * MAX_AGENTS * MAX_DIMENSION };
+    static double matrix[MAX * MAX];
+    double re[MAX], im[MAX];
     int half = f->agents * f->dimension, size = 2 * half;
     memset(f->linear, 0, sizeof f->linear);
     for (int column = 0; column < size; column++) {

@@ -7,9 +7,9 @@
 #include "fedplt/random.h"
 #include "fedplt/theory.h"
 
-enum { MOST_AGENTS = 8, MOST_DIMENSION = 4 };
+enum { MAX_AGENTS = 8, MAX_DIMENSION = 4 };
 
-typedef double vectors[MOST_AGENTS][MOST_DIMENSION];
+typedef double vectors[MAX_AGENTS][MAX_DIMENSION];
 
 /* f_i(x) = x'H_i x/2 + <c_i, x>, or, when curved, the sum over coordinates of
  * low t^2/2 + 4 (high - low) log(1 + exp(t - c_ij)), whose curvature runs from low to high;
@@ -17,9 +17,9 @@ typedef double vectors[MOST_AGENTS][MOST_DIMENSION];
 struct federation {
     int agents, dimension, curved;
     double low, high, absolute;
-    double hessian[MOST_AGENTS][MOST_DIMENSION][MOST_DIMENSION];
+    double hessian[MAX_AGENTS][MAX_DIMENSION][MAX_DIMENSION];
     vectors linear;
-    double solution[MOST_DIMENSION];
+    double solution[MAX_DIMENSION];
     vectors x, z, z_solution;
 };
 
@@ -45,10 +45,10 @@ static inline double soft(double v, double threshold)
 /* Proximal gradient on the sum, to the last bits; then z_i* = x* - rho (gradient of f_i). */
 static inline void solve(struct federation *f, double rho)
 {
-    double step = 1 / (f->agents * f->high), g[MOST_DIMENSION];
+    double step = 1 / (f->agents * f->high), g[MAX_DIMENSION];
     memset(f->solution, 0, sizeof f->solution);
     for (int iteration = 0; iteration < 40 * (int)(f->high / f->low + 1); iteration++) {
-        double sum[MOST_DIMENSION] = {0};
+        double sum[MAX_DIMENSION] = {0};
         for (int i = 0; i < f->agents; i++) {
             gradient_of(f, i, f->solution, g);
             for (int j = 0; j < f->dimension; j++)
@@ -65,7 +65,7 @@ static inline void solve(struct federation *f, double rho)
 }
 
 /* A random symmetric matrix with the given eigenvalues: two-sided Givens rotations. */
-static inline void rotate_randomly(double (*h)[MOST_DIMENSION], int n, const double *eigenvalues,
+static inline void rotate_randomly(double (*h)[MAX_DIMENSION], int n, const double *eigenvalues,
                                    fplt_stream *stream)
 {
     for (int j = 0; j < n; j++)
@@ -100,7 +100,7 @@ static inline void draw_costs(struct federation *f, int agents, int dimension, i
     f->low = low;
     f->high = high;
     for (int i = 0; i < agents; i++) {
-        double eigenvalues[MOST_DIMENSION];
+        double eigenvalues[MAX_DIMENSION];
         for (int j = 0; j < dimension; j++) {
             double u = fplt_stream_uniform(stream), v = fplt_stream_uniform(stream);
             eigenvalues[j] = u < 0.3 ? low : u < 0.6 ? high : low * pow(high / low, v);
@@ -124,7 +124,7 @@ static inline void start_anywhere(struct federation *f, fplt_stream *stream)
 static inline void train(const struct federation *f, const fplt_theory_parameters *p, int agent,
                          const double *v, double *w, fplt_stream *noise)
 {
-    double m = f->low + 1 / p->rho, M = f->high + 1 / p->rho, g[MOST_DIMENSION], u[MOST_DIMENSION];
+    double m = f->low + 1 / p->rho, M = f->high + 1 / p->rho, g[MAX_DIMENSION], u[MAX_DIMENSION];
     double momentum = (sqrt(M) - sqrt(m)) / (sqrt(M) + sqrt(m));
     memcpy(u, w, sizeof u);
     for (uint32_t step = 0; step < p->epochs; step++) {
@@ -147,7 +147,7 @@ static inline void train(const struct federation *f, const fplt_theory_parameter
 static inline void one_round(struct federation *f, const fplt_theory_parameters *p,
                              const int *active, fplt_stream *noise)
 {
-    double y[MOST_DIMENSION] = {0};
+    double y[MAX_DIMENSION] = {0};
     for (int j = 0; j < f->dimension; j++) {
         for (int i = 0; i < f->agents; i++)
             y[j] += f->z[i][j] / f->agents;
@@ -156,7 +156,7 @@ static inline void one_round(struct federation *f, const fplt_theory_parameters 
     for (int i = 0; i < f->agents; i++) {
         if (active && !active[i])
             continue;
-        double v[MOST_DIMENSION];
+        double v[MAX_DIMENSION];
         for (int j = 0; j < f->dimension; j++)
             v[j] = 2 * y[j] - f->z[i][j];
         train(f, p, i, v, f->x[i], noise);

@@ -231,7 +231,7 @@ static void names_are_those_given(void **state)
     fplt_model *model;
     run_to_the_end(trainer);
     assert_ok(fplt_trainer_model(trainer, &model, &error), error);
-    const fplt_model_info *info = fplt_model_see(model);
+    const fplt_model_info *info = fplt_model_get_view(model);
     assert_string_equal(info->feature_names[1], "sex");
     assert_string_equal(info->class_names[1], "ill");
     assert_string_equal(fplt_dataset_agent_name(fplt_trainer_job(trainer)->training, 1), "b");

@@ -16,8 +16,8 @@ static fplt__frame some_frame(fplt_stream *stream)
 {
     fplt__frame frame = {.kind = (uint8_t)(1 + fplt_stream_below(stream, FPLT__KINDS - 1)),
                          .exchange = (uint8_t)fplt_stream_below(stream, 2),
-                         .leg = (uint32_t)fplt_stream_bits(stream),
-                         .identity = (uint32_t)fplt_stream_bits(stream),
+                         .incarnation = (uint32_t)fplt_stream_bits(stream),
+                         .member_index = (uint32_t)fplt_stream_bits(stream),
                          .round = fplt_stream_bits(stream),
                          .cohort = (uint32_t)fplt_stream_bits(stream),
                          .position = (uint32_t)fplt_stream_bits(stream),
@@ -183,13 +183,13 @@ static void a_body_has_its_digest(void **state)
                  {10000, "a18e4373c662f9d9a94b3e83c59eb7a9767431b85e7952baff0501358ecd36bd"}};
     const size_t sizes[] = {2047,   2049,   8191,    8192,        8193,        65536,
                             262143, 262144, 1048576, 1048576 + 1, 1048576 - 1, 3 * 1048576 + 5000};
-    enum { MOST = 4 << 20 };
+    enum { MAX = 4 << 20 };
     uint8_t *bytes;
     char text[FPLT__HEX];
     fplt_error error;
     struct lent lent;
-    assert_ok(fplt__alloc_into(&bytes, MOST, 1, "bytes", &error), error);
-    for (size_t i = 0; i < MOST; i++)
+    assert_ok(fplt__alloc_into(&bytes, MAX, 1, "bytes", &error), error);
+    for (size_t i = 0; i < MAX; i++)
         bytes[i] = (uint8_t)((7 * i + 3) % 251);
     lent_begin(&lent);
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
@@ -199,7 +199,7 @@ static void a_body_has_its_digest(void **state)
     }
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int helped = 0; helped < 2; helped++) {
-            fplt__hands_lend(helped ? &lent.hands : NULL);
+            fplt__parallel_set(helped ? &lent.hands : NULL);
             fplt__digest digest = fplt__body_hash(bytes, sizes[k]);
             fplt__digest slow = body_slowly(bytes, sizes[k]);
             assert_true(fplt__same(&digest, &slow));
@@ -257,7 +257,7 @@ static void proofs_hold_for_what_they_say_only(void **state)
     fplt__proof proof, back; /* as bytes they are compared, padding too */
     memset(&proof, 0, sizeof proof);
     memset(&back, 0, sizeof back);
-    proof.leg = 3;
+    proof.incarnation = 3;
     proof.round = 77;
     proof.version = UINT64_MAX;
     proof.chain.byte[0] = 9;
@@ -283,7 +283,7 @@ static void proofs_hold_for_what_they_say_only(void **state)
 static fplt__report full_report(void)
 {
     fplt__report report = {
-        .leg = 2,
+        .incarnation = 2,
         .version = 9,
         .chain = {{7}},
         .has_staged = 1,
@@ -296,7 +296,7 @@ static fplt__report full_report(void)
         .trouble = {4, "failed", "he said \"no\", in UTF-8: \xc3\xa9"},
         .charged = {.receipt = {.spent = {{0.1, 0.1, 0.1, 0.1, INFINITY}}, .rounds = 3},
                     .mac = {{5}}}};
-    report.proof = (fplt__proof){.leg = 1, .round = 2, .version = 3};
+    report.proof = (fplt__proof){.incarnation = 1, .round = 2, .version = 3};
     return report;
 }
 
@@ -364,7 +364,8 @@ static void messages_come_back(void **state)
         assert_ok(fplt__report_text(&report, &text, &error), error);
         assert_ok(fplt__report_read(text, strlen(text), &back, &error), error);
         assert_memory_equal(&back.staged, &report.staged, sizeof back.staged);
-        assert_true(back.trouble.round == report.trouble.round && back.leg == report.leg);
+        assert_true(back.trouble.round == report.trouble.round &&
+                    back.incarnation == report.incarnation);
         assert_string_equal(back.trouble.sentence, report.trouble.sentence);
         assert_memory_equal(&back.charged, &report.charged, sizeof back.charged);
         char *again;
@@ -379,7 +380,7 @@ static void messages_come_back(void **state)
     }
     fplt__report nothing;
     assert_int_equal(fplt__report_read(NULL, 0, &nothing, &error), FPLT_BAD_DATA);
-    fplt__joined joined = {.session = UINT64_MAX, .identity = 4, .planned = 1}, other;
+    fplt__joined joined = {.session = UINT64_MAX, .member_index = 4, .planned = 1}, other;
     assert_ok(fplt__joined_text(&joined, &text, &error), error);
     assert_ok(fplt__joined_read(text, strlen(text), &other, &error), error);
     assert_memory_equal(&joined, &other, sizeof joined);

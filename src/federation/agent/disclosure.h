@@ -1,0 +1,71 @@
+/* Disclosure rules: what a site does not answer while no privacy protects its records, whatever the proposal
+ * says. The agent alone applies them. docs/disclosure.md states each rule with the attack that it stops; they are
+ * about an operator who may propose anything, with an unmodified coordinator. */
+#ifndef FPLT_FEDERATION_DISCLOSURE_H
+#define FPLT_FEDERATION_DISCLOSURE_H
+
+#include "base/buffer.h"
+#include "fedplt/settings.h"
+#include "job/outline.h"
+#include "wire/document.h"
+
+/* The rows policy.disclosure, policy.coordinator, policy.start-models and policy.approved. They refine a policy and
+ * are none by themselves: a site that gives only these still asks a person. */
+extern const fplt_setting fplt__disclosure_table[];
+
+/* What the rules do under one value of policy.disclosure. */
+typedef struct fplt__disclosure_preset {
+    const char *name;
+    int known_starts; /* runs start at zero, at a received model or at one that the policy names */
+    int whole_gradients;   /* solvers that train on chosen rows are refused */
+    int hessian_rows;      /* rows for each parameter below which no Hessian leaves; 0: no rule */
+    int automatic_numbers; /* numbers that shape the answer are automatic or approved */
+    int bounded_step;      /* gamma is at most 2/L */
+} fplt__disclosure_preset;
+
+const fplt__disclosure_preset *fplt__disclosure_preset_of(const fplt_settings *site);
+
+/* Whether noise that this site has a budget for protects its records in such a run: the rules then do not apply. A
+ * site with `policy.epsilon: off` has no budget, and simulated noise protects nobody. */
+int fplt__disclosure_is_private(const fplt_settings *site, const fplt__proposal *proposal);
+
+/* Legal words in the rows above; files of start-models are read. */
+fplt_status fplt__disclosure_check(const fplt_settings *site, fplt_error *error);
+
+/* Whether a number by this name in `train` bends or cuts a single record, or places the next broadcast: it must then be
+ * automatic, or policy.approved must have its value. */
+int fplt__disclosure_needs_approval(const char *name);
+
+/* By the proposal alone, before any data are read. FPLT_FAILED: refused; the sentence names the rule. */
+fplt_status fplt__disclosure_judge(const fplt_settings *site, const fplt__proposal *proposal,
+                                   fplt_error *error);
+
+/* Whether this site lets Hessians leave in such a run. */
+typedef struct fplt__hessian_rule {
+    fplt__hessian_word word;
+    char reason[240]; /* of a no: the line of the policy, or the number of rows */
+} fplt__hessian_rule;
+
+fplt_status fplt__disclosure_hessian(const fplt_settings *site, const fplt__proposal *proposal,
+                                     const fplt__form *form, uint64_t records,
+                                     fplt__hessian_rule *rule, fplt_error *error);
+/* Refuses an algorithm that sends Hessians where the rule says no. */
+fplt_status fplt__disclosure_judge_algorithm(const fplt__hessian_rule *rule,
+                                             const fplt_algorithm *algorithm, fplt_error *error);
+
+/* Refuses a step above 2/L of a plan without privacy; `smoothness` is L, of this site's cost. */
+fplt_status fplt__disclosure_judge_step(const fplt_settings *site, const fplt__agreement *agreement,
+                                        double smoothness, fplt_error *error);
+
+/* Refuses a plan that starts elsewhere than at zero, at a model in FOLDER/received.txt or at one that the policy
+ * names. */
+fplt_status fplt__disclosure_judge_start(const fplt_settings *site, const char *folder,
+                                         const fplt__agreement *agreement, fplt_error *error);
+/* Adds the model x of a plan to FOLDER/received.txt, durably; once. */
+fplt_status fplt__disclosure_remember(const char *folder, const fplt__agreement *agreement,
+                                      const double *x, fplt_error *error);
+
+/* The rules that hold here, in one line. */
+void fplt__disclosure_show(const fplt_settings *site, fplt__buffer *text);
+
+#endif

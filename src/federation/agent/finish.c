@@ -1,0 +1,167 @@
+/* What an agent keeps of a run: the model, and with privacy the certificate and a settled ledger. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "fedplt/file.h"
+#include "federation/agent/agent.h"
+#include "federation/plan/privacy_plan.h"
+#include "promise/promise.h"
+
+static void path_in(const fplt__agent *agent, const char *file, char *path, size_t size)
+{
+    const char *out = fplt_settings_text(agent->settings, "out");
+    int whole = *out == '/';
+    snprintf(path, size, "%s%s%s/%s", whole ? "" : agent->folder, whole ? "" : "/", out, file);
+}
+
+/* What the account of this agent's data has against the adversary of the plan, but for this run. */
+static fplt_status list_earlier(fplt__agent *agent, const fplt__agreement *agreement,
+                                const fplt__digest *plan, fplt_certificate_account *account,
+                                fplt_error *error)
+{
+    const fplt__proposal *proposal = &agreement->proposal;
+    const char *named = fplt__pair_find(proposal->privacy, proposal->privacies, "threat");
+    const fplt_threat *threat = fplt_privacy_threat(0);
+    fplt_certificate_charge *earlier = NULL;
+    size_t index = 0;
+    fplt_status status = named ? fplt_privacy_threat_find(named, &threat, error) : FPLT_OK;
+    if (!status)
+        status = fplt__accounts_weakest(agent->ledger, agent->sets, threat, &index, error);
+    if (status)
+        return status;
+    account->name = fplt__record_sets_account(agent->sets, index);
+    status = fplt__ledger_earlier(agent->ledger, account->name, threat, plan->byte, &earlier,
+                                  &account->count, error);
+    account->earlier = earlier;
+    return status;
+}
+
+/* What this agent can vouch for: its own charges, in this run and before. Of the others it knows that
+ * they charge at most the cap. */
+static fplt_status certify(fplt__agent *agent, const fplt__agreement *agreement,
+                           const fplt__digest *plan, const fplt_model *bare, char **text,
+                           fplt_error *error)
+{
+    uint32_t members = agreement->proposal.members,
+             self = fplt__site_get_view(agent->site).member_index;
+    fplt_certificate_account *accounts = NULL;
+    fplt__receipt spent;
+    uint64_t *rounds;
+    fplt_status status = fplt__alloc_into(&rounds, members, sizeof *rounds, "rounds", error);
+    if (!status)
+        status = fplt__alloc_into(&accounts, members, sizeof *accounts, "accounts", error);
+    if (!status)
+        status = list_earlier(agent, agreement, plan, &accounts[self], error);
+    if (!status)
+        status = fplt__ledger_receipt(agent->ledger, plan->byte, &spent, error);
+    for (uint32_t i = 0; !status && i < members; i++)
+        rounds[i] = agreement->cap;
+    if (!status) {
+        rounds[self] = fplt__privacy_plan_rounds(agreement, spent.rounds);
+        status =
+            fplt__privacy_plan_certificate(agreement, plan, rounds, accounts, bare, text, error);
+    }
+    if (accounts)
+        fplt__free((fplt_certificate_charge *)accounts[self].earlier);
+    fplt__free(accounts);
+    fplt__free(rounds);
+    return status;
+}
+
+static char *record_of(const fplt__agent *agent, const fplt__agreement *agreement,
+                       const char *certificate)
+{
+    fplt__digest plan = fplt__document_hash(agent->plan, strlen(agent->plan));
+    json_t *record = fplt__plan_resolution_record(agreement, &plan);
+    if (certificate)
+        json_object_set_new(record, "privacy", json_loads(certificate, 0, NULL));
+    char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(record);
+    return text;
+}
+
+static fplt_status write_files(fplt__agent *agent, const fplt__agreement *agreement,
+                               const double *x, const char *certificate, fplt_error *error)
+{
+    char path[4200], *record = record_of(agent, agreement, certificate);
+    fplt_model *model = NULL;
+    fplt_status status = fplt__plan_resolution_model(agreement, x, record, NULL, &model, error);
+    path_in(agent, "", path, sizeof path);
+    mkdir(path, 0777);
+    path_in(agent, "privacy.json", path, sizeof path);
+    if (!status && certificate)
+        status = fplt_file_save(path, 0666, certificate, strlen(certificate), error);
+    path_in(agent, "model.json", path, sizeof path);
+    if (!status && !(status = fplt_model_write(model, path, error)))
+        snprintf(agent->outcome.model, sizeof agent->outcome.model, "%.500s", path);
+    fplt_model_destroy(model);
+    free(record);
+    return status;
+}
+
+/* Nothing more is spent on the run: what was kept for it is free again. */
+static fplt_status settle(fplt__agent *agent, const fplt__digest *plan, fplt_error *error)
+{
+    return fplt__accounts_settle(agent->ledger, agent->sets, plan->byte, error);
+}
+
+static fplt_status write_model(fplt__agent *agent, const double *x, fplt_error *error)
+{
+    fplt_model *bare = NULL;
+    char *certificate = NULL;
+    fplt__agreement agreement;
+    fplt__digest plan = fplt__document_hash(agent->plan, strlen(agent->plan));
+    fplt_status status = fplt__agreement_read(agent->plan, strlen(agent->plan), &agreement, error);
+    if (status)
+        return status;
+    status = fplt__disclosure_remember(agent->folder, &agreement, x, error);
+    if (!status && agreement.private && !(status = settle(agent, &plan, error)) &&
+        !(status = fplt__plan_resolution_model(&agreement, x, NULL, NULL, &bare, error)))
+        status = certify(agent, &agreement, &plan, bare, &certificate, error);
+    if (!status)
+        status = write_files(agent, &agreement, x, certificate, error);
+    fplt_free(certificate);
+    fplt_model_destroy(bare);
+    fplt__agreement_clear(&agreement);
+    return status;
+}
+
+void fplt__agent_conclude(fplt__agent *agent, const fplt__site_action *action)
+{
+    fplt_error error = {FPLT_OK, ""};
+    agent->unwritten =
+        action->model && agent->plan && write_model(agent, action->model, &error) != FPLT_OK;
+    if (agent->unwritten)
+        fplt__agent_log(agent, "disk", "the model was not written: %s", error.text);
+    agent->outcome.finished = 1;
+    agent->outcome.rounds = fplt__site_get_view(agent->site).round;
+    snprintf(agent->outcome.outcome, sizeof agent->outcome.outcome, "done");
+    snprintf(agent->outcome.sentence, sizeof agent->outcome.sentence, "the run is over");
+    fplt__agent_log(agent, "done", "the run is over%s%s",
+                    *agent->outcome.model ? "; model in " : "", agent->outcome.model);
+}
+
+/* The receipt that the state of the agent remembers */
+
+fplt_status fplt_federation_adopt(const char *folder, fplt_error *error)
+{
+    char path[4200];
+    fplt__site_store *store = NULL;
+    fplt_ledger *ledger = NULL;
+    fplt__receipt known;
+    fplt_status status;
+    snprintf(path, sizeof path, "%s/state.db", folder);
+    if ((status = fplt__site_store_open(path, &store, error)))
+        return status;
+    snprintf(path, sizeof path, "%s/ledger.db", folder);
+    if (!(status = fplt__site_store_charged(store, &known, error)) &&
+        !(status = fplt_ledger_open(path, 1, &ledger, error)))
+        status = fplt__ledger_adopt(ledger, &known, error);
+    fplt_ledger_close(ledger);
+    fplt__site_store_close(store);
+    return status;
+}

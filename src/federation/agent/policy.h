@@ -1,0 +1,61 @@
+/* What an agent agrees to: by its policy, by the hash of one proposal, or by a person. */
+#ifndef FPLT_FEDERATION_POLICY_H
+#define FPLT_FEDERATION_POLICY_H
+
+#include "base/buffer.h"
+#include "fedplt/federation.h"
+#include "fedplt/ledger.h"
+#include "job/outline.h"
+#include "pki/certificate.h"
+#include "wire/document.h"
+
+extern const fplt_setting fplt__policy_table[];
+
+/* Who decides. */
+typedef struct fplt__consent_source {
+    const fplt_settings *settings;
+    const fplt_federation_watch *watch;
+    const fplt__identity *self;
+    const char *authority; /* certificate, PEM */
+} fplt__consent_source;
+
+/* FPLT_OK: neither the policy nor --plan is against it. Otherwise the sentence says which line rejects it. */
+fplt_status fplt__policy_judge(const fplt__consent_source *source, const fplt__proposal *proposal,
+                               const fplt__digest *hash, fplt_error *error);
+/* FPLT_OK: agreed, by policy or --plan, or by the person who is asked where there is neither. */
+fplt_status fplt__policy_agree(const fplt__consent_source *source, const fplt__proposal *proposal,
+                               const fplt__digest *hash, fplt_error *error);
+
+/* Whether a policy decides, and not a person or --plan. */
+int fplt__policy_is_given(const fplt_settings *settings);
+/* `policy.epsilon: off`: no budget, runs without privacy are agreed to. */
+int fplt__policy_is_off(const fplt_settings *settings);
+/* A number stands there: what all runs together may cost. */
+int fplt__policy_has_budget(const fplt_settings *settings);
+/* A refusal by one line of the policy: FPLT_FAILED. */
+fplt_status fplt__policy_against(const fplt_settings *settings, const char *name, fplt_error *error,
+                                 const char *what, const char *value);
+
+/* The settings by themselves: every word is one that means something. */
+fplt_status fplt__policy_check(const fplt_settings *settings, fplt_error *error);
+/* And whether the policy can agree to anything that the federation of the agent's certificate proposes. */
+fplt_status fplt__policy_check_federation(const fplt_settings *settings, const char *federation,
+                                          fplt_error *error);
+/* The policy in one line. */
+void fplt__policy_show(const fplt_settings *settings, fplt__buffer *text);
+/* What is known of it once the data are: which algorithm `auto` becomes. Done before any fact leaves. */
+fplt_status fplt__policy_judge_form(const fplt_settings *settings, const fplt__proposal *proposal,
+                                    const fplt__form *form, fplt_error *error);
+/* What the plan adds to its proposal: how many rounds it has, and the algorithm. */
+fplt_status fplt__policy_judge_plan(const fplt_settings *settings, const fplt__agreement *agreement,
+                                    fplt_error *error);
+/* What all runs together may cost `group` records, the unit of a plan's promise, against the coordinator, who sees
+ * every message; infinite where no budget is stated. */
+fplt_ledger_budget fplt__policy_budget(const fplt_settings *settings, uint64_t group);
+
+/* Whether policy.allow has the word; without a policy whoever agrees allows it. */
+int fplt__policy_allows_word(const fplt_settings *settings, const char *word);
+/* Bit k where questions of kind k are answered while privacy is off. */
+unsigned fplt__policy_allows(const fplt_settings *settings);
+
+#endif

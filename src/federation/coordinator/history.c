@@ -1,0 +1,88 @@
+/* What the state of a coordinator tells of its runs. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "fedplt/federation.h"
+#include "store/leader.h"
+
+static fplt_status open_store(const char *folder, uint32_t *run, fplt__leader_store **store,
+                              fplt_error *error)
+{
+    char path[4200];
+    snprintf(path, sizeof path, "%s/federation.db", folder);
+    fplt_status status = fplt__leader_store_open(path, store, error);
+    if (!status && !*run)
+        status = fplt__leader_store_newest(*store, 0, run, error);
+    return status;
+}
+
+struct rounds {
+    uint32_t run;
+    fplt_federation_round_visitor visitor;
+    void *context;
+    uint32_t *accepted; /* owned */
+    size_t room;
+    fplt_status status;
+    fplt_error *error;
+};
+
+static void tell_round(void *context, const fplt__history_row *row)
+{
+    struct rounds *all = context;
+    fplt_federation_round round = {.run = all->run,
+                                   .round = row->round,
+                                   .incarnation = row->incarnation,
+                                   .seconds = row->seconds,
+                                   .criterion = row->criterion,
+                                   .bytes_up = row->bytes_up,
+                                   .bytes_down = row->bytes_down};
+    if (all->status || (all->status = fplt__grow(&all->accepted, &all->room, 8 * row->size + 1,
+                                                 sizeof *all->accepted, "a round", all->error)))
+        return;
+    for (uint32_t i = 0; i < 8 * row->size && !row->is_void; i++)
+        if (row->accepted[i / 8] >> i % 8 & 1)
+            all->accepted[round.count++] = i;
+    round.accepted = all->accepted;
+    all->visitor(all->context, &round);
+}
+
+fplt_status fplt_federation_rounds(const char *folder, uint32_t run,
+                                   fplt_federation_round_visitor visitor, void *context,
+                                   fplt_error *error)
+{
+    fplt__leader_store *store = NULL;
+    struct rounds all = {.visitor = visitor, .context = context, .error = error};
+    fplt_status status = open_store(folder, &run, &store, error);
+    all.run = run;
+    if (!status)
+        status = fplt__leader_store_history(store, run, tell_round, &all, error);
+    fplt__free(all.accepted);
+    fplt__leader_store_close(store);
+    return status ? status : all.status;
+}
+
+struct events {
+    fplt_federation_event_visitor visitor;
+    void *context;
+};
+
+static void tell_event(void *context, const fplt__event_row *row)
+{
+    struct events *all = context;
+    fplt_federation_event event = {row->word, row->sentence, NULL, row->round, NAN};
+    all->visitor(all->context, row->time, &event);
+}
+
+fplt_status fplt_federation_events(const char *folder, uint32_t run,
+                                   fplt_federation_event_visitor visitor, void *context,
+                                   fplt_error *error)
+{
+    fplt__leader_store *store = NULL;
+    struct events all = {visitor, context};
+    fplt_status status = open_store(folder, &run, &store, error);
+    if (!status)
+        status = fplt__leader_store_events(store, run, tell_event, &all, error);
+    fplt__leader_store_close(store);
+    return status;
+}

@@ -1,0 +1,178 @@
+/* From documents to problems: what the settings of a proposal or plan mean at the coordinator, who
+ * sees the shape of the data and counts of records only, and at an agent, who has its own data. Both
+ * use the steps of `fedplt train` (fedplt/job.h), so that the same settings mean the same. */
+#ifndef FPLT_FEDERATION_PLAN_RESOLUTION_H
+#define FPLT_FEDERATION_PLAN_RESOLUTION_H
+
+#include <jansson.h>
+
+#include "fedplt/job.h"
+#include "fedplt/model.h"
+#include "fedplt/promise.h"
+#include "fedplt/schema.h"
+#include "job/outline.h"
+#include "protocol/leader.h"
+#include "protocol/site.h"
+
+/* Facts travel in steps: what the rows look like; without a schema what columns, levels and classes are called, and
+ * what they are in the run; where columns are standardised by what they are like,
+ * their ranges, exact sums, and exact sums of squares about the mean; then how the costs curve. */
+enum fplt__facts_step {
+    FPLT__FACTS_FORM,
+    FPLT__FACTS_RANGES,
+    FPLT__FACTS_SUMS,
+    FPLT__FACTS_SQUARES,
+    FPLT__FACTS_CURVATURE,
+    /* Without a schema, between the form and all others: what each file has is said, and what the run has comes. */
+    FPLT__FACTS_NAMES,
+    FPLT__FACTS_COLUMNS,
+    FPLT__FACTS_STEPS
+};
+/* The form is followed by the length of what NAMES says; COLUMNS answers how many features there are. */
+enum {
+    FPLT__FORM_SCALARS = 4,
+    FPLT__FORM_ANSWERS = FPLT__FORM_SCALARS + 1,
+    FPLT__CURVATURE_SCALARS = 4,
+    FPLT__COLUMNS_SCALARS = 1
+};
+
+/* Whether x is an integer from `low` to `high`; a NaN is none. */
+int fplt__is_whole(double x, double low, double high);
+void fplt__form_scalars(const fplt__form *form, double scalars[FPLT__FORM_SCALARS]);
+fplt_status fplt__form_read(const double scalars[FPLT__FORM_SCALARS], fplt__form *form,
+                            fplt_error *error);
+
+/* Settings of the sections `train` and `privacy`. `reading`: with the tables for data files too.
+ * Refuses names that do not exist or have no place in a federation. */
+fplt_status fplt__plan_resolution_settings(const fplt__proposal *proposal, int reading,
+                                           fplt_settings **settings, fplt_error *error);
+
+/* A setting of the section `train`, new or instead of what it was; the order of names is not kept. */
+fplt_status fplt__proposal_set(fplt__proposal *proposal, const char *name, const char *value,
+                               fplt_error *error);
+/* The same in the section `privacy`. */
+fplt_status fplt__proposal_promise(fplt__proposal *proposal, const char *name, const char *value,
+                                   fplt_error *error);
+/* Adds what federation.yaml leaves out and `fedplt train` on data of one's own would not: a proposal says
+ * what is meant, and no side has to know the other's defaults. `leader` is all of federation.yaml; what has no
+ * effect beside the rest of it is refused. */
+fplt_status fplt__plan_resolution_state_defaults(fplt__proposal *proposal,
+                                                 const fplt_settings *leader, fplt_error *error);
+/* All of it, to be cleared, also on failure. */
+fplt_status fplt__proposal_copy(const fplt__proposal *from, fplt__proposal *to, fplt_error *error);
+/* The schema of a proposal, to be destroyed; NULL: none. */
+fplt_status fplt__plan_resolution_schema(const fplt__proposal *proposal, fplt_schema **schema,
+                                         fplt_error *error);
+
+/* What the settings say, as far as it is known without any data. */
+typedef struct fplt__plan_resolution {
+    fplt_settings *settings;
+    fplt_schema *schema;    /* NULL: none */
+    fplt_job_source source; /* what a promise sets where the settings do not say */
+    fplt__outline job;
+} fplt__plan_resolution;
+
+fplt_status fplt__plan_resolution_of(const fplt__proposal *proposal, const fplt__form *form,
+                                     fplt__plan_resolution *terms, fplt_error *error);
+void fplt__plan_resolution_clear(fplt__plan_resolution *terms);
+/* Whether columns are standardised by what the data are like, which takes three steps of facts. */
+int fplt__plan_resolution_fits(const fplt_settings *settings);
+/* What a plan does to the rows; to be cleared. */
+fplt_status fplt__plan_resolution_transform(const fplt_settings *settings,
+                                            const fplt_job_source *source, size_t features,
+                                            const fplt__agreement *agreement,
+                                            fplt_transform *transform, fplt_error *error);
+/* The form that a plan states. */
+fplt_status fplt__agreement_form(const fplt__agreement *agreement, fplt__form *form,
+                                 fplt_error *error);
+
+/* ---- the coordinator ---- */
+
+/* What the members said, one entry a member. */
+typedef struct fplt__gathered {
+    fplt__form form;
+    const uint64_t *records;
+    const fplt_curvature_bounds *bend; /* NULL with privacy */
+    const double *mean, *scale;        /* of the columns, or NULL */
+    const char *dictionary;            /* of the run; NULL: by the schema */
+} fplt__gathered;
+
+/* The plan: the proposal (copied) and every resolved value. */
+fplt_status fplt__plan_resolution_agree(const fplt__proposal *proposal,
+                                        const fplt__gathered *gathered, fplt__agreement *agreement,
+                                        fplt_error *error);
+/* What the plan becomes at the coordinator; `agreement` is taken over, also on failure, and `start`
+ * (NULL: zero) borrowed by the plan. */
+fplt_status fplt__plan_resolution_lead(fplt__agreement *agreement, const double *start,
+                                       fplt__leader_plan *plan, fplt_error *error);
+void fplt__leader_plan_clear(fplt__leader_plan *plan); /* where no machine took it over */
+
+/* ---- an agent ---- */
+
+/* Whether what a plan says besides facts is what its proposal says: that alone was agreed to. */
+fplt_status fplt__plan_resolution_follow(const fplt__agreement *agreement, fplt_error *error);
+
+/* Refuses what has no effect at a site, wherever it is given: site.yaml serves nobody else. */
+fplt_status fplt__site_effective(const fplt_settings *site, fplt_error *error);
+
+typedef struct fplt__local_data fplt__local_data;
+
+/* Reads the data file(s) as `site` (the agent's own settings) and the proposal say, and holds rows
+ * out. `abroad`: what the coordinator may hear of a refusal; empty: no more than that there is one. */
+fplt_status fplt__local_data_create(const fplt_settings *site, const fplt__proposal *proposal,
+                                    uint32_t identity, fplt__local_data **material,
+                                    char abroad[FPLT__SENTENCE], fplt_error *error);
+void fplt__local_data_destroy(fplt__local_data *material);
+uint64_t fplt__local_data_records(const fplt__local_data *material);
+fplt__form fplt__local_data_form(const fplt__local_data *material);
+/* What the file has (wire/dictionary.h), to be released with fplt__free; NULL: a schema of the proposal says it. */
+fplt_status fplt__local_data_names(const fplt__local_data *material, char **text,
+                                   fplt_error *error);
+/* Gives the rows the columns and classes of the run, or refuses them; `abroad` as above. Done once: the same text
+ * again changes nothing, another is refused. */
+fplt_status fplt__local_data_settle(fplt__local_data *material, const char *text,
+                                    char abroad[FPLT__SENTENCE], fplt_error *error);
+/* Whether the columns are those of the run, by its schema or by the step before. */
+int fplt__local_data_is_settled(const fplt__local_data *material);
+/* Whether the rows are no longer as they were read: put into columns, or transformed. */
+int fplt__local_data_is_changed(const fplt__local_data *material);
+/* How much there is to be read, by the site's own settings alone. */
+fplt_status fplt__site_data_look(const fplt_settings *site, size_t *rows, size_t *features,
+                                 fplt_error *error);
+/* Digest of the bytes of the files. */
+fplt_status fplt__site_data_digest(const fplt_settings *site, fplt__digest *digest,
+                                   fplt_error *error);
+/* The rows that it trains on, as they were read. */
+const fplt_dataset *fplt__local_data_rows(const fplt__local_data *material);
+/* Transforms the rows as the plan says (shift and scale alone are looked at) and makes the cost.
+ * `all_agents` and `all_records`: of the roster, for `weights: rows`. Done once. */
+fplt_status fplt__local_data_shape(fplt__local_data *material, const fplt__agreement *agreement,
+                                   uint32_t all_agents, uint64_t all_records, fplt_error *error);
+/* How the cost curves, once it is made. */
+fplt_status fplt__local_data_curvature_bounds(fplt__local_data *material,
+                                              fplt_curvature_bounds *bend, fplt_error *error);
+size_t fplt__local_data_dimension(const fplt__local_data *material); /* 0: no cost is made yet */
+/* Held-out rows at x: sum of the losses, hits, records, and 1 where hits mean something. */
+fplt_status fplt__local_data_score(fplt__local_data *material, const double *x,
+                                   double out[FPLT_MEASURES]);
+/* The agent of a plan; the material is borrowed by the node. */
+fplt_status fplt__local_data_node(fplt__local_data *material, const fplt__agreement *agreement,
+                                  uint32_t identity, const double *start, fplt_node **node,
+                                  fplt_error *error);
+
+/* ---- both ---- */
+
+/* What a plan calls the vector it begins at. */
+fplt_status fplt__start_digest(const double *x, size_t count, fplt__digest *digest,
+                               fplt_error *error);
+
+/* What the record in a model says of the run: federation, plan, what it continues, algorithm, seed. A new
+ * reference, or NULL. */
+json_t *fplt__plan_resolution_record(const fplt__agreement *agreement, const fplt__digest *plan);
+/* The model file of a plan whose run gave x; `record` is a JSON object about the run, `information` what
+ * standard errors are made from (fplt_plan_information numbers), or NULL. */
+fplt_status fplt__plan_resolution_model(const fplt__agreement *agreement, const double *x,
+                                        const char *record, const double *information,
+                                        fplt_model **model, fplt_error *error);
+
+#endif

@@ -1,0 +1,85 @@
+/* The coordinator's durable state: federation.db. What a round receives is never written, only its
+ * end, in one transaction. */
+#ifndef FPLT_STORE_LEADER_H
+#define FPLT_STORE_LEADER_H
+
+#include "protocol/leader.h"
+#include "store/table.h"
+
+typedef struct fplt__leader_store fplt__leader_store;
+
+/* Refuses while another process has the file. */
+fplt_status fplt__leader_store_open(const char *path, fplt__leader_store **store,
+                                    fplt_error *error);
+void fplt__leader_store_close(fplt__leader_store *store);
+
+/* The newest run, or the newest below number `below` where that is not 0: its number, 0 where there is
+ * none. */
+fplt_status fplt__leader_store_newest(fplt__leader_store *store, uint32_t below, uint32_t *run,
+                                      fplt_error *error);
+
+/* How many numbers a closing vector has: known with the plan, before the first of them is saved. */
+void fplt__leader_store_set_closing(fplt__leader_store *store, size_t numbers);
+
+/* Everything about run number `run` that `record` says has changed, in one transaction. */
+fplt_status fplt__leader_store_save(fplt__leader_store *store, uint32_t run,
+                                    const fplt__leader_record *record, fplt_error *error);
+
+/* A run as it was committed. Owns what the record points to. */
+typedef struct fplt__leader_loaded {
+    fplt__leader_record record;
+    void *memory[6];
+    fplt__closing *closing;
+} fplt__leader_loaded;
+fplt_status fplt__leader_store_load(fplt__leader_store *store, uint32_t run, uint32_t members,
+                                    fplt__leader_loaded *loaded, fplt_error *error);
+void fplt__leader_loaded_clear(fplt__leader_loaded *loaded);
+
+/* Of a run that is over only its document, hash and last committed hub (NULL: none). */
+fplt_status fplt__leader_store_load_end(fplt__leader_store *store, uint32_t run,
+                                        fplt__leader_loaded *loaded, fplt_error *error);
+
+/* Where a run begins, if not at zero, and the plan whose model that is (zeros: none). */
+fplt_status fplt__leader_store_keep_start(fplt__leader_store *store, uint32_t run, const double *x,
+                                          size_t count, const fplt__digest *continues,
+                                          fplt_error *error);
+/* The vector is released with fplt__free; NULL: at zero. */
+fplt_status fplt__leader_store_start(fplt__leader_store *store, uint32_t run, double **x,
+                                     size_t *count, fplt__digest *continues, fplt_error *error);
+
+/* Remembers what happened (the log, as `federation history` shows it). `member_index` -1: nobody's. */
+fplt_status fplt__leader_store_note(fplt__leader_store *store, uint32_t run, uint64_t round,
+                                    int64_t member_index, const char *word, const char *sentence,
+                                    fplt_error *error);
+
+/* Rounds of a run in order. Pointers live for the call. */
+typedef struct fplt__history_row {
+    uint64_t round;
+    uint32_t incarnation;
+    const uint8_t *accepted; /* bitmap */
+    size_t size;             /* its bytes */
+    int is_void;
+    double seconds, criterion; /* NaN: not measured */
+    uint64_t bytes_up, bytes_down;
+} fplt__history_row;
+fplt_status fplt__leader_store_history(fplt__leader_store *store, uint32_t run,
+                                       void (*tell)(void *context, const fplt__history_row *row),
+                                       void *context, fplt_error *error);
+/* Events of a run in order. */
+typedef struct fplt__event_row {
+    const char *time, *word, *sentence;
+    uint64_t round;
+    int64_t member_index;
+} fplt__event_row;
+fplt_status fplt__leader_store_events(fplt__leader_store *store, uint32_t run,
+                                      void (*tell)(void *context, const fplt__event_row *row),
+                                      void *context, fplt_error *error);
+
+/* What an agent's ledger has shown outlives its run: kept by name, the largest sum. */
+fplt_status fplt__leader_store_keep_receipt(fplt__leader_store *store, const char *name,
+                                            const fplt__member_row *row, fplt_error *error);
+/* Fills `charged` of the row; nothing where there is none. */
+fplt_status fplt__leader_store_receipt(fplt__leader_store *store, const char *name,
+                                       fplt__member_row *row, fplt_error *error);
+
+#endif
