@@ -34,7 +34,7 @@ NINJA = tools/ninja
 CLANG = $(strip $(notdir $(shell command -v ccache 2>/dev/null)) clang)
 # Little optimised: at -O2 the checks in the kernels alone take minutes to compile.
 SANITIZED = -Db_lundef=false -Doptimization=1 -Ddebug=true -Dwerror=$(WERROR) -Dbench=false \
-            -Dexamples=false
+            -Dexamples=false -Dassertions=true
 
 .NOTPARALLEL: # each step uses all cores by itself
 .PHONY: all setup setup-tests demo python check comparison sanitize bench fuzz simulate effects federation chaos mutate install package dist format clean
