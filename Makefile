@@ -2,7 +2,8 @@
 #
 #   make            build/fedplt and the library
 #   make demo       set up, build, run the main job
-#   make check      set up, build, pass all tests
+#   make check      set up, build, pass all tests but the long ones
+#   make check-all  the long ones too: packages, reference data, every cell over a network, kills, schedules, R
 #   make python     set up, build the Python package in build/python
 #   make sanitize   the tests under ASan+UBSan and under TSan, and valgrind, the Python package too
 #   make bench      what the program's speed is, as ratios
@@ -37,7 +38,7 @@ SANITIZED = -Db_lundef=false -Doptimization=1 -Ddebug=true -Dwerror=$(WERROR) -D
             -Dexamples=false -Dassertions=true
 
 .NOTPARALLEL: # each step uses all cores by itself
-.PHONY: all setup setup-tests demo python check comparison sanitize bench fuzz simulate effects federation chaos mutate install package dist format clean
+.PHONY: all setup setup-tests demo python check check-all comparison sanitize bench fuzz simulate effects federation chaos mutate install package dist format clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) $(BUILD)
@@ -74,6 +75,11 @@ python: setup-tests $(BUILD)/with-tests all
 check: setup-tests $(BUILD)/with-tests all build-asan/build.ninja
 	@$(NINJA) build-asan
 	@tests/run $(BUILD) build-asan
+
+check-all: setup-tests $(BUILD)/with-tests all build-asan/build.ninja
+	@$(NINJA) build-asan
+	@tests/run --all $(BUILD) build-asan
+	@$(MAKE) --no-print-directory federation chaos simulate comparison
 
 sanitize: setup-tests $(BUILD)/with-tests build-asan/build.ninja build-tsan/build.ninja all
 	@$(NINJA) build-asan
