@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "protocol/leading.h"
@@ -39,11 +40,13 @@ fplt_status fplt__shared_make(size_t size, fplt__shared **shared, fplt_error *er
 
 void fplt__shared_hold(fplt__shared *shared)
 {
+    FPLT__ASSERT(shared->holders > 0);
     shared->holders++;
 }
 
 void fplt__shared_release(fplt__shared *shared)
 {
+    FPLT__ASSERT(!shared || shared->holders > 0);
     if (shared && --shared->holders == 0)
         fplt__free(shared);
 }
@@ -91,6 +94,8 @@ void fplt__leader_log(fplt__leader *leader, uint32_t member_index, const char *w
 static fplt__reply *add_reply(fplt__leader *leader, uint64_t ticket, uint32_t member_index,
                               unsigned status)
 {
+    FPLT__ASSERT(ticket != 0);
+    FPLT__ASSERT(status >= 200 && status < 600);
     fplt__leader_action *action = fplt__leader_add(leader, FPLT__LEADER_REPLY);
     if (!action)
         return NULL;
@@ -104,6 +109,7 @@ static fplt__reply *add_reply(fplt__leader *leader, uint64_t ticket, uint32_t me
 /* The reply holds the bytes from here on; `shared` may be NULL where there was no memory. */
 static void add_part(fplt__leader *leader, fplt__reply *reply, fplt__shared *shared)
 {
+    FPLT__ASSERT(!reply || reply->parts < FPLT__REPLY_PARTS);
     if (!shared || !reply) {
         leader->failed = 1;
         fplt__shared_release(shared);
@@ -144,6 +150,8 @@ int fplt__leader_is_violation(const char *word)
 void fplt__leader_fault(fplt__leader *leader, uint64_t ticket, uint32_t member_index,
                         unsigned status, const char *word, int final, const char *format, ...)
 {
+    FPLT__ASSERT(status >= 400);
+    FPLT__ASSERT(word[0]);
     fplt__fault fault = {.final = final};
     fplt_error error;
     char *text = NULL;
@@ -171,6 +179,7 @@ fplt_status fplt__leader_room(fplt__leader *leader, size_t count, fplt_error *er
 
 int fplt__leader_needs_all(const fplt__leader *leader)
 {
+    FPLT__ASSERT(leader->agreement);
     return !(leader->agreement->plan.algorithm->allows & FPLT_ALLOWS_PARTIAL);
 }
 
@@ -193,10 +202,12 @@ uint64_t fplt__leader_patience(const fplt__leader *leader)
 /* In place: the state before is needed no more once there is a later one to be committed. */
 static fplt_status encode_hub(fplt__leader *leader)
 {
+    FPLT__ASSERT(leader->hub);
     fplt_error error;
     size_t size = fplt_hub_encode(leader->hub, NULL, 0);
     fplt_status status =
         leader->hub_bytes ? FPLT_OK : fplt__shared_make(size, &leader->hub_bytes, &error);
+    FPLT__ASSERT(status || leader->hub_bytes->size == size);
     if (!status)
         fplt_hub_encode(leader->hub, leader->hub_bytes->bytes, size);
     return status;
@@ -204,6 +215,8 @@ static fplt_status encode_hub(fplt__leader *leader)
 
 static void ask_commit(fplt__leader *leader)
 {
+    FPLT__ASSERT(leader->committing);
+    FPLT__ASSERT(leader->document && leader->record.document == leader->document->bytes);
     fplt__leader_action *action = fplt__leader_add(leader, FPLT__LEADER_COMMIT);
     leader->retry = UINT64_MAX;
     if (action)
@@ -212,6 +225,7 @@ static void ask_commit(fplt__leader *leader)
 
 static void fill_record(fplt__leader *leader)
 {
+    FPLT__ASSERT(leader->document);
     fplt__leader_record *record = &leader->record;
     if (record->hub_changed && encode_hub(leader))
         leader->failed = 1;
@@ -225,6 +239,7 @@ static void fill_record(fplt__leader *leader)
 
 void fplt__leader_commit(fplt__leader *leader)
 {
+    FPLT__ASSERT(!leader->committing || FPLT__PLANTED(FPLT__EARLY_VERDICT));
     fill_record(leader);
     leader->committing = 1;
     ask_commit(leader);
@@ -264,6 +279,8 @@ static void say_diverged(fplt__leader *leader, const char *why)
 void fplt__leader_finish(fplt__leader *leader, fplt__leader_state state, const char *word,
                          const char *sentence)
 {
+    FPLT__ASSERT(state == FPLT__DONE || state == FPLT__ENDED);
+    FPLT__ASSERT(word[0]);
     if (leader->record.state == FPLT__DONE || leader->record.state == FPLT__ENDED)
         return;
     /* the model that is kept is the last committed */
@@ -289,6 +306,8 @@ void fplt__leader_finish(fplt__leader *leader, fplt__leader_state state, const c
 
 static void committed(fplt__leader *leader)
 {
+    FPLT__ASSERT(leader->committing);
+    FPLT__ASSERT(leader->retry == UINT64_MAX);
     leader->committing = 0;
     leader->commits++;
     leader->record.trace = NULL;
@@ -322,6 +341,7 @@ static fplt_status allocate(fplt__leader *leader, fplt_error *error)
 fplt_status fplt__leader_create(const fplt__leader_settings *settings, fplt__leader **out,
                                 fplt_error *error)
 {
+    FPLT__ASSERT(settings->members > 0);
     fplt__leader *leader;
     *out = NULL;
     fplt_status status = fplt__alloc_into(&leader, 1, sizeof *leader, "the coordinator", error);
@@ -387,6 +407,8 @@ static fplt_status keep_bytes(fplt__shared **kept, const void *bytes, size_t siz
 /* Takes the plan over and makes room for its vectors. */
 static fplt_status adopt_plan(fplt__leader *leader, fplt__leader_plan *plan, fplt_error *error)
 {
+    FPLT__ASSERT(!leader->agreement && !leader->hub);
+    FPLT__ASSERT(plan->agreement && plan->hub);
     const fplt__agreement *a = plan->agreement;
     fplt_status status;
     leader->agreement = plan->agreement;
@@ -395,6 +417,8 @@ static fplt_status adopt_plan(fplt__leader *leader, fplt__leader_plan *plan, fpl
     leader->prox = plan->prox;
     size_t n = leader->n = a->plan.dimension, most = n;
     leader->shape = fplt_algorithm_shape(a->plan.algorithm, a->plan.parameter, n);
+    FPLT__ASSERT(leader->shape.exchanges >= 1 && leader->shape.exchanges <= 2);
+    FPLT__ASSERT(leader->shape.scalars <= FPLT_MAX_SCALARS);
     leader->stopping =
         (fplt__stopping){.rounds = a->rounds,
                          .tolerance = a->tolerance,
@@ -448,6 +472,7 @@ static fplt_status load_run(fplt__leader *leader, const fplt__leader_record *rec
         return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the coordinator's state");
     for (uint32_t i = 0; i < leader->settings.members; i++)
         leader->cohort_size += (uint32_t)fplt__bit(leader->cohort, i);
+    FPLT__ASSERT(leader->cohort_size <= leader->settings.members);
     return FPLT_OK;
 }
 
@@ -457,6 +482,8 @@ static uint64_t wake_of(const fplt__leader *leader);
 fplt_status fplt__leader_open(fplt__leader *leader, uint64_t now, const fplt__leader_record *record,
                               fplt__leader_plan *plan, fplt_error *error)
 {
+    FPLT__ASSERT(!leader->document && !leader->agreement);
+    FPLT__ASSERT(record->state < FPLT__STATES);
     size_t members = leader->settings.members, bytes = (members + 7) / 8;
     leader->now = now;
     fplt__leader_record *own = &leader->record;
@@ -503,6 +530,7 @@ void fplt__leader_reload(fplt__leader *leader, const fplt__leader_settings *sett
 
 static void check_forming(fplt__leader *leader)
 {
+    FPLT__ASSERT(!leader->resolving || leader->record.state == FPLT__FORMING);
     if (leader->resolving || leader->asking || leader->committing ||
         (leader->record.state != FPLT__FORMING && leader->record.state != FPLT__PLANNED))
         return;
@@ -514,6 +542,8 @@ static void check_forming(fplt__leader *leader)
         fplt__leader_add(leader, FPLT__LEADER_RESOLVE);
         return;
     }
+    FPLT__ASSERT(leader->hub && leader->agreement);
+    FPLT__ASSERT(leader->record.round == 0 && leader->record.incarnation == 0);
     fplt__digest none = {{0}};
     for (uint32_t i = 0; i < leader->settings.members; i++) {
         leader->row[i].chain = fplt__chain_begin(&leader->record.hash, 0, i, &none);
@@ -530,6 +560,8 @@ static void check_forming(fplt__leader *leader)
 
 static void take_plan(fplt__leader *leader, const fplt__leader_event *event)
 {
+    FPLT__ASSERT(leader->resolving && leader->record.state == FPLT__FORMING);
+    FPLT__ASSERT(event->document && event->document_size);
     fplt_error error;
     leader->resolving = 0;
     if (keep_bytes(&leader->document, event->document, event->document_size, &error) ||
@@ -562,6 +594,7 @@ static void take_consent(fplt__leader *leader, const fplt__request *request)
     }
     member_session->consented = consent.agreed;
     member_session->refused = !consent.agreed;
+    FPLT__ASSERT(member_session->consented != member_session->refused);
     if (leader->record.state == FPLT__FORMING)
         leader->row[i].records = consent.records, member_session->hessian = consent.hessian;
     fplt__leader_log(leader, i, consent.agreed ? "consent" : "refused", "%s",
@@ -576,6 +609,7 @@ static void take_consent(fplt__leader *leader, const fplt__request *request)
 
 static void let_go(fplt__leader *leader, uint32_t i, const char *word, int final)
 {
+    FPLT__ASSERT(i < leader->settings.members);
     fplt__member_session *member_session = &leader->member_session[i];
     if (member_session->ticket)
         fplt__leader_fault(leader, member_session->ticket, i, 409, word, final,
@@ -620,6 +654,7 @@ static void join(fplt__leader *leader, const fplt__request *request)
         member_session->process = wanted.process;
         fplt__leader_log(leader, i, "joined", "session %llu", (unsigned long long)leader->sessions);
     }
+    FPLT__ASSERT(member_session->session && !member_session->ticket);
     answer_join(leader, request);
 }
 
@@ -668,6 +703,9 @@ static void add_frame(fplt__leader *leader, fplt__reply *reply,
 static void add_verdict(fplt__leader *leader, fplt__reply *reply, uint32_t i, uint64_t round,
                         int accepted, int opened)
 {
+    FPLT__ASSERT(leader->agreement && i < leader->settings.members);
+    FPLT__ASSERT(!opened || accepted);
+    FPLT__ASSERT(!leader->committing || FPLT__PLANTED(FPLT__EARLY_VERDICT));
     fplt_error error;
     const fplt__closing *closing = accepted && !opened ? fplt__closing_of(leader, round) : NULL;
     size_t count = closing ? fplt_plan_down(&leader->agreement->plan, leader->shape.exchanges) : 0;
@@ -710,6 +748,8 @@ static void add_end(fplt__leader *leader, fplt__reply *reply, uint32_t i)
 /* None where the run is halted: it would take the place of the proof that shows this copy to be old. */
 static void add_proof(const fplt__leader *leader, fplt__reply *reply, uint32_t i)
 {
+    FPLT__ASSERT(!reply->has_proof);
+    FPLT__ASSERT(i < leader->settings.members);
     fplt__leader_state state = leader->record.state;
     if (!leader->agreement || state < FPLT__ROUND || state == FPLT__HALTED)
         return;
@@ -738,6 +778,7 @@ static int hears_verdicts(const fplt__leader *leader, uint32_t i)
 /* What a member can be told now; nothing: 0. */
 static int has_news(const fplt__leader *leader, uint32_t i)
 {
+    FPLT__ASSERT(i < leader->settings.members);
     const fplt__member_session *member_session = &leader->member_session[i];
     fplt__leader_state state = leader->record.state;
     if (state == FPLT__FORMING)
@@ -761,6 +802,8 @@ static int has_news(const fplt__leader *leader, uint32_t i)
 
 static void add_news(fplt__leader *leader, fplt__reply *reply, uint32_t i)
 {
+    FPLT__ASSERT(leader->member_session[i].ticket);
+    FPLT__ASSERT(leader->record.state != FPLT__HALTED && leader->record.state != FPLT__PLANNED);
     fplt__member_session *member_session = &leader->member_session[i];
     fplt__leader_state state = leader->record.state;
     uint8_t head[FPLT__FRAME_HEAD];
@@ -838,6 +881,8 @@ static void keep_report(fplt__leader *leader, const fplt__request *request,
     uint32_t i = request->member_index;
     fplt__member_session *member_session = &leader->member_session[i];
     let_go(leader, i, "old", 0);
+    FPLT__ASSERT(!member_session->ticket);
+    FPLT__ASSERT(request->ticket);
     keep_receipt(leader, i, report);
     member_session->report = *report;
     member_session->finding = FPLT__UNHEARD;
@@ -1002,6 +1047,7 @@ static void give(fplt__leader *leader, const fplt__request *request)
 
 static void hear(fplt__leader *leader, uint32_t i)
 {
+    FPLT__ASSERT(i < leader->settings.members);
     leader->member_session[i].heard = 1;
     leader->member_session[i].last_heard = leader->now;
 }
@@ -1013,6 +1059,7 @@ static void take_request(fplt__leader *leader, const fplt__request *request)
                            "not on the roster");
         return;
     }
+    FPLT__ASSERT(request->ticket);
     hear(leader, request->member_index);
     if (request->kind == FPLT__JOIN) {
         join(leader, request);
@@ -1066,6 +1113,7 @@ static void judge_reports(fplt__leader *leader)
         if (!member_session->ticket || !ready ||
             (member_session->finding != FPLT__UNHEARD && member_session->judged == leader->commits))
             continue;
+        FPLT__ASSERT(member_session->judged <= leader->commits);
         member_session->judged = leader->commits;
         if (fplt__same(&member_session->report.plan, &leader->record.hash)) {
             fplt__report_act(leader, i);
@@ -1096,11 +1144,15 @@ static void advance(fplt__leader *leader)
     fplt__repair_look(leader);
     fplt__leader_answer_polls(leader);
     leader->wake = wake_of(leader);
+    FPLT__ASSERT(!(leader->committing && leader->retry <= leader->now));
+    FPLT__ASSERT(leader->retry == UINT64_MAX || leader->committing);
+    fplt__leader_check(leader);
 }
 
 fplt_status fplt__leader_handle(fplt__leader *leader, const fplt__leader_event *event,
                                 fplt_error *error)
 {
+    FPLT__ASSERT(leader->document);
     clear_actions(leader);
     leader->now = event->now > leader->now ? event->now : leader->now;
     leader->failed = 0;
@@ -1114,15 +1166,18 @@ fplt_status fplt__leader_handle(fplt__leader *leader, const fplt__leader_event *
         check_forming(leader);
         break;
     case FPLT__LEADER_FAILED:
+        FPLT__ASSERT(leader->committing);
         leader->retry = leader->now + RETRY;
         fplt__leader_log(leader, UINT32_MAX, "disk", "the state cannot be stored; again in 5 s");
         break;
     case FPLT__LEADER_ASK:
+        FPLT__ASSERT(leader->resolving);
         leader->resolving = 0;
         fplt__ask_facts(leader, &event->ask);
         break;
     case FPLT__LEADER_PLAN: take_plan(leader, event); break;
     case FPLT__LEADER_REFUSE:
+        FPLT__ASSERT(leader->resolving && event->sentence);
         leader->resolving = 0;
         leader->record.state = FPLT__ENDED;
         snprintf(leader->record.outcome, sizeof leader->record.outcome, "refused");
@@ -1149,6 +1204,7 @@ fplt_status fplt__leader_handle(fplt__leader *leader, const fplt__leader_event *
 
 const fplt__leader_action *fplt__leader_action_take(fplt__leader *leader)
 {
+    FPLT__ASSERT(leader->taken <= leader->actions);
     return leader->taken < leader->actions ? &leader->action[leader->taken++] : NULL;
 }
 
@@ -1221,6 +1277,7 @@ fplt__leader_view fplt__leader_get_view(const fplt__leader *leader)
 
 fplt__member_view fplt__leader_member(const fplt__leader *leader, uint32_t member_index)
 {
+    FPLT__ASSERT(member_index < leader->settings.members);
     const fplt__member_session *member_session = &leader->member_session[member_index];
     return (fplt__member_view){.standing = leader->row[member_index].standing,
                                .joined = member_session->session != 0,

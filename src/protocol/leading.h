@@ -148,6 +148,12 @@ fplt_status fplt__leader_room(fplt__leader *leader, size_t count, fplt_error *er
 /* Answers every held poll that has something to hear. */
 void fplt__leader_answer_polls(fplt__leader *leader);
 
+/* --- invariants.c --- */
+/* Asserts what holds between two events; without assertions it does nothing. */
+void fplt__leader_check(const fplt__leader *leader);
+/* How many of the first `count` bits are set. */
+uint32_t fplt__bits_count(const uint8_t *map, uint32_t count);
+
 /* --- rounds.c --- */
 void fplt__round_choose(fplt__leader *leader);
 void fplt__round_open(fplt__leader *leader);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "engine/node.h"
@@ -114,6 +115,7 @@ static void quit(fplt__site *site, const char *word, const char *sentence)
 
 static void set_frame(struct kept_frame *frame, uint8_t *bytes, size_t size)
 {
+    FPLT__ASSERT(bytes || !size);
     fplt__free(frame->bytes);
     *frame = (struct kept_frame){bytes, size};
 }
@@ -141,6 +143,9 @@ static void wait_a_while(fplt__site *site)
 
 static void send_now(fplt__site *site)
 {
+    FPLT__ASSERT(!site->record.changed);
+    FPLT__ASSERT(site->request.kind == FPLT__JOIN || site->joined);
+    FPLT__ASSERT(site->request.body || !site->request.size);
     fplt__site_action *action = add(site, FPLT__SITE_SEND);
     site->request.session = site->session;
     site->request.sequence = site->request.kind == FPLT__JOIN ? 0 : ++site->sequence;
@@ -172,6 +177,12 @@ static void ask_commit(fplt__site *site)
     record->document = site->document;
     record->head = site->head;
     record->begin = site->begin;
+    FPLT__ASSERT(!record->begin_count || record->begin);
+    FPLT__ASSERT(!(record->changed & FPLT__SITE_MESSAGES) ||
+                 record->has_staged == (record->messages > 0));
+    FPLT__ASSERT(record->messages <= 2);
+    FPLT__ASSERT(!record->has_enrolled || site->enrolment.bytes);
+    FPLT__ASSERT(record->changed && site->document);
     site->waiting = FOR_COMMIT;
     site->wake = UINT64_MAX;
     if (action)
@@ -250,6 +261,7 @@ static void poll(fplt__site *site)
  * one would have to be sent again if the line broke in the meantime. */
 static void request_frame(fplt__site *site, const struct kept_frame *frame)
 {
+    FPLT__ASSERT(frame->bytes && frame->size >= FPLT__FRAME_HEAD);
     fplt_error error;
     uint8_t *bytes;
     char *text = frame->size <= SMALL_FRAME && !site->has_trouble ? report_of(site) : NULL;
@@ -270,6 +282,7 @@ static void request_frame(fplt__site *site, const struct kept_frame *frame)
 
 static void consent(fplt__site *site, int agreed, const char *sentence)
 {
+    FPLT__ASSERT(site->joined && site->document);
     fplt__consent message = {.document = site->record.hash,
                              .agreed = agreed,
                              .records = site->record.records,
@@ -290,6 +303,8 @@ static void consent(fplt__site *site, int agreed, const char *sentence)
 static fplt__site_action *ask_shell(fplt__site *site, fplt__site_action_kind kind,
                                     enum waiting waiting)
 {
+    FPLT__ASSERT(site->document);
+    FPLT__ASSERT(waiting == FOR_AGREEMENT || waiting == FOR_FACTS || waiting == FOR_NODE);
     fplt__site_action *action = add(site, kind);
     site->waiting = waiting;
     site->wake = UINT64_MAX;
@@ -308,6 +323,7 @@ static fplt__site_action *ask_shell(fplt__site *site, fplt__site_action_kind kin
 /* With a session and a document: what is still missing before polls. */
 static void proceed(fplt__site *site)
 {
+    FPLT__ASSERT(site->joined && site->document);
     if (site->record.planned && !site->node)
         ask_shell(site, FPLT__SITE_BUILD, FOR_NODE);
     else if (!site->record.consented)
@@ -411,6 +427,7 @@ static void count_adopted(fplt__site *site)
     if (memcmp(site->charged.run, &record->hash, sizeof record->hash) == 0 &&
         site->charged.rounds > record->charges) {
         record->charges = site->charged.rounds;
+        FPLT__ASSERT(record->charges > 0);
         record->changed |= FPLT__SITE_RUN;
     }
 }
@@ -438,6 +455,9 @@ static void restore_node(fplt__site *site)
 
 static void take_node(fplt__site *site, fplt__site_plan *plan)
 {
+    FPLT__ASSERT(!site->node && !site->agreement);
+    FPLT__ASSERT(site->record.planned);
+    FPLT__ASSERT(plan->agreement && plan->node);
     fplt_error error;
     site->agreement = plan->agreement;
     site->node = plan->node;
@@ -445,6 +465,7 @@ static void take_node(fplt__site *site, fplt__site_plan *plan)
     site->n = plan->agreement->plan.dimension;
     site->shape = fplt_algorithm_shape(plan->agreement->plan.algorithm,
                                        plan->agreement->plan.parameter, site->n);
+    FPLT__ASSERT(site->shape.exchanges >= 1 && site->shape.exchanges <= 2);
     if (!site->begin &&
         fplt__alloc_into(&site->begin, site->n, sizeof *site->begin, "an agent", &error)) {
         site->failed = 1;
@@ -471,6 +492,7 @@ static void drop_staged(fplt__site *site)
 /* The round that is staged, from the head and scalars of its task. */
 static int staged_round(const fplt__site *site, fplt_round *round)
 {
+    FPLT__ASSERT(site->record.has_staged && site->head);
     fplt__frame frame;
     fplt_error error;
     double scalar[FPLT_MAX_SCALARS];
@@ -507,6 +529,7 @@ static void take_accepted(fplt__site *site, const fplt__frame *frame, const uint
         fplt__chain_next(&record->chain, record->staged_round, &record->staged_digest, &closing);
     record->version++;
     drop_staged(site);
+    FPLT__ASSERT(!record->has_staged && !record->messages);
     if (record->has_enrolled) { /* it was of the vectors before these */
         record->has_enrolled = 0;
         record->begin_count = 0;
@@ -517,6 +540,7 @@ static void take_accepted(fplt__site *site, const fplt__frame *frame, const uint
 
 static void take_leg(fplt__site *site, const fplt__frame *frame)
 {
+    FPLT__ASSERT(site->node && site->agreement);
     fplt__site_record *record = &site->record;
     fplt_error error;
     if (!record->has_enrolled || frame->incarnation != record->enrolled_leg)
@@ -570,6 +594,13 @@ static fplt__frame up_frame(const fplt__site *site, const fplt__frame *down,
 /* What was computed becomes the message, staged with the vectors; then it is committed and sent. */
 static void stage(fplt__site *site)
 {
+    FPLT__ASSERT(site->task.frame.kind == FPLT__TRAIN &&
+                 site->task.frame.exchange < site->shape.exchanges);
+    FPLT__ASSERT(site->task.frame.exchange == 0 ||
+                 site->record.messages >= site->task.frame.exchange);
+    FPLT__ASSERT(site->task.frame.incarnation == site->record.incarnation);
+    FPLT__ASSERT(!site->agreement->private || site->record.charges ||
+                 FPLT__PLANTED(FPLT__NO_CHARGE));
     const fplt__frame *task = &site->task.frame;
     fplt__site_record *record = &site->record;
     unsigned e = task->exchange;
@@ -596,6 +627,8 @@ static void stage(fplt__site *site)
     record->staged_round = task->round;
     const fplt__answer answers[2] = {record->message[0].answer, record->message[1].answer};
     record->staged_digest = fplt__work_digest(answers, e + 1);
+    FPLT__ASSERT(record->has_staged && record->messages <= site->shape.exchanges);
+    FPLT__ASSERT(size >= FPLT__FRAME_HEAD && record->head_size >= FPLT__FRAME_HEAD);
     record->changed |= FPLT__SITE_RUN | FPLT__SITE_MESSAGES | FPLT__SITE_HELD;
     if (!site->shape.finish_down) /* otherwise finish makes them of `kept` and `held` */
         record->changed |= FPLT__SITE_STAGED;
@@ -639,6 +672,8 @@ static fplt_status compute(fplt__site *site, fplt_error *error)
 
 static void train(fplt__site *site)
 {
+    FPLT__ASSERT(site->node && site->agreement);
+    FPLT__ASSERT(site->task.bytes && site->task.down);
     fplt_error error;
     fplt__site_record *record = &site->record;
     fplt__digest digest = fplt__frame_task(site->task.bytes);
@@ -665,6 +700,7 @@ static void train(fplt__site *site)
         stage(site);
         return;
     }
+    FPLT__ASSERT(site->agreement->private && task->exchange == 0);
     fplt__site_action *action = add(site, FPLT__SITE_CHARGE);
     site->waiting = FOR_CHARGE;
     site->wake = UINT64_MAX;
@@ -706,6 +742,7 @@ static void keep_task(fplt__site *site, const fplt__frame *frame, const uint8_t 
 
 static void enrol(fplt__site *site)
 {
+    FPLT__ASSERT(site->node && site->begin);
     const fplt__frame *task = &site->task.frame;
     fplt__site_record *record = &site->record;
     fplt__digest digest = fplt__frame_task(site->task.bytes);
@@ -753,6 +790,7 @@ static void enrol(fplt__site *site)
 static void send_answer(fplt__site *site, const double *scalars, uint32_t scalar_count,
                         const uint64_t *words, uint64_t numbers)
 {
+    FPLT__ASSERT(site->task.bytes);
     fplt__digest digest = fplt__frame_task(site->task.bytes);
     fplt__frame frame = up_frame(site, &site->task.frame, &digest);
     fplt_error error;
@@ -786,6 +824,7 @@ static fplt_status score(fplt__site *site, const double *x, fplt_error *error)
 /* What may leave only without privacy. */
 static void answer_question(fplt__site *site)
 {
+    FPLT__ASSERT(site->node && site->agreement);
     unsigned kind = site->task.frame.kind;
     const double *x = site->task.down;
     size_t n = site->n, numbers = n;
@@ -829,6 +868,7 @@ static void answer_question(fplt__site *site)
 
 static void gather(fplt__site *site)
 {
+    FPLT__ASSERT(!site->record.planned);
     fplt__site_action *action = ask_shell(site, FPLT__SITE_GATHER, FOR_FACTS);
     if (!action)
         return;
@@ -839,6 +879,7 @@ static void gather(fplt__site *site)
 
 static void end_run(fplt__site *site)
 {
+    FPLT__ASSERT(site->node);
     if (!site->ended) {
         fplt__site_action *action = add(site, FPLT__SITE_RESULT);
         site->ended = 1;
@@ -1043,6 +1084,7 @@ fplt_status fplt__site_open(fplt__site *site, uint64_t now, const fplt__site_rec
 
 static void take_time(fplt__site *site)
 {
+    FPLT__ASSERT(site->waiting != OVER);
     if (site->now < site->wake)
         return;
     site->wake = UINT64_MAX;
@@ -1090,8 +1132,10 @@ static void take_charged(fplt__site *site, const fplt__receipt *charged)
     if (site->waiting != FOR_CHARGE)
         return;
     site->charged = *charged;
+    FPLT__ASSERT(site->agreement->private && site->task.frame.kind == FPLT__TRAIN);
     site->record.charges++;
     count_adopted(site);
+    FPLT__ASSERT(!site->record.has_staged);
     stage(site);
 }
 
@@ -1151,6 +1195,22 @@ static void take_event(fplt__site *site, const fplt__site_event *event)
     }
 }
 
+/* What holds between two events. */
+static void check_invariants(const fplt__site *site)
+{
+    FPLT__ASSERT(!site->node == !site->agreement);
+    FPLT__ASSERT(!site->node || site->record.planned);
+    FPLT__ASSERT(site->waiting != FOR_REPLY || (!site->record.changed && site->wake == UINT64_MAX));
+    FPLT__ASSERT(site->waiting != FOR_TIME || site->wake != UINT64_MAX);
+    FPLT__ASSERT(site->waiting != FOR_COMMIT || site->record.changed);
+    FPLT__ASSERT(site->waiting != FOR_CHARGE || (site->node && site->agreement->private));
+    FPLT__ASSERT(site->waiting != FOR_NODE || !site->node);
+    FPLT__ASSERT(site->waiting != FOR_AGREEMENT || !site->record.consented);
+    FPLT__ASSERT(site->waiting != FOR_FACTS || !site->record.planned);
+    FPLT__ASSERT(site->waiting != OVER || site->wake == UINT64_MAX);
+    FPLT__ASSERT(!site->start_size || site->start);
+}
+
 fplt_status fplt__site_handle(fplt__site *site, const fplt__site_event *event, fplt_error *error)
 {
     site->actions = site->taken = 0;
@@ -1158,6 +1218,8 @@ fplt_status fplt__site_handle(fplt__site *site, const fplt__site_event *event, f
     site->now = event->now > site->now ? event->now : site->now;
     if (site->waiting != OVER)
         take_event(site, event);
+    if (!site->damaged && !site->failed)
+        check_invariants(site);
     if (site->damaged)
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "the stored state of the run has vectors of another length than its "
@@ -1168,6 +1230,7 @@ fplt_status fplt__site_handle(fplt__site *site, const fplt__site_event *event, f
 
 const fplt__site_action *fplt__site_action_take(fplt__site *site)
 {
+    FPLT__ASSERT(site->taken <= site->actions);
     return site->taken < site->actions ? &site->action[site->taken++] : NULL;
 }
 
