@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/parallel.h"
 #include "base/memory.h"
 #include "base/words.h"
@@ -95,6 +96,7 @@ void fplt_sum_clear(fplt_sum *sum)
 /* From here on there are totals, or limbs, up to `end`. */
 static inline void reach_totals(fplt_sum *sum, size_t end)
 {
+    FPLT__ASSERT(end <= sum->length && sum->totals <= sum->length);
     if (end <= sum->totals)
         return;
     memset(sum->total + sum->totals, 0, (end - sum->totals) * sizeof *sum->total);
@@ -103,6 +105,8 @@ static inline void reach_totals(fplt_sum *sum, size_t end)
 
 static inline void reach_limbs(fplt_sum *sum, size_t end)
 {
+    FPLT__ASSERT(sum->high && sum->low);
+    FPLT__ASSERT(end <= sum->length && sum->limbs <= sum->length);
     if (end <= sum->limbs)
         return;
     memset(sum->high + sum->limbs, 0, (end - sum->limbs) * sizeof *sum->high);
@@ -122,11 +126,13 @@ static int has_room(const fplt_sum *sum, size_t first, size_t count)
 
 static wide limbs_of(const fplt_sum *sum, size_t i)
 {
+    FPLT__ASSERT(i < sum->limbs);
     return (wide)sum->high[i] * ((wide)1 << 52) + sum->low[i];
 }
 
 static wide whole(const fplt_sum *sum, size_t i)
 {
+    FPLT__ASSERT(i < sum->length);
     wide value = i < sum->totals ? sum->total[i] : 0;
     return i < sum->limbs ? value + limbs_of(sum, i) : value;
 }
@@ -139,6 +145,8 @@ static int within(wide value)
 
 static fplt_status spill(fplt_sum *sum)
 {
+    FPLT__ASSERT(sum->pending <= SPILL_AFTER);
+    FPLT__ASSERT(!sum->limbs || sum->high);
     int beyond = 0;
     reach_totals(sum, sum->limbs);
     for (size_t i = 0; i < sum->limbs; i++)
@@ -194,6 +202,7 @@ static void subtract_fast(int64_t *high, int64_t *low, const double *x, size_t c
  * takes the fast split. */
 static fplt_status add_slow(fplt_sum *sum, size_t i, double x, int sign)
 {
+    FPLT__ASSERT(i < sum->length);
     if (!(fabs(x) < slow_limit))
         return FPLT_DIVERGED;
     wide value;
@@ -221,6 +230,7 @@ static fplt_status add_signed(fplt_sum *sum, size_t first, const double *x, size
             return status;
     }
     sum->pending++;
+    FPLT__ASSERT(sum->pending <= SPILL_AFTER);
     reach_limbs(sum, first + count);
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t size = count - start < BLOCK ? count - start : BLOCK;
@@ -258,6 +268,7 @@ static int change_fast(fplt_sum *sum, size_t first, const double *restrict now,
     if (!ok)
         return 0;
     sum->pending += 2;
+    FPLT__ASSERT(sum->pending <= SPILL_AFTER);
     reach_limbs(sum, first + count);
     for (size_t i = 0; i < count; i++) {
         int64_t high_change, low_change;
@@ -310,6 +321,7 @@ fplt_status fplt_sum_merge(fplt_sum *sum, const fplt_sum *other)
 
 static double power_of_two(int power)
 {
+    FPLT__ASSERT(power >= -1022 && power <= 1023);
     uint64_t bits = (uint64_t)(power + 1023) << 52;
     double value;
     memcpy(&value, &bits, sizeof value);
@@ -325,6 +337,7 @@ static double nearest(wide value)
     if (!top)
         return (double)(int64_t)value;
     int shift = 64 - __builtin_clzll(top);
+    FPLT__ASSERT(shift >= 1 && shift <= 64);
     uint64_t kept = (uint64_t)(size >> shift);
     kept |= (size & (((unsigned_wide)1 << shift) - 1)) != 0;
     double magnitude = (double)(int64_t)kept * power_of_two(shift);
@@ -333,6 +346,7 @@ static double nearest(wide value)
 
 void fplt_sum_read(const fplt_sum *sum, size_t first, double *out, size_t count)
 {
+    FPLT__ASSERT(has_room(sum, first, count));
     double unit = power_of_two(sum->exponent);
     for (size_t i = 0; i < count; i++)
         out[i] = nearest(whole(sum, first + i)) * unit;
@@ -340,6 +354,7 @@ void fplt_sum_read(const fplt_sum *sum, size_t first, double *out, size_t count)
 
 void fplt_sum_export(const fplt_sum *sum, size_t first, uint64_t *words, size_t count)
 {
+    FPLT__ASSERT(has_room(sum, first, count));
     for (size_t i = 0; i < count; i++) {
         unsigned_wide value = (unsigned_wide)whole(sum, first + i);
         words[2 * i] = (uint64_t)value;
@@ -412,6 +427,8 @@ static void take_back(wide *total, const uint8_t *bytes, size_t size, size_t cou
 /* Adds the block at *used, or nothing. */
 static int add_block(wide *total, const uint8_t *bytes, size_t size, size_t block, size_t *used)
 {
+    FPLT__ASSERT(block <= FPLT__WORDS_BLOCK);
+    FPLT__ASSERT(*used <= size);
     size_t start = *used;
     uint64_t words[2 * FPLT__WORDS_BLOCK];
     int beyond;
@@ -436,6 +453,7 @@ struct shares {
 
 static size_t share_size(const struct shares *shares, size_t k)
 {
+    FPLT__ASSERT(k < SHARES && k * SHARE < shares->count);
     size_t left = shares->count - k * SHARE;
     return left < SHARE ? left : SHARE;
 }
@@ -461,6 +479,7 @@ static void add_share(void *context, size_t k, double *scratch)
 /* Finds where the shares begin; 0 where the bytes end before. */
 static int find_shares(struct shares *shares, size_t *used)
 {
+    FPLT__ASSERT(shares->count <= (size_t)SHARE * SHARES);
     for (size_t done = 0; done < shares->count; done += FPLT__WORDS_BLOCK) {
         size_t left = shares->count - done;
         if (done % SHARE == 0)
@@ -483,6 +502,7 @@ static int add_shared(wide *total, const uint8_t *bytes, size_t size, size_t cou
         size_t parts = (shares.count + SHARE - 1) / SHARE;
         if (!(legal = find_shares(&shares, &used)))
             break;
+        FPLT__ASSERT(parts <= SHARES);
         fplt__parallel_for(parts, add_share, &shares, NULL);
         for (size_t k = 0; k < parts; k++)
             legal &= shares.added[k];
@@ -525,6 +545,8 @@ fplt_status fplt_sum_add_packed(fplt_sum *sum, size_t first, const void *bytes, 
         else
             done += block;
     }
+    FPLT__ASSERT(done <= count && used <= size);
+    FPLT__ASSERT(status || done == count);
     if (!status)
         status = fplt__words_end(used, size, count, error);
     if (status)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "protocol/leading.h"
@@ -10,6 +11,9 @@
 static fplt_status put_question(fplt__leader *leader, unsigned kind, const double *down,
                                 size_t count, uint32_t scalars, uint64_t numbers)
 {
+    FPLT__ASSERT(kind != FPLT__TRAIN && kind != FPLT__ENROL && kind != FPLT__VERDICT &&
+                 kind != FPLT__END);
+    FPLT__ASSERT(!leader->opened);
     fplt_error error;
     fplt__shared *shared;
     fplt_status status = fplt__shared_make(8 * count, &shared, &error);
@@ -33,6 +37,7 @@ static fplt_status put_question(fplt__leader *leader, unsigned kind, const doubl
 
 void fplt__ask_facts(fplt__leader *leader, const fplt__ask *ask)
 {
+    FPLT__ASSERT(leader->record.state == FPLT__FORMING && !leader->asking);
     leader->ask_step = ask->step;
     if (put_question(leader, FPLT__MOMENTS, ask->down, (size_t)ask->count, ask->scalars,
                      ask->numbers))
@@ -41,6 +46,8 @@ void fplt__ask_facts(fplt__leader *leader, const fplt__ask *ask)
 
 void fplt__ask_head(const fplt__leader *leader, uint32_t i, uint8_t head[FPLT__FRAME_HEAD])
 {
+    FPLT__ASSERT(leader->asking && i < leader->settings.members);
+    FPLT__ASSERT(leader->ask_down->size % 8 == 0);
     fplt__frame frame = {.kind = (uint8_t)leader->asking,
                          .exchange = (uint8_t)leader->ask_step,
                          .encoding = FPLT__DOUBLES,
@@ -59,6 +66,8 @@ void fplt__ask_head(const fplt__leader *leader, uint32_t i, uint8_t head[FPLT__F
 
 static void ask_point(fplt__leader *leader, unsigned kind, uint64_t numbers)
 {
+    FPLT__ASSERT(leader->record.state == FPLT__ROUND);
+    FPLT__ASSERT(!leader->agreement->private || kind == FPLT__CHECK);
     leader->ask_step = 0;
     if (put_question(leader, kind, leader->point, leader->n, 0, numbers))
         fplt__ask_stop(leader);
@@ -117,6 +126,8 @@ static void ask_more(fplt__leader *leader, unsigned done)
 /* After a round, and before the first, where the rules ask for it. */
 void fplt__ask_begin(fplt__leader *leader)
 {
+    FPLT__ASSERT(leader->due && !leader->asking);
+    FPLT__ASSERT(!leader->committing && !leader->opened);
     leader->has_measured = leader->has_score = leader->at_zero = 0;
     if (!fplt__is_due(&leader->stopping, leader->record.round, leader->record.has_start,
                       leader->stalled) ||
@@ -203,6 +214,7 @@ static void ask_zero(fplt__leader *leader)
 
 static void take_measure(fplt__leader *leader, const double *sums)
 {
+    FPLT__ASSERT(!leader->agreement->private);
     fplt_error error;
     fplt_measure zero;
     if (leader->at_zero) {
@@ -236,6 +248,8 @@ static void take_score(fplt__leader *leader, const double *sums)
 /* The agents' own vectors, added up, against the running sums: to the bit. */
 static void take_check(fplt__leader *leader)
 {
+    FPLT__ASSERT(fplt_sum_length(leader->ask_sum) ==
+                 fplt_plan_enrol_words(&leader->agreement->plan) / 2);
     size_t count = fplt_plan_enrol_words(&leader->agreement->plan);
     uint64_t *words;
     fplt_error error;
@@ -259,6 +273,7 @@ static void take_check(fplt__leader *leader)
 
 static void complete_facts(fplt__leader *leader)
 {
+    FPLT__ASSERT(leader->record.state == FPLT__FORMING && !leader->resolving);
     leader->asking = 0;
     leader->resolving = 1;
     fplt__leader_action *action = fplt__leader_add(leader, FPLT__LEADER_RESOLVE);
@@ -292,6 +307,8 @@ static void complete_question(fplt__leader *leader, unsigned kind, double *sums)
 
 static void complete(fplt__leader *leader)
 {
+    FPLT__ASSERT(leader->ask_answers == leader->settings.members);
+    FPLT__ASSERT(fplt_sum_length(leader->ask_sum) == leader->ask_numbers);
     double *sums;
     fplt_error error;
     if (leader->asking == FPLT__MOMENTS) {
@@ -330,6 +347,7 @@ void fplt__ask_look(fplt__leader *leader)
     if (!leader->asking)
         return;
     uint32_t wanted = leader->settings.members;
+    FPLT__ASSERT(leader->ask_answers <= wanted);
     if (leader->ask_answers == wanted)
         complete(leader);
     else if (leader->asking != FPLT__MOMENTS &&
@@ -372,6 +390,7 @@ void fplt__ask_update(fplt__leader *leader, const fplt__request *request, const 
                            "the numbers cannot be read or are out of range");
         return;
     }
+    FPLT__ASSERT(leader->ask_answers < leader->settings.members);
     leader->member_session[i].answered = 1;
     leader->ask_answers++;
     if (facts) {

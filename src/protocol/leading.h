@@ -121,7 +121,7 @@ struct fplt__leader {
     size_t actions, taken, action_room;
 };
 
-/* --- leader.c: tools --- */
+/* --- actions.c, leader.c --- */
 static inline int fplt__bit(const uint8_t *map, uint32_t i)
 {
     return map[i / 8] >> (i % 8) & 1;
@@ -145,8 +145,47 @@ int fplt__leader_needs_all(const fplt__leader *leader);
 uint64_t fplt__leader_patience(const fplt__leader *leader);
 /* Room for `count` numbers as words. */
 fplt_status fplt__leader_room(fplt__leader *leader, size_t count, fplt_error *error);
+/* Drops the actions of the last event and releases what they hold. */
+void fplt__leader_clear_actions(fplt__leader *leader);
+/* Adds a reply without a body; NULL where there is no memory. */
+fplt__reply *fplt__leader_add_reply(fplt__leader *leader, uint64_t ticket, uint32_t member_index,
+                                    unsigned status);
+/* The reply holds the bytes from here on; `shared` may be NULL where there was no memory. */
+void fplt__leader_add_part(fplt__leader *leader, fplt__reply *reply, fplt__shared *shared);
+/* The reply gets a JSON body; `text` is taken over, NULL where there was no memory. */
+void fplt__leader_add_text(fplt__leader *leader, fplt__reply *reply, char *text);
+/* Replaces `*kept` by a copy of the bytes; zeros where `bytes` is NULL. */
+fplt_status fplt__leader_keep_bytes(fplt__shared **kept, const void *bytes, size_t size,
+                                    fplt_error *error);
+/* Takes the plan over and makes room for its vectors. */
+fplt_status fplt__leader_adopt_plan(fplt__leader *leader, fplt__leader_plan *plan,
+                                    fplt_error *error);
+
+/* --- forming.c --- */
+/* Goes on once all members have consented: RESOLVE after the proposal, round 0 after the plan. */
+void fplt__leader_check_forming(fplt__leader *leader);
+/* The event PLAN: the plan becomes the document that all must consent to. */
+void fplt__leader_take_plan(fplt__leader *leader, const fplt__leader_event *event);
+/* The request CONSENT. */
+void fplt__leader_take_consent(fplt__leader *leader, const fplt__request *request);
+
+/* --- polls.c --- */
 /* Answers every held poll that has something to hear. */
 void fplt__leader_answer_polls(fplt__leader *leader);
+/* How long a poll is held, ms. */
+uint64_t fplt__leader_hold(const fplt__leader *leader);
+
+/* --- requests.c --- */
+/* Member i was heard now. */
+void fplt__leader_hear(fplt__leader *leader, uint32_t i);
+/* The event REQUEST: one reply now, or a held poll. */
+void fplt__leader_take_request(fplt__leader *leader, const fplt__request *request);
+
+/* --- invariants.c --- */
+/* Asserts what holds between two events; without assertions it does nothing. */
+void fplt__leader_check(const fplt__leader *leader);
+/* How many of the first `count` bits are set. */
+uint32_t fplt__bits_count(const uint8_t *map, uint32_t count);
 
 /* --- rounds.c --- */
 void fplt__round_choose(fplt__leader *leader);

@@ -1,6 +1,7 @@
 /* What reports mean, and incarnations: the running sums made anew where a chain is broken. */
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "protocol/leading.h"
@@ -27,6 +28,7 @@ static int is_staged(const fplt__report *report, const fplt__member_row *row)
 static enum fplt__finding judge(const fplt__leader *leader, uint32_t i, const fplt__report *report,
                                 int proven)
 {
+    FPLT__ASSERT(i < leader->settings.members && leader->agreement);
     const fplt__member_row *row = &leader->row[i];
     if (proven && !FPLT__PLANTED(FPLT__NO_PROOF) && is_ahead(leader, i, &report->proof))
         return FPLT__AHEAD;
@@ -59,6 +61,7 @@ static int stands_alone(const fplt__leader *leader)
 
 void fplt__leader_end_without(fplt__leader *leader, uint32_t i, const char *why)
 {
+    FPLT__ASSERT(!fplt__is_standing(leader, i));
     const fplt__proposal *proposal = &leader->agreement->proposal;
     char sentence[FPLT__SENTENCE];
     snprintf(sentence, sizeof sentence,
@@ -71,6 +74,7 @@ void fplt__leader_end_without(fplt__leader *leader, uint32_t i, const char *why)
 
 static void halt(fplt__leader *leader, uint32_t i, const char *sentence)
 {
+    FPLT__ASSERT(leader->record.state == FPLT__ROUND || leader->record.state == FPLT__REPAIR);
     fplt__round_forget(leader);
     leader->record.state = FPLT__HALTED;
     leader->opened = 0;
@@ -82,6 +86,8 @@ static void halt(fplt__leader *leader, uint32_t i, const char *sentence)
 
 void fplt__repair_begin(fplt__leader *leader)
 {
+    FPLT__ASSERT(leader->hub && leader->record.state >= FPLT__ROUND);
+    FPLT__ASSERT(leader->record.state < FPLT__DONE);
     fplt__round_forget(leader);
     if (leader->enrol_sum)
         fplt_sum_clear(leader->enrol_sum);
@@ -94,6 +100,8 @@ void fplt__repair_begin(fplt__leader *leader)
 
 static void lost(fplt__leader *leader, uint32_t i)
 {
+    FPLT__ASSERT(leader->record.state == FPLT__ROUND || leader->record.state == FPLT__REPAIR);
+    FPLT__ASSERT(!leader->committing || FPLT__PLANTED(FPLT__EARLY_VERDICT));
     fplt__member_row *row = &leader->row[i];
     if (leader->record.state == FPLT__REPAIR || leader->member_session[i].enrols)
         return;
@@ -148,6 +156,8 @@ static void ahead(fplt__leader *leader, uint32_t i)
 /* A report was judged: what follows for the run, not for the member. */
 void fplt__report_act(fplt__leader *leader, uint32_t i)
 {
+    FPLT__ASSERT(leader->member_session[i].ticket);
+    FPLT__ASSERT(fplt__same(&leader->member_session[i].report.plan, &leader->record.hash));
     fplt__member_session *member_session = &leader->member_session[i];
     const fplt__report *report = &member_session->report;
     if (leader->record.state != FPLT__ROUND && leader->record.state != FPLT__REPAIR)
@@ -193,6 +203,7 @@ static uint32_t new_leg(const fplt__leader *leader)
 void fplt__repair_head(fplt__leader *leader, uint32_t i, uint8_t head[FPLT__FRAME_HEAD],
                        fplt__shared **model)
 {
+    FPLT__ASSERT(leader->hub && i < leader->settings.members);
     fplt_error error;
     if (fplt__shared_make(8 * leader->n, model, &error))
         return;
@@ -215,6 +226,7 @@ void fplt__repair_head(fplt__leader *leader, uint32_t i, uint8_t head[FPLT__FRAM
 
 static void begin_chain(fplt__leader *leader, uint32_t i, uint64_t version)
 {
+    FPLT__ASSERT(version == 0 || version == leader->row[i].version + 1);
     fplt__member_row *row = &leader->row[i];
     fplt__digest enrolment = fplt__work_digest(&leader->member_session[i].enrolment, 1);
     memset(&row->before, 0, sizeof row->before);
@@ -236,6 +248,9 @@ static int can_do_without(const fplt__leader *leader)
 /* All are in: the sums become those of what was sent, and the next incarnation is open. */
 static void open_leg(fplt__leader *leader)
 {
+    FPLT__ASSERT(leader->record.state == FPLT__REPAIR && !leader->committing);
+    FPLT__ASSERT(!leader->opened && !leader->asking);
+    FPLT__ASSERT(!leader->shape.mirrored || leader->enrol_sum);
     fplt_error error;
     size_t count = leader->shape.mirrored * leader->n;
     int keeps = (leader->agreement->plan.algorithm->allows & FPLT_ALLOWS_ANY_START) != 0;
@@ -250,6 +265,7 @@ static void open_leg(fplt__leader *leader)
     leader->record.round++;
     for (uint32_t i = 0; i < leader->settings.members; i++)
         begin_chain(leader, i, 0);
+    FPLT__ASSERT(leader->record.incarnation > 0 && leader->record.round > 0);
     leader->record.state = FPLT__ROUND;
     leader->record.hub_changed = 1;
     leader->settings.repair = 0;
@@ -284,6 +300,8 @@ void fplt__repair_look(fplt__leader *leader)
 static fplt_status add_enrolment(fplt__leader *leader, const fplt__frame *frame,
                                  const uint8_t *body)
 {
+    FPLT__ASSERT(!leader->enrol_sum ||
+                 fplt_sum_length(leader->enrol_sum) == leader->shape.mirrored * leader->n);
     fplt_error error;
     size_t count = leader->shape.mirrored * leader->n;
     fplt_status status = FPLT_OK;
@@ -335,6 +353,7 @@ void fplt__repair_update(fplt__leader *leader, const fplt__request *request,
         fplt__repair_look(leader);
         return;
     }
+    FPLT__ASSERT(member_session->enrols && stands_alone(leader));
     member_session->enrols = 0;
     if (member_session->answers) /* what it sent in this round was of the state that it lost */
         fplt__round_forget(leader);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "protocol/leading.h"
@@ -12,6 +13,7 @@ enum { MAX_CONFLICTS = 3 }; /* of one member: then it is left out of the run */
 /* The cohort of the open round: the rule over the roster, without those who are gone. */
 void fplt__round_choose(fplt__leader *leader)
 {
+    FPLT__ASSERT(leader->agreement && !leader->opened);
     uint32_t members = leader->settings.members, count = members;
     for (uint32_t i = 0; i < members; i++)
         leader->active[i] = i;
@@ -19,12 +21,14 @@ void fplt__round_choose(fplt__leader *leader)
         count = fplt_participation_choose(leader->participation, leader->agreement->plan.seed,
                                           leader->agreement->plan.run, leader->record.round,
                                           leader->active);
+    FPLT__ASSERT(count <= members);
     memset(leader->cohort, 0, (members + 7) / 8);
     leader->cohort_size = 0;
     for (uint32_t k = 0; k < count; k++) {
         uint32_t i = leader->active[k];
         if (!fplt__is_standing(leader, i))
             continue;
+        FPLT__ASSERT(i < members && !fplt__bit(leader->cohort, i));
         fplt__bit_set(leader->cohort, i, 1);
         leader->cohort_size++;
     }
@@ -32,6 +36,8 @@ void fplt__round_choose(fplt__leader *leader)
 
 static fplt_status make_question(fplt__leader *leader, fplt_error *error)
 {
+    FPLT__ASSERT(leader->exchange < leader->shape.exchanges);
+    FPLT__ASSERT(leader->shape.scalars <= FPLT_MAX_SCALARS);
     size_t count = fplt_plan_down(&leader->agreement->plan, leader->exchange);
     size_t scalars = leader->shape.scalars;
     fplt__shared *down;
@@ -58,6 +64,8 @@ static void forget_answers(fplt__leader *leader)
 /* Makes the question of the open round and starts its clock. */
 void fplt__round_open(fplt__leader *leader)
 {
+    FPLT__ASSERT(leader->record.state == FPLT__ROUND && !leader->opened);
+    FPLT__ASSERT(!leader->committing && !leader->due && !leader->asking);
     fplt_error error;
     for (uint32_t i = 0; fplt__leader_needs_all(leader) && i < leader->settings.members; i++)
         if (!fplt__is_standing(leader, i)) {
@@ -111,6 +119,7 @@ void fplt__round_forget(fplt__leader *leader)
 
 int fplt__round_waits_for(const fplt__leader *leader, uint32_t i)
 {
+    FPLT__ASSERT(i < leader->settings.members);
     const fplt__member_session *member_session = &leader->member_session[i];
     return leader->opened && leader->record.state == FPLT__ROUND && fplt__bit(leader->cohort, i) &&
            !member_session->left_out && !member_session->absent && !member_session->spent &&
@@ -119,9 +128,11 @@ int fplt__round_waits_for(const fplt__leader *leader, uint32_t i)
 
 void fplt__round_head(const fplt__leader *leader, uint32_t i, uint8_t head[FPLT__FRAME_HEAD])
 {
+    FPLT__ASSERT(leader->opened && fplt__bit(leader->cohort, i));
     uint32_t position = 0;
     for (uint32_t j = 0; j < i; j++)
         position += (uint32_t)fplt__bit(leader->cohort, j);
+    FPLT__ASSERT(position < leader->cohort_size);
     fplt__frame frame = {.kind = FPLT__TRAIN,
                          .exchange = (uint8_t)leader->exchange,
                          .encoding = FPLT__DOUBLES,
@@ -135,6 +146,7 @@ void fplt__round_head(const fplt__leader *leader, uint32_t i, uint8_t head[FPLT_
                          .scalars = leader->shape.scalars,
                          .plan = leader->record.hash,
                          .digest = leader->down_digest};
+    FPLT__ASSERT(leader->down->size == 8 * (frame.scalars + frame.count));
     frame.payload = 8 * frame.count;
     fplt__frame_write(&frame, head);
 }
@@ -184,6 +196,8 @@ static fplt_status keep_closing(fplt__leader *leader, fplt__digest *digest, fplt
     if (status ||
         (status = fplt__alloc_into(&vector, count, sizeof *vector, "a closing vector", error)))
         return status;
+    FPLT__ASSERT(!leader->closing_count ||
+                 leader->closing[leader->closing_count - 1].round < leader->record.round);
     leader->closing[leader->closing_count++] = (fplt__closing){leader->record.round, vector};
     status = fplt_hub_broadcast(leader->hub, &leader->question, leader->shape.exchanges, vector);
     fplt__put_reals((uint8_t *)leader->numbers, vector, count);
@@ -193,6 +207,10 @@ static fplt_status keep_closing(fplt__leader *leader, fplt__digest *digest, fplt
 
 static void accept(fplt__leader *leader, uint32_t i, const fplt__digest *closing)
 {
+    FPLT__ASSERT(fplt__bit(leader->cohort, i) && !fplt__bit(leader->accepted, i));
+    FPLT__ASSERT(!leader->member_session[i].left_out);
+    FPLT__ASSERT(!leader->row[i].version || leader->row[i].last_round < leader->record.round ||
+                 !leader->row[i].last_round);
     fplt__member_row *row = &leader->row[i];
     fplt__member_session *member_session = &leader->member_session[i];
     row->last_digest = fplt__work_digest(member_session->answer, leader->shape.exchanges);
@@ -203,6 +221,8 @@ static void accept(fplt__leader *leader, uint32_t i, const fplt__digest *closing
     member_session->told = 0;
     fplt__bit_set(leader->changed, i, 1);
     fplt__bit_set(leader->accepted, i, 1);
+    FPLT__ASSERT(row->seen >= leader->shape.exchanges);
+    FPLT__ASSERT(!fplt__same(&row->chain, &row->before));
 }
 
 static void note_move(fplt__leader *leader, uint32_t active)
@@ -220,6 +240,10 @@ static void note_move(fplt__leader *leader, uint32_t active)
 /* Closes the round, empty where it is void, and opens the next; one commit. */
 static void close_round(fplt__leader *leader, int is_void)
 {
+    FPLT__ASSERT(leader->opened && !leader->committing);
+    FPLT__ASSERT(leader->record.state == FPLT__ROUND);
+    FPLT__ASSERT(leader->received <= leader->cohort_size);
+    FPLT__ASSERT(is_void || !leader->received || leader->exchange + 1 == leader->shape.exchanges);
     fplt_error error;
     fplt__digest closing;
     memset(leader->accepted, 0, (leader->settings.members + 7) / 8);
@@ -239,6 +263,8 @@ static void close_round(fplt__leader *leader, int is_void)
             if (leader->member_session[i].answers == leader->shape.exchanges)
                 accept(leader, i, &closing);
     }
+    FPLT__ASSERT(fplt__bits_count(leader->accepted, leader->settings.members) ==
+                 (is_void ? 0 : leader->received));
     note_move(leader, is_void ? 0 : leader->received);
     fplt__leader_log(leader, UINT32_MAX, is_void ? "void" : "closed", "round %llu %s with %u of %u",
                      (unsigned long long)leader->record.round, is_void ? "is void" : "closed",
@@ -258,10 +284,13 @@ static void close_round(fplt__leader *leader, int is_void)
     fplt__round_choose(leader);
     leader->record.hub_changed = 1;
     fplt__leader_commit(leader);
+    FPLT__ASSERT(leader->committing && leader->record.trace);
+    FPLT__ASSERT(leader->trace.round + 1 == leader->record.round);
 }
 
 uint32_t fplt__round_quorum(const fplt__leader *leader)
 {
+    FPLT__ASSERT(leader->agreement);
     if (fplt__leader_needs_all(leader))
         return leader->cohort_size;
     uint32_t wanted = leader->agreement->quorum;
@@ -285,6 +314,7 @@ static void end_exchange(fplt__leader *leader)
         return;
     }
     leader->exchange++;
+    FPLT__ASSERT(leader->exchange < leader->shape.exchanges);
     leader->received = 0;
     if (make_question(leader, &error))
         fplt__leader_finish(leader, FPLT__ENDED, "failed", "the coordinator's step failed");
@@ -292,6 +322,7 @@ static void end_exchange(fplt__leader *leader)
 
 int fplt__is_silent(const fplt__leader *leader, uint32_t i, uint64_t size)
 {
+    FPLT__ASSERT(leader->member_session[i].last_heard <= leader->now);
     const fplt__member_session *member_session = &leader->member_session[i];
     uint64_t silence = leader->settings.silence ? leader->settings.silence : 60000;
     silence += size * 1000 / FPLT__SLOWEST;
@@ -304,6 +335,7 @@ int fplt__is_silent(const fplt__leader *leader, uint32_t i, uint64_t size)
 static int count_missing(const fplt__leader *leader, uint32_t quorum, uint32_t *missing,
                          uint32_t *possible)
 {
+    FPLT__ASSERT(quorum <= leader->cohort_size);
     int late = leader->now >= leader->deadline;
     *missing = *possible = 0;
     for (uint32_t i = 0; i < leader->settings.members; i++) {
@@ -316,6 +348,8 @@ static int count_missing(const fplt__leader *leader, uint32_t quorum, uint32_t *
         if (*possible >= quorum && (leader->received < quorum || (*missing && !late)))
             return 0;
     }
+    FPLT__ASSERT(*missing <= *possible && *possible <= leader->cohort_size);
+    FPLT__ASSERT(leader->received <= *possible);
     return 1;
 }
 
@@ -359,6 +393,7 @@ void fplt__round_look(fplt__leader *leader)
 /* Another digest for the same task, or numbers out of range: who says so is left out. */
 static void leave_out(fplt__leader *leader, uint32_t i, const char *why)
 {
+    FPLT__ASSERT(fplt__bit(leader->cohort, i) && !leader->member_session[i].left_out);
     fplt__member_row *row = &leader->row[i];
     row->conflicts++;
     fplt__bit_set(leader->changed, i, 1);
@@ -431,6 +466,8 @@ void fplt__round_update(fplt__leader *leader, const fplt__request *request,
         fplt__round_look(leader);
         return;
     }
+    FPLT__ASSERT(fplt__bit(leader->cohort, i) && member_session->answers <= leader->exchange);
+    FPLT__ASSERT(leader->received < leader->cohort_size);
     member_session->answer[leader->exchange] = answer;
     member_session->answers = leader->exchange + 1;
     leader->received++;

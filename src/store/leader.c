@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 
@@ -89,6 +90,7 @@ static size_t bitmap_size(uint32_t members)
 
 static int has_bit(const uint8_t *bitmap, uint32_t i)
 {
+    FPLT__ASSERT(bitmap);
     return bitmap[i / 8] >> (i % 8) & 1;
 }
 
@@ -116,6 +118,8 @@ static void get_start(const uint8_t bytes[START_BYTES], fplt_measure *start)
 static fplt_status save_run(fplt__leader_store *store, uint32_t run,
                             const fplt__leader_record *record, fplt_error *error)
 {
+    FPLT__ASSERT(record->state < FPLT__STATES);
+    FPLT__ASSERT(!record->document_changed || (record->document && record->document_size));
     uint8_t start[START_BYTES];
     size_t cohort = record->cohort ? bitmap_size(record->members) : 0;
     if (record->has_start)
@@ -159,6 +163,7 @@ static fplt_status save_member(fplt__leader_store *store, uint32_t run, uint32_t
 static fplt_status save_members(fplt__leader_store *store, uint32_t run,
                                 const fplt__leader_record *record, fplt_error *error)
 {
+    FPLT__ASSERT(!record->members || record->member);
     fplt_status status = FPLT_OK;
     for (uint32_t i = 0; !status && i < record->members; i++)
         if (!record->changed || has_bit(record->changed, i))
@@ -183,6 +188,7 @@ static fplt_status has_closing(fplt__leader_store *store, uint32_t run, uint64_t
 static fplt_status add_closing(fplt__leader_store *store, uint32_t run,
                                const fplt__closing *closing, fplt_error *error)
 {
+    FPLT__ASSERT(store->closing && closing->vector);
     size_t numbers = store->closing;
     uint8_t *bytes;
     fplt_status status =
@@ -204,6 +210,7 @@ static fplt_status save_closings(fplt__leader_store *store, uint32_t run,
     int64_t next = 0;
     for (size_t i = 0; !status && i <= record->closings; i++) {
         int64_t here = i < record->closings ? (int64_t)record->closing[i].round : INT64_MAX;
+        FPLT__ASSERT(here >= next);
         int there = 0;
         status = fplt__table_run(store->table, NULL, error,
                                  "DELETE FROM closing WHERE run = ? AND round >= ? AND round < ?",
@@ -221,6 +228,8 @@ static fplt_status save_trace(fplt__leader_store *store, uint32_t run,
                               const fplt__leader_record *record, fplt_error *error)
 {
     const fplt__trace_row *trace = record->trace;
+    FPLT__ASSERT(!trace || (trace->accepted && trace->round < record->round));
+    FPLT__ASSERT(!record->has_measure || record->measured_round <= record->round);
     fplt_status status = FPLT_OK;
     if (trace)
         status = fplt__table_run(
@@ -244,6 +253,8 @@ static fplt_status save_trace(fplt__leader_store *store, uint32_t run,
 static fplt_status save_all(fplt__leader_store *store, uint32_t run,
                             const fplt__leader_record *record, fplt_error *error)
 {
+    FPLT__ASSERT(!record->hub_changed || (record->hub && record->hub_size));
+    FPLT__ASSERT(!record->closings || record->closing);
     fplt_status status;
     if ((status = save_run(store, run, record, error)) ||
         (status = save_members(store, run, record, error)) ||
@@ -260,6 +271,7 @@ static fplt_status save_all(fplt__leader_store *store, uint32_t run,
 fplt_status fplt__leader_store_save(fplt__leader_store *store, uint32_t run,
                                     const fplt__leader_record *record, fplt_error *error)
 {
+    FPLT__ASSERT(run > 0);
     fplt_status status = fplt__table_begin(store->table, error);
     if (status)
         return status;
@@ -384,6 +396,7 @@ static fplt_status load_members(fplt__leader_store *store, uint32_t run,
             return damaged(error);
         }
         read_member(found, &rows[member_index]);
+        FPLT__ASSERT(count < record->members);
         count++;
     }
     return !status && count != record->members ? damaged(error) : status;
@@ -574,6 +587,7 @@ fplt_status fplt__leader_store_events(fplt__leader_store *store, uint32_t run,
 fplt_status fplt__leader_store_keep_receipt(fplt__leader_store *store, const char *name,
                                             const fplt__member_row *row, fplt_error *error)
 {
+    FPLT__ASSERT(name && row->has_charged);
     uint8_t body[FPLT__RECEIPT_BYTES];
     fplt__receipt_put(&row->charged.receipt, body);
     return fplt__table_run(store->table, NULL, error,

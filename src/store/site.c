@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "protocol/planted.h"
@@ -80,6 +81,7 @@ static void get_proof(const uint8_t bytes[PROOF_BYTES], fplt__proof *proof)
 static fplt_status as_bytes(fplt__site_store *store, const double *numbers, size_t count,
                             fplt_error *error)
 {
+    FPLT__ASSERT(numbers || !count);
     fplt_status status =
         fplt__grow(&store->bytes, &store->room, 8 * count + 1, 1, "vectors", error);
     if (!status)
@@ -135,6 +137,7 @@ static fplt_status save_run(fplt__site_store *store, const fplt__site_record *re
 static fplt_status save_vector(fplt__site_store *store, const double *numbers, size_t count,
                                int other, fplt_error *error)
 {
+    FPLT__ASSERT(numbers || !count);
     fplt_status status = as_bytes(store, numbers, count, error);
     if (status)
         return status;
@@ -148,6 +151,7 @@ static fplt_status save_vector(fplt__site_store *store, const double *numbers, s
 static fplt_status save_staged(fplt__site_store *store, const fplt__site_record *record,
                                fplt_error *error)
 {
+    FPLT__ASSERT(!record->has_staged || (record->head && record->head_size));
     if (!record->has_staged || FPLT__PLANTED(FPLT__NO_STAGED))
         return fplt__table_run(store->table, NULL, error, "DELETE FROM staged", "");
     return fplt__table_run(
@@ -171,11 +175,14 @@ static fplt_status save_held(fplt__site_store *store, const fplt__site_record *r
 static fplt_status save_messages(fplt__site_store *store, const fplt__site_record *record,
                                  fplt_error *error)
 {
+    FPLT__ASSERT(record->messages <= 2);
+    FPLT__ASSERT(record->has_staged == (record->messages > 0));
     fplt_status status = save_staged(store, record, error);
     if (!status)
         status = fplt__table_run(store->table, NULL, error, "DELETE FROM message", "");
     for (unsigned e = 0; !status && e < record->messages; e++) {
         const fplt__site_message *message = &record->message[e];
+        FPLT__ASSERT(message->body && message->size);
         status =
             fplt__table_run(store->table, NULL, error, "INSERT INTO message VALUES(?, ?, ?, ?)",
                             "ibbb", (int64_t)e, &message->answer.task, sizeof message->answer.task,
@@ -188,6 +195,8 @@ static fplt_status save_messages(fplt__site_store *store, const fplt__site_recor
 static fplt_status save_enrolled(fplt__site_store *store, const fplt__site_record *record,
                                  fplt_error *error)
 {
+    FPLT__ASSERT(!record->has_enrolled || (record->enrolment.body && record->enrolment.size));
+    FPLT__ASSERT(!record->begin_count || record->begin);
     const fplt__site_message *message = &record->enrolment;
     if (!record->has_enrolled)
         return fplt__table_run(store->table, NULL, error, "DELETE FROM enrolled", "");
@@ -205,6 +214,8 @@ static fplt_status save_enrolled(fplt__site_store *store, const fplt__site_recor
 static fplt_status save_all(fplt__site_store *store, const fplt__site_record *record,
                             const fplt__receipt *charged, fplt_error *error)
 {
+    FPLT__ASSERT(record->changed && record->changed < 2 * FPLT__SITE_ENROLLED);
+    FPLT__ASSERT(record->document);
     unsigned changed = record->changed;
     fplt_status status;
     if ((status = save_document(store, record, error)) ||
@@ -226,6 +237,7 @@ static fplt_status save_all(fplt__site_store *store, const fplt__site_record *re
 fplt_status fplt__site_store_save(fplt__site_store *store, const fplt__site_record *record,
                                   const fplt__receipt *charged, fplt_error *error)
 {
+    FPLT__ASSERT(record && charged);
     fplt_status status = fplt__table_begin(store->table, error);
     if (status)
         return status;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 
 enum { MAX_STATEMENTS = 64 };
@@ -58,6 +59,7 @@ fplt_status fplt__table_end(fplt__table *table, fplt_status status, fplt_error *
 static fplt_status statement_of(fplt__table *table, const char *sql, sqlite3_stmt **statement,
                                 fplt_error *error)
 {
+    FPLT__ASSERT(table->count <= MAX_STATEMENTS);
     for (size_t i = 0; i < table->count; i++)
         if (table->kept[i].sql == sql) {
             *statement = table->kept[i].statement;
@@ -76,6 +78,9 @@ static fplt_status statement_of(fplt__table *table, const char *sql, sqlite3_stm
 
 static void bind(sqlite3_stmt *statement, const char *types, va_list values)
 {
+    FPLT__ASSERT(!sqlite3_stmt_busy(statement));
+    FPLT__ASSERT(sqlite3_bind_parameter_count(statement) == (int)strlen(types));
+    FPLT__ASSERT(strspn(types, "irtb") == strlen(types));
     for (int i = 1; *types; types++, i++) {
         if (*types == 'i') {
             sqlite3_bind_int64(statement, i, va_arg(values, int64_t));
@@ -145,12 +150,15 @@ fplt_status fplt__table_run(fplt__table *table, int *changed, fplt_error *error,
 
 void fplt__column_text(sqlite3_stmt *statement, int column, char *text, size_t size)
 {
+    FPLT__ASSERT(column < sqlite3_column_count(statement));
+    FPLT__ASSERT(size > 0);
     const char *found = (const char *)sqlite3_column_text(statement, column);
     snprintf(text, size, "%s", found ? found : "");
 }
 
 void fplt__column_bytes(sqlite3_stmt *statement, int column, void *bytes, size_t size)
 {
+    FPLT__ASSERT(column < sqlite3_column_count(statement));
     memset(bytes, 0, size);
     if ((size_t)sqlite3_column_bytes(statement, column) == size && size)
         memcpy(bytes, sqlite3_column_blob(statement, column), size);

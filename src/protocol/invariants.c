@@ -1,0 +1,108 @@
+/* Invariants of the coordinator's machine: what holds between two events. */
+#include "base/assert.h"
+#include "protocol/leading.h"
+
+uint32_t fplt__bits_count(const uint8_t *map, uint32_t count)
+{
+    uint32_t set = 0;
+    for (uint32_t i = 0; i < count; i++)
+        set += (uint32_t)fplt__bit(map, i);
+    return set;
+}
+
+static void check_member(const fplt__leader *leader, uint32_t i)
+{
+    const fplt__member_session *session = &leader->member_session[i];
+    FPLT__ASSERT(session->answers <= 2);
+    FPLT__ASSERT(session->judged <= leader->commits);
+    FPLT__ASSERT(session->last_heard <= leader->now);
+    FPLT__ASSERT(!session->ticket || session->since <= leader->now);
+    FPLT__ASSERT(!session->ticket || session->session || FPLT__PLANTED(FPLT__NO_SESSION));
+    FPLT__ASSERT(session->session || !session->sequence || FPLT__PLANTED(FPLT__NO_SESSION));
+    FPLT__ASSERT(!session->consented || !session->refused);
+    FPLT__ASSERT(!session->enrols || (!leader->shape.mirrored && !leader->shape.finish_down));
+    FPLT__ASSERT(!leader->opened || !session->answers ||
+                 (fplt__bit(leader->cohort, i) && !session->left_out));
+}
+
+/* What is counted and what is flagged agree. */
+static void check_counts(const fplt__leader *leader)
+{
+    uint32_t received = 0, answered = 0;
+    for (uint32_t i = 0; i < leader->settings.members; i++) {
+        check_member(leader, i);
+        received += leader->member_session[i].answers > leader->exchange;
+        answered += leader->member_session[i].answered != 0;
+    }
+    FPLT__ASSERT(leader->cohort_size == fplt__bits_count(leader->cohort, leader->settings.members));
+    FPLT__ASSERT(!leader->opened || leader->received == received);
+    FPLT__ASSERT(!leader->opened || received <= leader->cohort_size);
+    FPLT__ASSERT(!leader->asking || leader->ask_answers == answered);
+}
+
+/* The record and the machine, and the commit that is pending. */
+static void check_record(const fplt__leader *leader)
+{
+    const fplt__leader_record *record = &leader->record;
+    FPLT__ASSERT(record->members == leader->settings.members);
+    FPLT__ASSERT(record->member == leader->row && record->changed == leader->changed);
+    FPLT__ASSERT(record->cohort == leader->cohort);
+    FPLT__ASSERT(!record->trace || (leader->committing && record->trace == &leader->trace));
+    FPLT__ASSERT(!record->hub_changed || leader->committing);
+    FPLT__ASSERT(!record->document_changed || leader->committing);
+    FPLT__ASSERT(!record->trace || record->trace->round < record->round);
+    FPLT__ASSERT(!record->has_measure || record->measured_round <= record->round);
+    FPLT__ASSERT(!leader->committing || record->document == leader->document->bytes);
+    FPLT__ASSERT(!leader->committing || record->document_size == leader->document->size);
+    FPLT__ASSERT(!leader->committing || !leader->hub_bytes ||
+                 record->hub == leader->hub_bytes->bytes);
+    FPLT__ASSERT(!leader->committing || record->closings == leader->closing_count);
+    for (size_t k = 1; k < leader->closing_count; k++)
+        FPLT__ASSERT(leader->closing[k - 1].round < leader->closing[k].round);
+}
+
+/* The state, and what goes with it. */
+static void check_state(const fplt__leader *leader)
+{
+    fplt__leader_state state = leader->record.state;
+    FPLT__ASSERT(state < FPLT__STATES);
+    FPLT__ASSERT(state != FPLT__FORMING || (!leader->hub && !leader->agreement));
+    FPLT__ASSERT(state == FPLT__FORMING || state == FPLT__ENDED ||
+                 (leader->hub && leader->agreement));
+    FPLT__ASSERT(!leader->opened || (state == FPLT__ROUND && leader->down && !leader->due));
+    FPLT__ASSERT(!leader->opened || leader->exchange < leader->shape.exchanges);
+    FPLT__ASSERT(!leader->asking || (leader->ask_down && leader->ask_sum));
+    FPLT__ASSERT(!leader->asking ||
+                 state == (leader->asking == FPLT__MOMENTS ? FPLT__FORMING : FPLT__ROUND));
+    FPLT__ASSERT(!leader->asking || leader->asking == FPLT__MOMENTS || leader->due);
+    FPLT__ASSERT(!leader->asking || !leader->opened);
+    FPLT__ASSERT(!leader->resolving ||
+                 (state == FPLT__FORMING && !leader->asking && !leader->committing));
+    FPLT__ASSERT(leader->finished_said ? state >= FPLT__DONE
+                                       : state < FPLT__DONE || leader->committing);
+}
+
+/* A commit is asked for once, and only while it is pending. */
+static void check_actions(const fplt__leader *leader)
+{
+    uint32_t commits = 0;
+    for (size_t a = 0; a < leader->actions; a++) {
+        commits += leader->action[a].kind == FPLT__LEADER_COMMIT;
+        FPLT__ASSERT(leader->action[a].reply.parts <= FPLT__REPLY_PARTS);
+        FPLT__ASSERT(leader->action[a].kind != FPLT__LEADER_REPLY ||
+                     leader->action[a].reply.ticket);
+    }
+    FPLT__ASSERT(commits <= 1 || FPLT__PLANTED(FPLT__EARLY_VERDICT));
+    FPLT__ASSERT(!commits || leader->committing);
+    FPLT__ASSERT(leader->taken == 0 && leader->actions <= leader->action_room);
+}
+
+void fplt__leader_check(const fplt__leader *leader)
+{
+    if (leader->failed)
+        return;
+    check_counts(leader);
+    check_record(leader);
+    check_state(leader);
+    check_actions(leader);
+}

@@ -1,0 +1,187 @@
+/* Joining, proposal and plan, and the node that a plan becomes. */
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/memory.h"
+#include "engine/node.h"
+#include "protocol/site_machine.h"
+
+fplt__site_action *fplt__site_ask_shell(fplt__site *site, fplt__site_action_kind kind,
+                                        enum fplt__site_waiting waiting)
+{
+    FPLT__ASSERT(site->document);
+    FPLT__ASSERT(waiting == FPLT__FOR_AGREEMENT || waiting == FPLT__FOR_FACTS ||
+                 waiting == FPLT__FOR_NODE);
+    fplt__site_action *action = fplt__site_add(site, kind);
+    site->waiting = waiting;
+    site->wake = UINT64_MAX;
+    if (!action)
+        return NULL;
+    action->records = site->record.records;
+    action->planned = site->record.planned;
+    action->hash = site->record.hash;
+    action->document = site->document;
+    action->document_size = site->record.document_size;
+    action->start = site->start;
+    action->start_size = site->start_size;
+    return action;
+}
+
+/* With a session and a document: what is still missing before polls. */
+static void proceed(fplt__site *site)
+{
+    FPLT__ASSERT(site->joined && site->document);
+    if (site->record.planned && !site->node)
+        fplt__site_ask_shell(site, FPLT__SITE_BUILD, FPLT__FOR_NODE);
+    else if (!site->record.consented)
+        fplt__site_ask_shell(site, FPLT__SITE_ASK, FPLT__FOR_AGREEMENT);
+    else
+        fplt__site_consent(site, 1, NULL);
+}
+
+void fplt__site_forget_run(fplt__site *site)
+{
+    uint32_t member_index = site->record.member_index;
+    uint64_t records = site->record.records;
+    if (site->agreement)
+        fplt__agreement_clear(site->agreement);
+    fplt__free(site->agreement);
+    fplt_node_destroy(site->node);
+    site->agreement = NULL;
+    site->node = NULL;
+    fplt__free(site->start);
+    site->start = NULL;
+    site->start_size = 0;
+    site->ended = site->has_trouble = 0;
+    for (int e = 0; e < 2; e++)
+        fplt__site_set_frame(&site->message[e], NULL, 0);
+    fplt__site_set_frame(&site->enrolment, NULL, 0);
+    memset(&site->record, 0, sizeof site->record);
+    site->record.member_index = member_index;
+    site->record.records = records;
+}
+
+void fplt__site_take_document(fplt__site *site, const void *bytes, size_t size, int planned)
+{
+    fplt_error error;
+    fplt__digest none = {{0}};
+    uint8_t *copy;
+    if (fplt__alloc_into(&copy, size + 1, 1, "a plan", &error)) {
+        site->failed = 1;
+        return;
+    }
+    memcpy(copy, bytes, size);
+    fplt__site_forget_run(site);
+    fplt__free(site->document);
+    site->document = copy;
+    site->record.document_size = size;
+    site->record.hash = fplt__document_hash(bytes, size);
+    site->record.planned = planned;
+    site->record.chain = fplt__chain_begin(&site->record.hash, 0, site->record.member_index, &none);
+    proceed(site);
+}
+
+void fplt__site_take_start(fplt__site *site, const void *bytes, size_t size)
+{
+    fplt_error error;
+    fplt__free(site->start);
+    site->start = NULL;
+    if (fplt__alloc_into(&site->start, size + 1, 1, "a start", &error)) {
+        site->failed = 1;
+        return;
+    }
+    if (size)
+        memcpy(site->start, bytes, size);
+    site->start_size = size;
+    proceed(site);
+}
+
+void fplt__site_take_joined(fplt__site *site, const void *body, size_t size)
+{
+    fplt__joined joined;
+    fplt_error error;
+    if (fplt__joined_read(body, size, &joined, &error)) {
+        fplt__site_log(site, "refused", "%s", error.text);
+        fplt__site_back_off(site);
+        return;
+    }
+    if (joined.session != site->session) /* in the same one, numbers go on */
+        site->sequence = 0;
+    site->session = joined.session;
+    site->joined = 1;
+    site->record.member_index = joined.member_index;
+    if (joined.has_charged && fplt__receipt_exceeds(&joined.charged.receipt, &site->charged) &&
+        fplt__charged_valid(&joined.charged, site->settings.ledger_key)) {
+        fplt__site_action *action = fplt__site_add(site, FPLT__SITE_ADOPT);
+        site->charged = joined.charged.receipt;
+        if (action)
+            action->charged = joined.charged.receipt;
+    }
+    if (site->document && fplt__same(&joined.document, &site->record.hash) &&
+        joined.planned == site->record.planned) {
+        proceed(site);
+        return;
+    }
+    site->planned_hint = joined.planned;
+    site->record.changed = 0;
+    fplt__site_request(site, FPLT__DOCUMENT, NULL);
+}
+
+void fplt__site_count_adopted(fplt__site *site)
+{
+    fplt__site_record *record = &site->record;
+    if (memcmp(site->charged.run, &record->hash, sizeof record->hash) == 0 &&
+        site->charged.rounds > record->charges) {
+        record->charges = site->charged.rounds;
+        FPLT__ASSERT(record->charges > 0);
+        record->changed |= FPLT__SITE_RUN;
+    }
+}
+
+/* The node as the record has it. */
+static void restore_node(fplt__site *site)
+{
+    fplt__site_record *record = &site->record;
+    size_t kept = site->shape.kept * site->n, held = site->shape.held * site->n;
+    if (record->kept_count != kept || (record->held && record->held_count != held) ||
+        (record->begin_count && record->begin_count != site->n)) {
+        site->damaged = 1;
+        return;
+    }
+    fplt__node_parts parts = {.kept = record->kept,
+                              .staged = record->staged,
+                              .held = record->held,
+                              .computed = record->charges,
+                              .has_latest = record->has_staged,
+                              .latest = record->staged_round,
+                              .answered = record->messages};
+    fplt__node_set(site->node, &parts);
+    record->kept = record->staged = record->held = NULL;
+}
+
+void fplt__site_take_node(fplt__site *site, fplt__site_plan *plan)
+{
+    FPLT__ASSERT(!site->node && !site->agreement);
+    FPLT__ASSERT(site->record.planned);
+    FPLT__ASSERT(plan->agreement && plan->node);
+    fplt_error error;
+    site->agreement = plan->agreement;
+    site->node = plan->node;
+    site->withholds = plan->withholds;
+    site->n = plan->agreement->plan.dimension;
+    site->shape = fplt_algorithm_shape(plan->agreement->plan.algorithm,
+                                       plan->agreement->plan.parameter, site->n);
+    FPLT__ASSERT(site->shape.exchanges >= 1 && site->shape.exchanges <= 2);
+    if (!site->begin &&
+        fplt__alloc_into(&site->begin, site->n, sizeof *site->begin, "an agent", &error)) {
+        site->failed = 1;
+        return;
+    }
+    fplt__site_count_adopted(site);
+    if (site->record.kept)
+        restore_node(site);
+    else
+        site->record.changed |= FPLT__SITE_RUN | FPLT__SITE_KEPT;
+    site->record.consented = 1;
+    fplt__site_consent(site, 1, NULL);
+}
