@@ -2,29 +2,25 @@
 #include "data/builder.h"
 
 #include "base/memory.h"
+#include "data/declared.h"
 
 enum { AUTOMATIC_WORDS = 1000 };
-
-static int word_is(const char *text, const char *word)
-{
-    return text && strcmp(text, word) == 0;
-}
 
 static fplt_status check_task(fplt__builder *builder, fplt_error *error)
 {
     const fplt_read_settings *settings = builder->settings;
     const char *task = settings->task;
-    builder->automatic_task = !task || word_is(task, "auto");
-    if (!builder->automatic_task && !word_is(task, "binary") && !word_is(task, "classes") &&
-        !word_is(task, "regression"))
+    builder->automatic_task = !task || fplt__word_is(task, "auto");
+    if (!builder->automatic_task && !fplt__word_is(task, "binary") &&
+        !fplt__word_is(task, "classes") && !fplt__word_is(task, "regression"))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "task is '%.80s', but it must be one of auto, binary, classes, "
                               "regression",
                               task);
     builder->label_mode = FPLT__LABEL_WORD;
-    if (word_is(settings->label, "none"))
+    if (fplt__word_is(settings->label, "none"))
         builder->label_mode = FPLT__LABEL_NONE;
-    else if (word_is(task, "regression") && !settings->labels)
+    else if (fplt__word_is(task, "regression") && !settings->labels)
         builder->label_mode = FPLT__LABEL_NUMBER;
     return FPLT_OK;
 }
@@ -277,23 +273,4 @@ fplt_status fplt__builder_entry(fplt__builder *builder, uint32_t column, double 
     builder->entry_column[builder->entries] = column;
     builder->entry_value[builder->entries++] = value;
     return FPLT_OK;
-}
-
-fplt_status fplt__builder_file_agent(fplt__builder *builder, const fplt__source *source,
-                                     uint32_t *agent, fplt_error *error)
-{
-    const char *slash = strrchr(source->name, '/');
-    const char *last = slash ? slash + 1 : source->name;
-    fplt__span stem = {last, fplt__unpacked_length(last)};
-    const char *dot = stem.length ? memrchr(stem.text, '.', stem.length) : NULL;
-    if (dot && dot > stem.text)
-        stem.length = (size_t)(dot - stem.text);
-    uint32_t before = builder->agents.count;
-    fplt_status status = fplt__lookup_add(&builder->agents, stem, agent, error);
-    if (!status && *agent < before) /* two folders, one file name */
-        status = fplt__lookup_add(&builder->agents, fplt__span_of(source->name), agent, error);
-    if (!status && *agent < before)
-        status =
-            fplt_error_set(error, FPLT_BAD_VALUE, "%s: this file is given twice", source->name);
-    return status;
 }

@@ -3,34 +3,10 @@
 #define FPLT_DATA_BUILDER_H
 
 #include "base/file.h"
-#include "base/map.h"
 #include "data/dialect.h"
 #include "data/profile.h"
 #include "data/schema.h"
-#include "data/text.h"
-
-/* One file: the bytes of it that are in memory. */
-typedef struct fplt__source {
-    const char *name, *text;
-    size_t size;
-    char *owned;     /* what `text` is, where it was loaded */
-    fplt__view view; /* mapped: `text` is in it. Open only: `text` is how it begins */
-    int packed;      /* gzip had packed it */
-} fplt__source;
-
-#define FPLT__NO_SOURCE ((fplt__source){.view = {.handle = -1}})
-
-/* The whole of a file, `-` for standard input; what gzip packed is unpacked, by content; arrays of numbers
- * are mapped. Released by fplt__source_release, which is legal after a failure too. */
-fplt_status fplt__source_load(const char *path, const fplt_read_settings *settings,
-                              fplt__source *source, fplt_error *error);
-/* The same, but of a long text at first no more than about `piece` bytes. */
-fplt_status fplt__source_open(const char *path, const fplt_read_settings *settings, size_t piece,
-                              fplt__source *source, fplt_error *error);
-void fplt__source_release(fplt__source *source);
-int fplt__source_is_packed(const char *bytes, size_t size);
-/* Bytes that there are, in memory or not. */
-size_t fplt__source_bytes(const fplt__source *source);
+#include "data/source.h"
 
 /* How labels are taken while reading. */
 typedef enum fplt__label_mode {
@@ -156,10 +132,6 @@ fplt_status fplt__builder_row(fplt__builder *builder, double label, uint32_t age
 fplt_status fplt__builder_cells(fplt__builder *builder, double **cells, fplt_error *error);
 fplt_status fplt__builder_entry(fplt__builder *builder, uint32_t column, double value,
                                 fplt_error *error);
-/* The agent that a file without sites is; its name is the file's. */
-fplt_status fplt__builder_file_agent(fplt__builder *builder, const fplt__source *source,
-                                     uint32_t *agent, fplt_error *error);
-
 /* One more number of the row that comes next. */
 fplt_status fplt__builder_extra(fplt__builder *builder, fplt__extra kind, double value,
                                 fplt_error *error);
@@ -198,19 +170,6 @@ fplt_status fplt__builder_word(fplt__builder *builder, const char *source, size_
 /* More words than classes would have: where they are decimal numbers, labels are numbers from here on. */
 fplt_status fplt__labels_turn(fplt__builder *builder, int *turned, fplt_error *error);
 
-/* Reading by a schema (declared.c). */
-fplt_status fplt__declared_init(fplt__builder *builder, fplt_error *error);
-fplt_status fplt__declared_csv(const fplt__source *source, fplt__builder *builder,
-                               fplt_error *error);
-fplt_status fplt__declared_label(fplt__builder *builder, const fplt__source *source, size_t line,
-                                 fplt__span text, double *label, fplt_error *error);
-/* An entry of a LIBSVM row: index from 1, and what fplt__number_parse made of its text. */
-fplt_status fplt__declared_entry(fplt__builder *builder, const fplt__source *source, size_t line,
-                                 uint64_t index, fplt__span text, fplt_error *error);
-double fplt__declared_neutral_label(const fplt_schema *schema);
-fplt_status fplt__declared_finish(const fplt__builder *builder, fplt_dataset *dataset,
-                                  fplt_error *error);
-
 /* The rows of a CSV file one by one: first the names of the columns (numbers where there is no
  * header), then the fields of each row, as many as there are names. */
 typedef struct fplt__csv_visitor {
@@ -239,12 +198,6 @@ fplt_status fplt__refuse_level(const fplt__builder *builder, fplt__origin origin
  * without a feature, and more are refused. */
 fplt_status fplt__levels_check(const fplt__builder *builder, const fplt__column *column,
                                fplt__span name, fplt_error *error);
-
-/* Refuses by its first bytes a file that no reader takes (workbooks, statistics programs, PDF), with the way to make a
- * CSV file of it; and what is not UTF-8, with the command that converts it. */
-fplt_status fplt__refuse_foreign(const fplt__source *source, fplt_error *error);
-fplt_status fplt__refuse_encoding(const fplt__source *source, size_t line, unsigned char byte,
-                                  fplt_error *error);
 
 /* Refuses columns of numbers that look like codes for missing values, or like the numbers of the rows. */
 int fplt__find_code(const double *value, size_t values, double *code, size_t *count);
@@ -276,19 +229,9 @@ typedef struct fplt__format {
 extern const fplt__format fplt__format_csv, fplt__format_libsvm, fplt__format_npy,
     fplt__format_fplt;
 
-/* Whether the bytes begin as an array of NumPy, or as a data set of this program (fplt.c). */
-int fplt__npy_is(const char *bytes, size_t size);
-int fplt__fplt_is(const char *bytes, size_t size);
-
 /* The name of the format in which a file would be read. */
 fplt_status fplt__format_of(const char *path, const fplt_read_settings *settings,
                             const char **format, fplt_error *error);
-
-/* How long a name is without the .gz behind it. */
-size_t fplt__unpacked_length(const char *name);
-
-/* Refuses what is not UTF-8 text. */
-fplt_status fplt__text_check(const fplt__source *source, fplt_error *error);
 
 /* Reads one file from memory: `name` stands for the path. In pieces of about `piece` bytes; 0: whole. */
 fplt_status fplt__dataset_read_pieces(const char *name, const void *bytes, size_t size,

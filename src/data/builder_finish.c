@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/workers.h"
 #include "data/builder.h"
+#include "data/declared.h"
 
 /* One-hot columns stay dense up to this many numbers, or this many times the cells of the file:
  * memory is bounded by the size of the file. */

@@ -293,7 +293,7 @@ static fplt_status prepare(fplt__csv_reader *reader, const fplt__source *source,
         sites += reader->role[i] == FPLT__CSV_SITE;
     *agent = FPLT__NOWHERE;
     if (!status && !sites)
-        status = fplt__builder_file_agent(builder, source, agent, error);
+        status = fplt__source_agent(source, &builder->agents, agent, error);
     return status ? status : find_runs(reader, builder, error);
 }
 

@@ -17,9 +17,6 @@
 
 _Static_assert(sizeof(size_t) == 8 && sizeof(double) == 8, "arrays are mapped as they are");
 
-static const char magic[8] = "\x89"
-                             "FPLT\r\n\x1a";
-
 enum { VERSION = 1, ALIGNED = 64 };
 
 static const uint32_t byte_order = 0x01020304;
@@ -61,11 +58,6 @@ struct header {
 };
 
 _Static_assert(sizeof(struct header) == 72 + 16 * SECTIONS + 64, "no gaps");
-
-int fplt__fplt_is(const char *bytes, size_t size)
-{
-    return size >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
-}
 
 static void seal(const struct header *header, char digest[64])
 {
@@ -171,7 +163,7 @@ static fplt_status write_fplt(const fplt_dataset *dataset, fplt__file *file, fpl
                             .left_out = dataset->left_out_count};
     size_t at = sizeof header, size;
     fplt_status status = check_values(dataset, "the data set", error);
-    memcpy(header.magic, magic, sizeof magic);
+    memcpy(header.magic, fplt__fplt_magic, sizeof fplt__fplt_magic);
     if (dataset->start)
         header.entries = dataset->start[dataset->rows] - dataset->start[0];
     for (int k = 0; k < SECTIONS; k++) {

@@ -1,6 +1,7 @@
 /* An fplt file beside the settings of a reader: settings that the file contradicts, and the agents, classes and features
  * that a model requires. */
 #include "base/memory.h"
+#include "data/dialect.h"
 #include "data/fplt_settings.h"
 
 /* The settings are those of a model that reads other data, which knows columns and labels of files. */
@@ -10,26 +11,21 @@ static int for_model(const fplt_read_settings *settings)
            settings->id_if_there;
 }
 
-static int says_none(const char *word)
-{
-    return word && strcmp(word, "none") == 0;
-}
-
 fplt_status fplt__fplt_check_settings(const fplt__source *source,
                                       const fplt_read_settings *settings, fplt_task holds,
                                       fplt_error *error)
 {
     const fplt_read_settings *s = settings->asked ? settings->asked : settings;
     const char *task = fplt_task_name(holds);
-    const char *name = s->label && !says_none(s->label) ? "label"
-                       : s->site && !says_none(s->site) ? "site"
-                       : s->labels                      ? "labels"
-                       : s->categories                  ? "categories"
-                       : s->columns                     ? "columns"
-                       : s->ignore                      ? "ignore"
-                       : s->row_weight                  ? "row-weight"
-                       : s->id                          ? "id"
-                                                        : NULL;
+    const char *name = s->label && !fplt__word_is(s->label, "none") ? "label"
+                       : s->site && !fplt__word_is(s->site, "none") ? "site"
+                       : s->labels                                  ? "labels"
+                       : s->categories                              ? "categories"
+                       : s->columns                                 ? "columns"
+                       : s->ignore                                  ? "ignore"
+                       : s->row_weight                              ? "row-weight"
+                       : s->id                                      ? "id"
+                                                                    : NULL;
     if (for_model(s)) /* the rest may be the model's */
         name = s->id && !s->id_if_there ? "id" : NULL;
     if (s->no_header || (s->separator && strcmp(s->separator, "auto") != 0))
@@ -56,15 +52,15 @@ int fplt__fplt_keeps_ids(const fplt_read_settings *settings)
 /* All rows are one agent's, the file's. */
 static fplt_status one_agent(const fplt__source *source, fplt_dataset *made, fplt_error *error)
 {
-    fplt__builder builder = {.sources = 1};
+    fplt__lookup agents = {0};
     uint32_t agent;
     made->agents = 1;
     made->first[1] = made->rows;
     fplt__names_clear(&made->agent_names);
-    fplt_status status = fplt__builder_file_agent(&builder, source, &agent, error);
+    fplt_status status = fplt__source_agent(source, &agents, &agent, error);
     if (!status)
-        status = fplt__lookup_names(&builder.agents, &made->agent_names, error);
-    fplt__lookup_clear(&builder.agents);
+        status = fplt__lookup_names(&agents, &made->agent_names, error);
+    fplt__lookup_clear(&agents);
     return status;
 }
 
@@ -222,9 +218,9 @@ fplt_status fplt__fplt_apply_settings(const fplt__source *source,
                                       fplt_error *error)
 {
     fplt_status status = FPLT_OK;
-    if (says_none(settings->site) && (status = one_agent(source, made, error)))
+    if (fplt__word_is(settings->site, "none") && (status = one_agent(source, made, error)))
         return status;
-    if (says_none(settings->label))
+    if (fplt__word_is(settings->label, "none"))
         status = no_labels(made, error);
     else if (settings->class_names && fplt_task_classifies(made->task))
         status = match_classes(source, settings, made, error);

@@ -2,7 +2,7 @@
 #ifndef FPLT_DATA_FPLT_SETTINGS_H
 #define FPLT_DATA_FPLT_SETTINGS_H
 
-#include "data/builder.h"
+#include "data/source.h"
 
 /* Rejects settings that say how a text is read, and a task other than `task`, which the file holds. */
 fplt_status fplt__fplt_check_settings(const fplt__source *source,

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "data/builder.h"
+#include "data/declared.h"
 #include "data/scan.h"
 #include "data/schema.h"
 
@@ -291,7 +292,7 @@ static fplt_status read_libsvm(const fplt__source *source, fplt__builder *builde
     if (!status)
         status = fplt__text_check(&head, error);
     if (!status)
-        status = fplt__builder_file_agent(builder, source, &agent, error);
+        status = fplt__source_agent(source, &builder->agents, &agent, error);
     if (status)
         return status;
     int mark = head.size >= 3 && memcmp(head.text, "\xef\xbb\xbf", 3) == 0;

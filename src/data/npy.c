@@ -8,13 +8,6 @@
 #include "data/builder.h"
 #include "fedplt/settings.h"
 
-static const char magic[] = "\x93NUMPY";
-
-int fplt__npy_is(const char *bytes, size_t size)
-{
-    return size >= 6 && memcmp(bytes, magic, 6) == 0;
-}
-
 struct array {
     const fplt__source *source;
     const char *numbers;
@@ -356,7 +349,7 @@ static fplt_status read_npy(const fplt__source *source, fplt__builder *builder, 
                               builder->first_source, builder->features);
     builder->first_source = builder->first_source ? builder->first_source : source->name;
     builder->features = builder->width = features;
-    status = fplt__builder_file_agent(builder, source, &agent, error);
+    status = fplt__source_agent(source, &builder->agents, &agent, error);
     if (!status)
         status = read_rows(&array, builder, label_at, agent, error);
     return status ? status : fplt__view_unchanged(&source->view, source->name, error);
@@ -374,7 +367,7 @@ static fplt_status write_number(fplt__file *file, double value, fplt_error *erro
 static fplt_status write_header(const fplt_dataset *dataset, fplt__file *file, fplt_error *error)
 {
     char bytes[256];
-    memcpy(bytes, magic, 6);
+    memcpy(bytes, fplt__npy_magic, sizeof fplt__npy_magic);
     bytes[6] = 1;
     bytes[7] = 0;
     int used = snprintf(bytes + 10, sizeof bytes - 10,

@@ -4,6 +4,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "data/builder.h"
+#include "data/declared.h"
 
 static const fplt__format *const formats[] = {&fplt__format_csv, &fplt__format_libsvm,
                                               &fplt__format_npy, &fplt__format_fplt};
@@ -22,30 +23,9 @@ const char *fplt_format_list(size_t index, const char **help)
     return formats[index]->name;
 }
 
-static fplt_reading watching;
-static void *watcher;
-
-void fplt_read_watch(fplt_reading watch, void *context)
-{
-    watching = watch;
-    watcher = context;
-}
-
-void fplt__read_progress(const fplt__builder *builder, const fplt__source *source, size_t done)
-{
-    if (watching && !builder->part)
-        watching(watcher, source->name, done, builder->bytes);
-}
-
 fplt_read_settings fplt_read_defaults(void)
 {
     return (fplt_read_settings){0};
-}
-
-size_t fplt__unpacked_length(const char *name)
-{
-    size_t length = strlen(name);
-    return length > 3 && strcmp(name + length - 3, ".gz") == 0 ? length - 3 : length;
 }
 
 static const fplt__format *by_extension(const char *path)
@@ -172,64 +152,6 @@ static fplt_status check_settings(const fplt__source *source, const fplt__format
     return FPLT_OK;
 }
 
-static size_t sequence(const unsigned char *c, const unsigned char *end)
-{
-    static const unsigned char lead[] = {0x80, 0xc0, 0xe0, 0xf0}, mask[] = {0x80, 0xe0, 0xf0, 0xf8};
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    for (size_t length = 2; length <= 4; length++) {
-        if ((*c & mask[length - 1]) != lead[length - 1])
-            continue;
-        uint32_t code = *c & (unsigned char)~mask[length - 1];
-        if ((size_t)(end - c) < length)
-            return 0;
-        for (size_t i = 1; i < length; i++) {
-            if ((c[i] & 0xc0) != 0x80)
-                return 0;
-            code = code << 6 | (c[i] & 0x3fu);
-        }
-        return code >= least[length] && code <= 0x10ffff && !(code >= 0xd800 && code < 0xe000)
-                   ? length
-                   : 0;
-    }
-    return 0;
-}
-
-/* Steps over ASCII without NUL, a block at a time: as signed bytes these are the positive ones. */
-static const unsigned char *skip_plain(const unsigned char *c, const unsigned char *end)
-{
-    enum { BLOCK = 64 };
-    for (; end - c >= BLOCK; c += BLOCK) {
-        int other = 0;
-        for (int i = 0; i < BLOCK; i++)
-            other |= (signed char)c[i] <= 0;
-        if (other)
-            break;
-    }
-    while (c < end && (signed char)*c > 0)
-        c++;
-    return c;
-}
-
-static size_t line_of(const fplt__source *source, const unsigned char *place)
-{
-    size_t line = 1;
-    for (const unsigned char *c = (const unsigned char *)source->text; c < place; c++)
-        line += *c == '\n';
-    return line;
-}
-
-fplt_status fplt__text_check(const fplt__source *source, fplt_error *error)
-{
-    const unsigned char *c = (const unsigned char *)source->text, *end = c + source->size;
-    while ((c = skip_plain(c, end)) < end) {
-        size_t length = *c >= 0x80 ? sequence(c, end) : 0;
-        if (length == 0)
-            return fplt__refuse_encoding(source, line_of(source, c), *c, error);
-        c += length;
-    }
-    return FPLT_OK;
-}
-
 /* One pass of a reader over a file; the format of the first file is that of all. */
 static fplt_status visit(const fplt__source *source, fplt__builder *builder,
                          const fplt__format **format, int scan, fplt_error *error)
@@ -299,7 +221,7 @@ static fplt_status skip_path(const char *path, fplt__builder *builder, fplt_erro
 {
     const fplt__source source = {.name = path};
     uint32_t agent;
-    return fplt__builder_file_agent(builder, &source, &agent, error);
+    return fplt__source_agent(&source, &builder->agents, &agent, error);
 }
 
 /* A file that is a data set by itself; `opened` says whether the first file is one. */
