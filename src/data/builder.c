@@ -10,18 +10,18 @@ static fplt_status check_task(fplt__builder *builder, fplt_error *error)
 {
     const fplt_read_settings *settings = builder->settings;
     const char *task = settings->task;
-    builder->automatic_task = !task || fplt__word_is(task, "auto");
-    if (!builder->automatic_task && !fplt__word_is(task, "binary") &&
+    builder->labels.automatic = !task || fplt__word_is(task, "auto");
+    if (!builder->labels.automatic && !fplt__word_is(task, "binary") &&
         !fplt__word_is(task, "classes") && !fplt__word_is(task, "regression"))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "task is '%.80s', but it must be one of auto, binary, classes, "
                               "regression",
                               task);
-    builder->label_mode = FPLT__LABEL_WORD;
+    builder->labels.mode = FPLT__LABEL_WORD;
     if (fplt__word_is(settings->label, "none"))
-        builder->label_mode = FPLT__LABEL_NONE;
+        builder->labels.mode = FPLT__LABEL_NONE;
     else if (fplt__word_is(task, "regression") && !settings->labels)
-        builder->label_mode = FPLT__LABEL_NUMBER;
+        builder->labels.mode = FPLT__LABEL_NUMBER;
     return FPLT_OK;
 }
 
@@ -41,12 +41,13 @@ static fplt_status add_words(fplt__lookup *lookup, const char *list, fplt_error 
 /* "sex=f" may be a level of the column "sex"; every = of a name is tried. */
 static fplt_status expect(fplt__builder *builder, const char *name, fplt_error *error)
 {
-    uint32_t number, before = builder->expected.count;
-    fplt_status status = fplt__lookup_add(&builder->expected, fplt__span_of(name), &number, error);
+    uint32_t number, before = builder->expected.names.count;
+    fplt_status status =
+        fplt__lookup_add(&builder->expected.names, fplt__span_of(name), &number, error);
     if (!status && number < before)
         status = fplt_error_set(error, FPLT_BAD_VALUE, "the feature '%.80s' is there twice", name);
     for (const char *c = strchr(name, '='); c && !status; c = strchr(c + 1, '='))
-        status = fplt__lookup_add(&builder->expected_categories,
+        status = fplt__lookup_add(&builder->expected.categories,
                                   (fplt__span){name, (size_t)(c - name)}, &number, error);
     return status;
 }
@@ -68,21 +69,21 @@ const char *fplt__named_categories(const fplt_read_settings *settings)
 fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings *settings,
                                size_t sources, fplt_error *error)
 {
-    *builder =
-        (fplt__builder){.settings = settings, .sources = sources, .schema = settings->schema};
+    *builder = (fplt__builder){
+        .settings = settings, .sources = sources, .declared.schema = settings->schema};
     fplt_status status = check_task(builder, error);
     if (!status)
         status = fplt__dialect_init(&builder->dialect, settings, error);
-    if (!status && builder->schema)
+    if (!status && builder->declared.schema)
         return (status = fplt__clipped_init(builder, error)) ? status
                                                              : fplt__declared_init(builder, error);
     const char *named = fplt__named_categories(settings);
     if (!status && named)
-        status = add_words(&builder->categories, named, error);
+        status = add_words(&builder->columns.categories, named, error);
     if (!status && settings->ignore)
-        status = add_words(&builder->ignored, settings->ignore, error);
+        status = add_words(&builder->columns.ignored, settings->ignore, error);
     if (!status && settings->columns)
-        status = add_words(&builder->features_only, settings->columns, error);
+        status = add_words(&builder->columns.only, settings->columns, error);
     for (size_t i = 0; i < settings->feature_count && settings->feature_names && !status; i++)
         status = expect(builder, settings->feature_names[i], error);
     if (!status)
@@ -92,35 +93,35 @@ fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings 
 
 void fplt__builder_clear(fplt__builder *builder)
 {
-    for (uint32_t i = 0; i < builder->header.count && builder->column; i++) {
-        fplt__lookup_clear(&builder->column[i].levels);
-        fplt__free(builder->column[i].slot);
+    for (uint32_t i = 0; i < builder->columns.names.count && builder->columns.column; i++) {
+        fplt__lookup_clear(&builder->columns.column[i].levels);
+        fplt__free(builder->columns.column[i].slot);
     }
-    fplt__free(builder->column);
+    fplt__free(builder->columns.column);
     fplt__free(builder->row);
-    fplt__free(builder->cell);
-    fplt__free(builder->end);
-    fplt__free(builder->entry_column);
-    fplt__free(builder->entry_value);
-    fplt__free(builder->origin);
-    fplt__lookup_clear(&builder->words);
+    fplt__free(builder->cells.value);
+    fplt__free(builder->entries.end);
+    fplt__free(builder->entries.column);
+    fplt__free(builder->entries.value);
+    fplt__free(builder->labels.origin);
+    fplt__lookup_clear(&builder->labels.words);
     fplt__lookup_clear(&builder->agents);
-    fplt__lookup_clear(&builder->header);
-    fplt__lookup_clear(&builder->categories);
-    fplt__lookup_clear(&builder->expected);
-    fplt__lookup_clear(&builder->expected_categories);
-    fplt__lookup_clear(&builder->persons);
-    fplt__lookup_clear(&builder->ids);
-    fplt__lookup_clear(&builder->ignored);
-    fplt__lookup_clear(&builder->features_only);
-    fplt__lookup_clear(&builder->references);
+    fplt__lookup_clear(&builder->columns.names);
+    fplt__lookup_clear(&builder->columns.categories);
+    fplt__lookup_clear(&builder->expected.names);
+    fplt__lookup_clear(&builder->expected.categories);
+    fplt__lookup_clear(&builder->persons.names);
+    fplt__lookup_clear(&builder->extras.ids);
+    fplt__lookup_clear(&builder->columns.ignored);
+    fplt__lookup_clear(&builder->columns.only);
+    fplt__lookup_clear(&builder->expected.references);
     fplt__dialect_clear(&builder->dialect);
     fplt__profile_clear(&builder->profile);
     fplt__left_out_clear(&builder->left_out);
-    fplt__free(builder->person_rows);
-    fplt__free(builder->clipped);
+    fplt__free(builder->persons.rows);
+    fplt__free(builder->declared.clipped);
     for (size_t k = 0; k < FPLT__EXTRAS; k++)
-        fplt__free(builder->extra[k]);
+        fplt__free(builder->extras.value[k]);
 }
 
 static fplt_status number_label(const char *source, size_t line, fplt__span text, double *label,
@@ -140,14 +141,14 @@ static fplt_status number_label(const char *source, size_t line, fplt__span text
 fplt_status fplt__builder_word(fplt__builder *builder, const char *source, size_t line,
                                fplt__span text, double *label, fplt_error *error)
 {
-    uint32_t number, before = builder->words.count;
-    fplt_status status = fplt__lookup_add(&builder->words, text, &number, error);
+    uint32_t number, before = builder->labels.words.count;
+    fplt_status status = fplt__lookup_add(&builder->labels.words, text, &number, error);
     if (status)
         return status;
     *label = number;
     if (number < before)
         return FPLT_OK;
-    if (builder->automatic_task && number >= AUTOMATIC_WORDS) {
+    if (builder->labels.automatic && number >= AUTOMATIC_WORDS) {
         int turned;
         if ((status = fplt__labels_turn(builder, &turned, error)))
             return status;
@@ -158,10 +159,10 @@ fplt_status fplt__builder_word(fplt__builder *builder, const char *source, size_
                               "classes",
                               AUTOMATIC_WORDS);
     }
-    status = fplt__grow(&builder->origin, &builder->origin_capacity, (size_t)number + 1,
-                        sizeof *builder->origin, "labels", error);
+    status = fplt__grow(&builder->labels.origin, &builder->labels.origin_capacity,
+                        (size_t)number + 1, sizeof *builder->labels.origin, "labels", error);
     if (!status)
-        builder->origin[number] = (fplt__origin){source, line};
+        builder->labels.origin[number] = (fplt__origin){source, line};
     return status;
 }
 
@@ -169,11 +170,11 @@ fplt_status fplt__builder_label(fplt__builder *builder, const fplt__source *sour
                                 fplt__span text, double *label, fplt_error *error)
 {
     *label = 0;
-    if (builder->label_mode == FPLT__LABEL_NONE)
+    if (builder->labels.mode == FPLT__LABEL_NONE)
         return FPLT_OK;
-    if (builder->schema)
+    if (builder->declared.schema)
         return fplt__declared_label(builder, source, line, text, label, error);
-    if (builder->label_mode == FPLT__LABEL_WORD)
+    if (builder->labels.mode == FPLT__LABEL_WORD)
         return fplt__builder_word(builder, source->name, line, text, label, error);
     return number_label(source->name, line, text, label, error);
 }
@@ -181,7 +182,7 @@ fplt_status fplt__builder_label(fplt__builder *builder, const fplt__source *sour
 static fplt_status check_lent(const fplt__builder *builder, size_t needed, size_t capacity,
                               fplt_error *error)
 {
-    return builder->lent && needed > capacity
+    return builder->pieces.is_lent && needed > capacity
                ? fplt_error_set(error, FPLT_UNSUPPORTED, "more in a text than it has signs")
                : FPLT_OK;
 }
@@ -194,21 +195,21 @@ fplt_status fplt__builder_reserve(fplt__builder *builder, size_t row, size_t res
     fplt_status status = fplt__grow(&builder->row, &builder->row_capacity, builder->rows + rows,
                                     sizeof *builder->row, "rows", error);
     if (!status && builder->sparse)
-        status = fplt__grow(&builder->end, &builder->end_capacity, builder->rows + rows,
-                            sizeof *builder->end, "rows", error);
-    if (status || builder->lent)
+        status = fplt__grow(&builder->entries.end, &builder->entries.end_capacity,
+                            builder->rows + rows, sizeof *builder->entries.end, "rows", error);
+    if (status || builder->pieces.is_lent)
         return status;
     if (!builder->sparse)
-        return fplt__grow(&builder->cell, &builder->cell_capacity,
-                          builder->cells + rows * builder->width, sizeof *builder->cell, "rows",
-                          error);
-    size_t entries =
-        builder->entries + rows * (builder->rows ? builder->entries / builder->rows : 0);
-    status = fplt__grow(&builder->entry_column, &builder->column_capacity, entries,
-                        sizeof *builder->entry_column, "entries", error);
+        return fplt__grow(&builder->cells.value, &builder->cells.capacity,
+                          builder->cells.count + rows * builder->cells.width,
+                          sizeof *builder->cells.value, "rows", error);
+    size_t entries = builder->entries.count +
+                     rows * (builder->rows ? builder->entries.count / builder->rows : 0);
+    status = fplt__grow(&builder->entries.column, &builder->entries.column_capacity, entries,
+                        sizeof *builder->entries.column, "entries", error);
     return status ? status
-                  : fplt__grow(&builder->entry_value, &builder->value_capacity, entries,
-                               sizeof *builder->entry_value, "entries", error);
+                  : fplt__grow(&builder->entries.value, &builder->entries.value_capacity, entries,
+                               sizeof *builder->entries.value, "entries", error);
 }
 
 fplt_status fplt__builder_row(fplt__builder *builder, double label, uint32_t agent,
@@ -217,18 +218,18 @@ fplt_status fplt__builder_row(fplt__builder *builder, double label, uint32_t age
     fplt_status status = fplt__grow(&builder->row, &builder->row_capacity, builder->rows + 1,
                                     sizeof *builder->row, "rows", error);
     if (!status && builder->sparse)
-        status = fplt__grow(&builder->end, &builder->end_capacity, builder->rows + 1,
-                            sizeof *builder->end, "rows", error);
+        status = fplt__grow(&builder->entries.end, &builder->entries.end_capacity,
+                            builder->rows + 1, sizeof *builder->entries.end, "rows", error);
     if (status)
         return status;
-    if (builder->neutral && builder->sparse)
-        builder->entries = builder->rows ? builder->end[builder->rows - 1] : 0;
-    if (builder->neutral && builder->label_mode != FPLT__LABEL_NONE)
-        label = fplt__declared_neutral_label(builder->schema);
-    builder->neutral = 0;
+    if (builder->declared.neutral && builder->sparse)
+        builder->entries.count = builder->rows ? builder->entries.end[builder->rows - 1] : 0;
+    if (builder->declared.neutral && builder->labels.mode != FPLT__LABEL_NONE)
+        label = fplt__declared_neutral_label(builder->declared.schema);
+    builder->declared.neutral = 0;
     builder->row[builder->rows] = (fplt__row){label, agent, ++builder->number};
     if (builder->sparse)
-        builder->end[builder->rows] = builder->entries;
+        builder->entries.end[builder->rows] = builder->entries.count;
     builder->rows++;
     return FPLT_OK;
 }
@@ -236,41 +237,42 @@ fplt_status fplt__builder_row(fplt__builder *builder, double label, uint32_t age
 fplt_status fplt__builder_extra(fplt__builder *builder, fplt__extra kind, double value,
                                 fplt_error *error)
 {
-    fplt_status status = fplt__grow(&builder->extra[kind], &builder->extra_capacity[kind],
-                                    builder->rows + 1, sizeof *builder->extra[kind], "rows", error);
+    fplt_status status =
+        fplt__grow(&builder->extras.value[kind], &builder->extras.capacity[kind], builder->rows + 1,
+                   sizeof *builder->extras.value[kind], "rows", error);
     if (!status)
-        builder->extra[kind][builder->rows] = value;
+        builder->extras.value[kind][builder->rows] = value;
     return status;
 }
 
 fplt_status fplt__builder_cells(fplt__builder *builder, double **cells, fplt_error *error)
 {
-    size_t needed = builder->cells + builder->width;
-    fplt_status status = check_lent(builder, needed, builder->cell_capacity, error);
+    size_t needed = builder->cells.count + builder->cells.width;
+    fplt_status status = check_lent(builder, needed, builder->cells.capacity, error);
     if (!status)
-        status = fplt__grow(&builder->cell, &builder->cell_capacity, needed, sizeof *builder->cell,
-                            "rows", error);
+        status = fplt__grow(&builder->cells.value, &builder->cells.capacity, needed,
+                            sizeof *builder->cells.value, "rows", error);
     if (status)
         return status;
-    *cells = builder->cell + builder->cells;
-    builder->cells += builder->width;
+    *cells = builder->cells.value + builder->cells.count;
+    builder->cells.count += builder->cells.width;
     return FPLT_OK;
 }
 
 fplt_status fplt__builder_entry(fplt__builder *builder, uint32_t column, double value,
                                 fplt_error *error)
 {
-    size_t needed = builder->entries + 1;
-    fplt_status status = check_lent(builder, needed, builder->column_capacity, error);
+    size_t needed = builder->entries.count + 1;
+    fplt_status status = check_lent(builder, needed, builder->entries.column_capacity, error);
     if (!status)
-        status = fplt__grow(&builder->entry_column, &builder->column_capacity, needed,
-                            sizeof *builder->entry_column, "entries", error);
+        status = fplt__grow(&builder->entries.column, &builder->entries.column_capacity, needed,
+                            sizeof *builder->entries.column, "entries", error);
     if (!status)
-        status = fplt__grow(&builder->entry_value, &builder->value_capacity, needed,
-                            sizeof *builder->entry_value, "entries", error);
+        status = fplt__grow(&builder->entries.value, &builder->entries.value_capacity, needed,
+                            sizeof *builder->entries.value, "entries", error);
     if (status)
         return status;
-    builder->entry_column[builder->entries] = column;
-    builder->entry_value[builder->entries++] = value;
+    builder->entries.column[builder->entries.count] = column;
+    builder->entries.value[builder->entries.count++] = value;
     return FPLT_OK;
 }

@@ -62,59 +62,104 @@ typedef enum fplt__unknown {
     FPLT__UNKNOWN_MISSING
 } fplt__unknown;
 
+/* Division of a long text into pieces that threads read. */
+typedef struct fplt__piecewise {
+    size_t size;      /* bytes of text that are read at once; 0: the whole file */
+    unsigned threads; /* that read pieces */
+    int used;         /* a file was not read whole */
+    int is_part;      /* this builder has one piece, to be joined with those before it */
+    int is_lent;      /* cells and entries are the memory of the whole, which does not grow */
+} fplt__piecewise;
+
+/* Labels as they are written. Invariant: origin has an element for each word. */
+typedef struct fplt__labels {
+    fplt__label_mode mode;
+    int automatic; /* the task is not given */
+    fplt__lookup words;
+    fplt__origin *origin; /* owned: where each word appeared first */
+    size_t origin_capacity;
+} fplt__labels;
+
+/* Numbers of dense rows, `width` for each. Invariant: count is a multiple of width between rows. */
+typedef struct fplt__cells {
+    double *value; /* owned, unless lent */
+    size_t width, count, capacity;
+} fplt__cells;
+
+/* Numbers of sparse rows (CSR). Invariant: end[r] is the number of entries up to and including row r. */
+typedef struct fplt__entries {
+    size_t *end;      /* owned */
+    uint32_t *column; /* owned, unless lent, as is value */
+    double *value;
+    size_t count, end_capacity, column_capacity, value_capacity;
+} fplt__entries;
+
+/* The columns of CSV files. */
+typedef struct fplt__columns {
+    fplt__lookup names;   /* of the features, in the order of the first file */
+    fplt__column *column; /* owned: one for each name */
+    size_t capacity;
+    fplt__lookup categories;    /* columns that are categories */
+    fplt__lookup ignored, only; /* columns that are left out; if there are any, the only features */
+    size_t lost_levels;         /* categories whose level is missing, in all rows */
+} fplt__columns;
+
+/* Features that an existing model or a schema requires; no names: any features are read. */
+typedef struct fplt__expected {
+    fplt__lookup names;
+    fplt__lookup categories;     /* columns of which a name may be a level */
+    fplt__lookup references;     /* `column=level` of levels without a feature */
+    fplt__unknown unknown_level; /* action for levels that the model does not know */
+} fplt__expected;
+
+/* Reading by a schema. */
+typedef struct fplt__declaration {
+    const fplt_schema *schema;    /* of the settings, or NULL */
+    const fplt__portion *portion; /* agents whose rows are kept; NULL: all */
+    fplt__clipped *clipped;       /* owned: one for each column of the schema, or NULL */
+    int neutral;                  /* the row that is being read becomes the schema's neutral row */
+} fplt__declaration;
+
+/* Numbers of rows besides features and label. */
+typedef struct fplt__extras {
+    double *value[FPLT__EXTRAS]; /* owned: one for each row, or NULL */
+    size_t capacity[FPLT__EXTRAS];
+    fplt__lookup ids; /* texts of FPLT__EXTRA_ID */
+} fplt__extras;
+
+/* Persons of a schema and the number of rows that each has so far. */
+typedef struct fplt__persons {
+    fplt__lookup names;
+    uint64_t *rows; /* owned */
+    size_t capacity;
+} fplt__persons;
+
+/* Rows of all files, and what is known of the files. Rows are dense (cells) or, if `sparse`, entries. */
 typedef struct fplt__builder {
     const fplt_read_settings *settings;
-    size_t sources;           /* how many files there will be */
-    size_t piece;             /* bytes of text that are read at once; 0: the whole file */
-    unsigned threads;         /* that read pieces */
-    int in_pieces;            /* a file was not read whole */
-    int part;                 /* it has a piece only, to be joined with those before it */
-    int lent;                 /* cells and entries are another's memory, which does not grow */
-    size_t bytes;             /* of the file at hand */
+    size_t sources;           /* number of files */
     const char *first_source; /* set when the first file has fixed the features */
-    fplt__label_mode label_mode;
-    int automatic_task, sparse;
-
-    fplt__row *row;
-    size_t rows, row_capacity;
-    double *cell; /* dense: `width` a row */
-    size_t width, cells, cell_capacity;
-    size_t *end; /* CSR: entries up to and with row r */
-    uint32_t *entry_column;
-    double *entry_value;
-    size_t entries, end_capacity, column_capacity, value_capacity;
+    size_t bytes;             /* of the file at hand */
+    uint32_t number;          /* of the row that was read last, in its file */
+    int sparse;
     size_t features; /* LIBSVM, NPY */
 
-    fplt__lookup words, agents;
-    fplt__origin *origin; /* of each word */
-    size_t origin_capacity;
+    fplt__row *row; /* owned */
+    size_t rows, row_capacity;
+    fplt__cells cells;
+    fplt__entries entries;
+    fplt__extras extras;
+    fplt__left_out left_out; /* rows with missing values */
 
-    fplt__lookup header;  /* CSV: feature columns in order */
-    fplt__column *column; /* one each */
-    size_t header_capacity;
-    fplt__lookup categories; /* CSV: columns that are categories */
-    fplt__lookup expected;   /* feature names that must come out; empty: any */
-    fplt__lookup expected_categories;
-
-    fplt__left_out left_out;             /* rows with missing values */
-    uint32_t number;                     /* of the row that was read last, in its file */
-    size_t lost_levels;                  /* categories whose level is missing, in all rows */
-    fplt__lookup ignored, features_only; /* CSV: columns by name */
-    fplt__lookup
-        references; /* CSV: `column=level` of levels without a feature, as a model knows them */
-    fplt__unknown unknown_level; /* CSV: levels that the model does not know */
-    fplt__dialect dialect;       /* CSV: how values are written */
-    fplt__profile profile;       /* CSV: what was seen of the columns, for categories auto */
-
-    const fplt_schema *schema;    /* of the settings, or NULL */
-    const fplt__portion *portion; /* with a schema: whose rows are kept; NULL: everyone's */
-    fplt__clipped *clipped;       /* owned: one a column of the schema, or NULL */
-    int neutral;                  /* the row being read becomes the schema's neutral row */
-    double *extra[FPLT__EXTRAS];  /* one a row, or NULL */
-    size_t extra_capacity[FPLT__EXTRAS];
-    fplt__lookup persons, ids;
-    uint64_t *person_rows; /* of each so far */
-    size_t person_capacity;
+    fplt__lookup agents;
+    fplt__persons persons;
+    fplt__labels labels;
+    fplt__columns columns;
+    fplt__expected expected;
+    fplt__declaration declared;
+    fplt__dialect dialect; /* CSV: how values are written */
+    fplt__profile profile; /* CSV: what was seen of the columns, for categories auto */
+    fplt__piecewise pieces;
 } fplt__builder;
 
 fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings *settings,
@@ -132,6 +177,7 @@ fplt_status fplt__builder_row(fplt__builder *builder, double label, uint32_t age
 fplt_status fplt__builder_cells(fplt__builder *builder, double **cells, fplt_error *error);
 fplt_status fplt__builder_entry(fplt__builder *builder, uint32_t column, double value,
                                 fplt_error *error);
+
 /* One more number of the row that comes next. */
 fplt_status fplt__builder_extra(fplt__builder *builder, fplt__extra kind, double value,
                                 fplt_error *error);

@@ -65,7 +65,7 @@ static fplt_status place_levels(fplt__builder *builder, fplt__column *column, fp
         fplt__span level = fplt__lookup_word(&column->levels, order[i]);
         column->slot[order[i]] = FPLT__NOWHERE;
         if (i == 0 && builder->settings->drop_first_level) {
-            status = new_level(&builder->references, name, level, &slot, error);
+            status = new_level(&builder->expected.references, name, level, &slot, error);
             continue;
         }
         status = new_level(names, name, level, &slot, error);
@@ -87,7 +87,7 @@ static fplt_status place_expected(const fplt__builder *builder, fplt__column *co
         status = level_name(name, fplt__lookup_word(&column->levels, i), &wanted, error);
         if (status)
             break;
-        column->slot[i] = fplt__lookup_find(&builder->expected, wanted);
+        column->slot[i] = fplt__lookup_find(&builder->expected.names, wanted);
         fplt__free((char *)(uintptr_t)wanted.text);
     }
     return status ? status : fplt__levels_check(builder, column, name, error);
@@ -97,14 +97,14 @@ static fplt_status place_expected(const fplt__builder *builder, fplt__column *co
 static fplt_status place_columns(fplt__builder *builder, fplt__lookup *names, fplt_error *error)
 {
     fplt_status status = FPLT_OK;
-    int expected = builder->expected.count > 0;
-    for (uint32_t i = 0; i < builder->header.count && !status; i++) {
-        fplt__column *column = &builder->column[i];
-        fplt__span name = fplt__lookup_word(&builder->header, i);
+    int expected = builder->expected.names.count > 0;
+    for (uint32_t i = 0; i < builder->columns.names.count && !status; i++) {
+        fplt__column *column = &builder->columns.column[i];
+        fplt__span name = fplt__lookup_word(&builder->columns.names, i);
         if (expected && column->category)
             status = place_expected(builder, column, name, error);
         else if (expected)
-            column->number_slot = fplt__lookup_find(&builder->expected, name);
+            column->number_slot = fplt__lookup_find(&builder->expected.names, name);
         else if (column->category)
             status = place_levels(builder, column, name, names, error);
         else
@@ -115,8 +115,8 @@ static fplt_status place_columns(fplt__builder *builder, fplt__lookup *names, fp
 
 static int has_categories(const fplt__builder *builder)
 {
-    for (uint32_t i = 0; i < builder->header.count; i++)
-        if (builder->column[i].category)
+    for (uint32_t i = 0; i < builder->columns.names.count; i++)
+        if (builder->columns.column[i].category)
             return 1;
     return 0;
 }
@@ -136,16 +136,19 @@ static fplt_status group_features(const fplt__builder *builder, fplt_dataset *da
         return FPLT_OK;
     fplt_status status = fplt__alloc_into(&dataset->group, dataset->features,
                                           sizeof *dataset->group, "columns", error);
-    for (uint32_t i = 0; !status && i < builder->header.count; i++)
-        for (uint32_t k = 0; builder->column[i].category && k < builder->expected.count; k++)
-            if (is_level_of(fplt__lookup_word(&builder->expected, k),
-                            fplt__lookup_word(&builder->header, i)))
+    for (uint32_t i = 0; !status && i < builder->columns.names.count; i++)
+        for (uint32_t k = 0;
+             builder->columns.column[i].category && k < builder->expected.names.count; k++)
+            if (is_level_of(fplt__lookup_word(&builder->expected.names, k),
+                            fplt__lookup_word(&builder->columns.names, i)))
                 dataset->group[k] = i + 1;
-    for (uint32_t i = 0; !status && !builder->expected.count && i < builder->header.count; i++)
-        for (uint32_t k = 0; builder->column[i].category && k < builder->column[i].levels.count;
+    for (uint32_t i = 0;
+         !status && !builder->expected.names.count && i < builder->columns.names.count; i++)
+        for (uint32_t k = 0;
+             builder->columns.column[i].category && k < builder->columns.column[i].levels.count;
              k++)
-            if (builder->column[i].slot[k] != FPLT__NOWHERE)
-                dataset->group[builder->column[i].slot[k]] = i + 1;
+            if (builder->columns.column[i].slot[k] != FPLT__NOWHERE)
+                dataset->group[builder->columns.column[i].slot[k]] = i + 1;
     return status;
 }
 
@@ -153,7 +156,7 @@ static fplt_status group_features(const fplt__builder *builder, fplt_dataset *da
 static uint32_t cell_feature(const fplt__builder *builder, const double *cells, uint32_t i,
                              double *value)
 {
-    const fplt__column *column = &builder->column[i];
+    const fplt__column *column = &builder->columns.column[i];
     *value = column->category ? 1 : cells[i];
     return column->category ? column->slot[(size_t)cells[i]] : column->number_slot;
 }
@@ -161,25 +164,25 @@ static uint32_t cell_feature(const fplt__builder *builder, const double *cells, 
 /* A category without a level is missing in each of its features. */
 static void lose_level(const fplt__builder *builder, uint32_t i, double *row)
 {
-    const fplt__column *column = &builder->column[i];
-    fplt__span name = fplt__lookup_word(&builder->header, i);
-    for (uint32_t k = 0; !builder->expected.count && k < column->levels.count; k++)
+    const fplt__column *column = &builder->columns.column[i];
+    fplt__span name = fplt__lookup_word(&builder->columns.names, i);
+    for (uint32_t k = 0; !builder->expected.names.count && k < column->levels.count; k++)
         if (column->slot[k] != FPLT__NOWHERE)
             row[column->slot[k]] = NAN;
-    for (uint32_t k = 0; k < builder->expected.count; k++)
-        if (is_level_of(fplt__lookup_word(&builder->expected, k), name))
+    for (uint32_t k = 0; k < builder->expected.names.count; k++)
+        if (is_level_of(fplt__lookup_word(&builder->expected.names, k), name))
             row[k] = NAN;
 }
 
 static void fill_dense_row(const fplt__builder *builder, const double *cells, double *row)
 {
-    if (!builder->header.count) {
-        memcpy(row, cells, builder->width * sizeof *row);
+    if (!builder->columns.names.count) {
+        memcpy(row, cells, builder->cells.width * sizeof *row);
         return;
     }
-    for (uint32_t i = 0; i < builder->header.count; i++) {
+    for (uint32_t i = 0; i < builder->columns.names.count; i++) {
         double value;
-        if (builder->column[i].category && isnan(cells[i])) {
+        if (builder->columns.column[i].category && isnan(cells[i])) {
             lose_level(builder, i, row);
             continue;
         }
@@ -193,7 +196,7 @@ static size_t fill_sparse_row(const fplt__builder *builder, const double *cells,
                               double *value)
 {
     size_t count = 0;
-    for (uint32_t i = 0; i < builder->header.count; i++) {
+    for (uint32_t i = 0; i < builder->columns.names.count; i++) {
         double held;
         uint32_t feature = cell_feature(builder, cells, i, &held);
         if (feature == FPLT__NOWHERE || held == 0)
@@ -219,14 +222,14 @@ static size_t row_at(const size_t *order, size_t r)
 static fplt_status fill_ids(const fplt__builder *builder, const size_t *order,
                             fplt_dataset *dataset, fplt_error *error)
 {
-    const double *id = builder->extra[FPLT__EXTRA_ID];
+    const double *id = builder->extras.value[FPLT__EXTRA_ID];
     fplt__span *spans;
     fplt_status status = fplt__dataset_add(dataset, &dataset->number, error);
     if (status || !id ||
         (status = fplt__alloc_into(&spans, builder->rows, sizeof *spans, "ids", error)))
         return status;
     for (size_t r = 0; r < builder->rows; r++)
-        spans[r] = fplt__lookup_word(&builder->ids, (uint32_t)id[row_at(order, r)]);
+        spans[r] = fplt__lookup_word(&builder->extras.ids, (uint32_t)id[row_at(order, r)]);
     status = fplt__names_make(spans, builder->rows, &dataset->ids, error);
     fplt__free(spans);
     return status;
@@ -239,7 +242,7 @@ static fplt_status fill_extras(fplt__builder *builder, const size_t *order, fplt
     static const fplt__extra kinds[] = {FPLT__EXTRA_WEIGHT, FPLT__EXTRA_OFFSET, FPLT__EXTRA_PERSON};
     double **places[] = {&dataset->weight, &dataset->offset, &dataset->person};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        const double *from = builder->extra[kinds[i]];
+        const double *from = builder->extras.value[kinds[i]];
         fplt_status status = from ? fplt__dataset_add(dataset, places[i], error) : FPLT_OK;
         if (status)
             return status;
@@ -249,9 +252,10 @@ static fplt_status fill_extras(fplt__builder *builder, const size_t *order, fplt
     fplt_status status = fill_ids(builder, order, dataset, error);
     if (status)
         return status;
-    const double *time = builder->extra[FPLT__EXTRA_TIME];
+    const double *time = builder->extras.value[FPLT__EXTRA_TIME];
     for (size_t r = 0; time && r < builder->rows; r++)
-        builder->row[r].label = builder->extra[FPLT__EXTRA_EVENT][r] > 0 ? time[r] : -time[r];
+        builder->row[r].label =
+            builder->extras.value[FPLT__EXTRA_EVENT][r] > 0 ? time[r] : -time[r];
     return FPLT_OK;
 }
 
@@ -283,18 +287,18 @@ static fplt_status move_rows(double *value, size_t width, size_t *order, size_t 
 static fplt_status keep_entries(fplt__builder *builder, fplt_dataset *dataset, fplt_error *error)
 {
     size_t rows = builder->rows;
-    fplt_status status = fplt__grow(&builder->end, &builder->end_capacity, rows + 1,
-                                    sizeof *builder->end, "row starts", error);
+    fplt_status status = fplt__grow(&builder->entries.end, &builder->entries.end_capacity, rows + 1,
+                                    sizeof *builder->entries.end, "row starts", error);
     if (status)
         return status;
-    memmove(builder->end + 1, builder->end, rows * sizeof *builder->end);
-    builder->end[0] = 0;
-    dataset->start = builder->end;
-    dataset->column = builder->entry_column;
-    dataset->value = builder->entry_value;
-    builder->end = NULL;
-    builder->entry_column = NULL;
-    builder->entry_value = NULL;
+    memmove(builder->entries.end + 1, builder->entries.end, rows * sizeof *builder->entries.end);
+    builder->entries.end[0] = 0;
+    dataset->start = builder->entries.end;
+    dataset->column = builder->entries.column;
+    dataset->value = builder->entries.value;
+    builder->entries.end = NULL;
+    builder->entries.column = NULL;
+    builder->entries.value = NULL;
     return FPLT_OK;
 }
 
@@ -302,25 +306,25 @@ static fplt_status take_entries(fplt__builder *builder, const size_t *order, fpl
                                 fplt_error *error)
 {
     size_t rows = builder->rows;
-    const size_t *end = builder->end;
-    if (!order && builder->entry_column)
+    const size_t *end = builder->entries.end;
+    if (!order && builder->entries.column)
         return keep_entries(builder, dataset, error);
     fplt_status status =
         fplt__alloc_into(&dataset->start, rows + 1, sizeof *dataset->start, "row starts", error);
     if (!status)
-        status = fplt__alloc_into(&dataset->column, builder->entries, sizeof *dataset->column,
+        status = fplt__alloc_into(&dataset->column, builder->entries.count, sizeof *dataset->column,
                                   "columns", error);
     if (!status)
-        status = fplt__alloc_into(&dataset->value, builder->entries, sizeof *dataset->value,
+        status = fplt__alloc_into(&dataset->value, builder->entries.count, sizeof *dataset->value,
                                   "values", error);
     for (size_t r = 0; r < rows && !status; r++) {
         size_t from = row_at(order, r), begin = from ? end[from - 1] : 0, count = end[from] - begin;
         dataset->start[r + 1] = dataset->start[r] + count;
         if (!count)
             continue;
-        memcpy(dataset->column + dataset->start[r], builder->entry_column + begin,
+        memcpy(dataset->column + dataset->start[r], builder->entries.column + begin,
                count * sizeof *dataset->column);
-        memcpy(dataset->value + dataset->start[r], builder->entry_value + begin,
+        memcpy(dataset->value + dataset->start[r], builder->entries.value + begin,
                count * sizeof *dataset->value);
     }
     return status;
@@ -331,7 +335,7 @@ static void fill_values(const fplt__builder *builder, const size_t *order, fplt_
 {
     size_t filled = 0;
     for (size_t r = 0; r < builder->rows; r++) {
-        const double *cells = builder->cell + row_at(order, r) * builder->width;
+        const double *cells = builder->cells.value + row_at(order, r) * builder->cells.width;
         if (dataset->dense) {
             fill_dense_row(builder, cells, dataset->dense + r * dataset->features);
             continue;
@@ -356,7 +360,7 @@ static void fill_portions(void *context)
     enum { PORTION = 1 << 14 };
     struct filling *filling = context;
     const fplt__builder *builder = filling->builder;
-    int words = builder->label_mode == FPLT__LABEL_WORD;
+    int words = builder->labels.mode == FPLT__LABEL_WORD;
     for (size_t first; (first = atomic_fetch_add(&filling->next, PORTION)) < builder->rows;)
         for (size_t r = first; r < builder->rows && r < first + PORTION; r++) {
             const fplt__row *row = &builder->row[row_at(filling->order, r)];
@@ -372,7 +376,7 @@ static void fill_labels(const fplt__builder *builder, const size_t *order, const
 {
     enum { MANY = 100000 };
     struct filling filling = {builder, order, word_value, dataset, 0};
-    fplt__workers_run(builder->rows < MANY ? 1 : builder->threads, fill_portions, &filling);
+    fplt__workers_run(builder->rows < MANY ? 1 : builder->pieces.threads, fill_portions, &filling);
 }
 
 /* Rows go to their agent's part in the order in which they were read. `taken`: the cells are the rows of
@@ -407,11 +411,12 @@ static fplt_status fill_rows(fplt__builder *builder, const double *word_value, i
 static fplt_status count_features(const fplt__builder *builder, const fplt__lookup *names,
                                   size_t *features, fplt_error *error)
 {
-    size_t wanted = builder->expected.count ? builder->expected.count : builder->settings->features;
-    *features = builder->header.count ? names->count : builder->features;
+    size_t wanted =
+        builder->expected.names.count ? builder->expected.names.count : builder->settings->features;
+    *features = builder->columns.names.count ? names->count : builder->features;
     if (wanted && builder->sparse && wanted >= *features)
         *features = wanted;
-    if (builder->header.count && builder->expected.count)
+    if (builder->columns.names.count && builder->expected.names.count)
         *features = wanted;
     if (wanted && *features != wanted)
         return fplt__bad_data(error, builder->first_source, 0, "%zu features, but %zu are wanted",
@@ -428,16 +433,17 @@ static size_t storage(const fplt__builder *builder, size_t features)
         return FPLT__DENSE;
     if (__builtin_mul_overflow(builder->rows, features, &numbers))
         numbers = SIZE_MAX;
-    return numbers <= DENSE_NUMBERS || numbers / DENSE_TIMES <= builder->cells ? FPLT__DENSE
-                                                                               : builder->cells;
+    return numbers <= DENSE_NUMBERS || numbers / DENSE_TIMES <= builder->cells.count
+               ? FPLT__DENSE
+               : builder->cells.count;
 }
 
 /* Every cell is the feature of its place. */
 static int cells_are_features(const fplt__builder *builder, size_t features)
 {
-    int same = builder->cell && !builder->sparse && builder->width == features;
-    for (uint32_t i = 0; i < builder->header.count; i++)
-        same &= !builder->column[i].category && builder->column[i].number_slot == i;
+    int same = builder->cells.value && !builder->sparse && builder->cells.width == features;
+    for (uint32_t i = 0; i < builder->columns.names.count; i++)
+        same &= !builder->columns.column[i].category && builder->columns.column[i].number_slot == i;
     return same;
 }
 
@@ -454,8 +460,8 @@ static fplt_status make_room(fplt__builder *builder, size_t features, int taken,
         status = fplt__alloc_into(&(*dataset)->label, builder->rows, sizeof *(*dataset)->label,
                                   "labels", error);
     if (!status && taken) {
-        (*dataset)->dense = builder->cell;
-        builder->cell = NULL;
+        (*dataset)->dense = builder->cells.value;
+        builder->cells.value = NULL;
     }
     return status;
 }
@@ -463,12 +469,12 @@ static fplt_status make_room(fplt__builder *builder, size_t features, int taken,
 static fplt_status name_everything(const fplt__builder *builder, const fplt__lookup *names,
                                    fplt_dataset *dataset, fplt_error *error)
 {
-    const fplt__lookup *features = builder->expected.count ? &builder->expected : names;
+    const fplt__lookup *features = builder->expected.names.count ? &builder->expected.names : names;
     fplt_status status = fplt__lookup_names(features, &dataset->feature_names, error);
     if (!status)
         status = fplt__lookup_names(&builder->agents, &dataset->agent_names, error);
     if (!status)
-        status = fplt__lookup_names(&builder->references, &dataset->references, error);
+        status = fplt__lookup_names(&builder->expected.references, &dataset->references, error);
     return status;
 }
 
@@ -487,11 +493,11 @@ fplt_status fplt__builder_finish(fplt__builder *builder, fplt_dataset **dataset,
     if (!status)
         status = make_room(builder, features, taken, &made, error);
     if (!status)
-        status = fplt__alloc_into(&word_value, builder->words.count, sizeof *word_value, "labels",
-                                  error);
+        status = fplt__alloc_into(&word_value, builder->labels.words.count, sizeof *word_value,
+                                  "labels", error);
     if (!status)
         status = fplt__labels_settle(builder, word_value, made, error);
-    if (!status && builder->lost_levels && !builder->sparse && !made->dense)
+    if (!status && builder->columns.lost_levels && !builder->sparse && !made->dense)
         status = fplt__bad_data(error, builder->first_source, 0,
                                 "a category with so many levels that its columns are kept sparse "
                                 "has missing values: give them a level of their own");
@@ -501,7 +507,7 @@ fplt_status fplt__builder_finish(fplt__builder *builder, fplt_dataset **dataset,
         status = group_features(builder, made, error);
     if (!status)
         status = name_everything(builder, &names, made, error);
-    if (!status && builder->schema)
+    if (!status && builder->declared.schema)
         status = fplt__declared_finish(builder, made, error);
     fplt__lookup_clear(&names);
     fplt__free(word_value);

@@ -9,13 +9,15 @@ static const double worth_a_warning = 0.05;
 
 fplt_status fplt__clipped_init(fplt__builder *builder, fplt_error *error)
 {
-    return fplt__alloc_into(&builder->clipped, builder->schema->columns, sizeof *builder->clipped,
-                            "counts of values", error);
+    return fplt__alloc_into(&builder->declared.clipped, builder->declared.schema->columns,
+                            sizeof *builder->declared.clipped, "counts of values", error);
 }
 
 static fplt__clipped *of_column(const fplt__builder *builder, const fplt__declared *column)
 {
-    return builder->clipped ? &builder->clipped[column - builder->schema->column] : NULL;
+    return builder->declared.clipped
+               ? &builder->declared.clipped[column - builder->declared.schema->column]
+               : NULL;
 }
 
 void fplt__clipped_see(const fplt__builder *builder, const fplt__declared *column, double value)
@@ -73,6 +75,6 @@ static void log_column(const fplt__clipped *seen, const fplt__declared *column, 
 
 void fplt__clipped_log(const fplt__builder *builder, const char *path)
 {
-    for (size_t i = 0; builder->clipped && i < builder->schema->columns; i++)
-        log_column(&builder->clipped[i], &builder->schema->column[i], path);
+    for (size_t i = 0; builder->declared.clipped && i < builder->declared.schema->columns; i++)
+        log_column(&builder->declared.clipped[i], &builder->declared.schema->column[i], path);
 }

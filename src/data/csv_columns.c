@@ -67,7 +67,7 @@ static int find_optional(const fplt__csv_reader *reader, const fplt__builder *bu
     const fplt_read_settings *settings = builder->settings;
     if (!settings->id || !settings->id_if_there)
         return settings->id != NULL;
-    return builder->rows ? builder->extra[FPLT__EXTRA_ID] != NULL
+    return builder->rows ? builder->extras.value[FPLT__EXTRA_ID] != NULL
                          : find_column(reader, settings->id) != FPLT__NOWHERE;
 }
 
@@ -76,10 +76,10 @@ static fplt_status leave_columns_out(fplt__csv_reader *reader, const fplt__build
                                      fplt_error *error)
 {
     fplt_status status = FPLT_OK;
-    for (uint32_t i = 0; i < builder->ignored.count && !status; i++)
-        status = give_role(reader, "ignored", fplt__lookup_word(&builder->ignored, i).text,
+    for (uint32_t i = 0; i < builder->columns.ignored.count && !status; i++)
+        status = give_role(reader, "ignored", fplt__lookup_word(&builder->columns.ignored, i).text,
                            FPLT__CSV_LEFT_OUT, error);
-    const fplt__lookup *only = &builder->features_only;
+    const fplt__lookup *only = &builder->columns.only;
     for (uint32_t i = 0; i < only->count && !status; i++) {
         uint32_t at = find_column(reader, fplt__lookup_word(only, i).text);
         if (at == FPLT__NOWHERE)
@@ -116,7 +116,7 @@ static fplt_status find_special(fplt__csv_reader *reader, const fplt__builder *b
     const char *label = builder->settings->label ? builder->settings->label : "label";
     const char *site = builder->settings->site;
     uint32_t at;
-    if (builder->label_mode != FPLT__LABEL_NONE) {
+    if (builder->labels.mode != FPLT__LABEL_NONE) {
         at = find_column(reader, label);
         if (at == FPLT__NOWHERE)
             return no_column(reader, "label", label, error);
@@ -143,22 +143,22 @@ static fplt_status add_column(fplt__builder *builder, fplt__span name, int categ
                               fplt_error *error)
 {
     uint32_t number;
-    fplt_status status =
-        fplt__grow(&builder->column, &builder->header_capacity, (size_t)builder->header.count + 1,
-                   sizeof *builder->column, "columns", error);
+    fplt_status status = fplt__grow(&builder->columns.column, &builder->columns.capacity,
+                                    (size_t)builder->columns.names.count + 1,
+                                    sizeof *builder->columns.column, "columns", error);
     if (!status)
-        status = fplt__lookup_add(&builder->header, name, &number, error);
+        status = fplt__lookup_add(&builder->columns.names, name, &number, error);
     if (!status)
-        builder->column[number].category = category;
+        builder->columns.column[number].category = category;
     return status;
 }
 
 static int is_expected(const fplt__builder *builder, fplt__span name, int *category)
 {
     *category = 0;
-    if (fplt__lookup_find(&builder->expected, name) != FPLT__NOWHERE)
+    if (fplt__lookup_find(&builder->expected.names, name) != FPLT__NOWHERE)
         return 1;
-    *category = fplt__lookup_find(&builder->expected_categories, name) != FPLT__NOWHERE;
+    *category = fplt__lookup_find(&builder->expected.categories, name) != FPLT__NOWHERE;
     return *category;
 }
 
@@ -168,23 +168,24 @@ static fplt_status take_columns(fplt__csv_reader *reader, fplt__builder *builder
     fplt_status status = FPLT_OK;
     for (uint32_t i = 0; i < reader->names.count && !status; i++) {
         fplt__span name = fplt__lookup_word(&reader->names, i);
-        int category = fplt__lookup_find(&builder->categories, name) != FPLT__NOWHERE;
+        int category = fplt__lookup_find(&builder->columns.categories, name) != FPLT__NOWHERE;
         if (reader->role[i] < 0)
             continue;
-        if (builder->expected.count && !is_expected(builder, name, &category))
+        if (builder->expected.names.count && !is_expected(builder, name, &category))
             continue;
         status = add_column(builder, name, category, error);
     }
-    builder->width = builder->header.count;
+    builder->cells.width = builder->columns.names.count;
     return status;
 }
 
 static fplt_status check_categories(const fplt__csv_reader *reader, const fplt__builder *builder,
                                     fplt_error *error)
 {
-    for (uint32_t i = 0; i < builder->categories.count && !builder->expected.count; i++) {
-        fplt__span name = fplt__lookup_word(&builder->categories, i);
-        if (fplt__lookup_find(&builder->header, name) == FPLT__NOWHERE)
+    for (uint32_t i = 0; i < builder->columns.categories.count && !builder->expected.names.count;
+         i++) {
+        fplt__span name = fplt__lookup_word(&builder->columns.categories, i);
+        if (fplt__lookup_find(&builder->columns.names, name) == FPLT__NOWHERE)
             return no_column(reader, "category", name.text, error);
     }
     return FPLT_OK;
@@ -194,11 +195,11 @@ static fplt_status check_categories(const fplt__csv_reader *reader, const fplt__
 static fplt_status check_expected(const fplt__csv_reader *reader, const fplt__builder *builder,
                                   fplt_error *error)
 {
-    for (uint32_t i = 0; i < builder->expected.count; i++) {
-        fplt__span name = fplt__lookup_word(&builder->expected, i);
-        int found = fplt__lookup_find(&builder->header, name) != FPLT__NOWHERE;
+    for (uint32_t i = 0; i < builder->expected.names.count; i++) {
+        fplt__span name = fplt__lookup_word(&builder->expected.names, i);
+        int found = fplt__lookup_find(&builder->columns.names, name) != FPLT__NOWHERE;
         for (const char *c = strchr(name.text, '='); c && !found; c = strchr(c + 1, '='))
-            found = fplt__lookup_find(&builder->header,
+            found = fplt__lookup_find(&builder->columns.names,
                                       (fplt__span){name.text, (size_t)(c - name.text)}) !=
                     FPLT__NOWHERE;
         if (!found)
@@ -218,8 +219,8 @@ static fplt_status match_columns(fplt__csv_reader *reader, const fplt__builder *
         if (reader->role[i] < 0)
             continue;
         fplt__span name = fplt__lookup_word(&reader->names, i);
-        uint32_t at = fplt__lookup_find(&builder->header, name);
-        if (builder->expected.count) {
+        uint32_t at = fplt__lookup_find(&builder->columns.names, name);
+        if (builder->expected.names.count) {
             reader->role[i] = at == FPLT__NOWHERE ? FPLT__CSV_LEFT_OUT : (int)at;
             next += at != FPLT__NOWHERE;
             continue;
@@ -231,10 +232,10 @@ static fplt_status match_columns(fplt__csv_reader *reader, const fplt__builder *
         reader->role[i] = (int)at;
         next++;
     }
-    if (next != builder->header.count)
+    if (next != builder->columns.names.count)
         return fplt__bad_data(error, reader->source->name, reader->row_line,
                               "%u features, but %.200s has %u", next, builder->first_source,
-                              builder->header.count);
+                              builder->columns.names.count);
     return FPLT_OK;
 }
 
@@ -269,7 +270,7 @@ fplt_status fplt__csv_settle_columns(fplt__csv_reader *reader, fplt__builder *bu
         status = match_columns(reader, builder, error);
     if (!status)
         status = check_expected(reader, builder, error);
-    if (!status && !builder->header.count)
+    if (!status && !builder->columns.names.count)
         status =
             fplt__bad_data(error, reader->source->name, reader->row_line, "there are no features");
     return status;

@@ -11,8 +11,8 @@ static int is_missing(const fplt__csv_reader *reader, const fplt__builder *build
     int role = reader->role[i];
     if (fplt__field_missing(&reader->field[i]))
         return 1;
-    return builder->unknown_level == FPLT__UNKNOWN_MISSING && role >= 0 &&
-           builder->column[role].category &&
+    return builder->expected.unknown_level == FPLT__UNKNOWN_MISSING && role >= 0 &&
+           builder->columns.column[role].category &&
            !fplt__level_is_known(builder, fplt__lookup_word(&reader->names, (uint32_t)i),
                                  reader->field[i].span);
 }
@@ -33,7 +33,7 @@ static int check_missing(const fplt__csv_reader *reader, const fplt__builder *bu
                                "such rows out%s",
                                fplt__show(fplt__lookup_word(&reader->names, (uint32_t)i)).text,
                                reader->field[i].span.length ? ", or counts as missing" : "",
-                               builder->expected.count
+                               builder->expected.names.count
                                    ? ""
                                    : ", or --missing median to fill the gaps (mean, "
                                      "most-frequent, constant)");
@@ -47,14 +47,14 @@ static fplt_status read_level(const fplt__csv_reader *reader, fplt__builder *bui
                               double *cell, fplt_error *error)
 {
     fplt__span text = reader->field[i].span, name = fplt__lookup_word(&reader->names, (uint32_t)i);
-    fplt__column *column = &builder->column[reader->role[i]];
+    fplt__column *column = &builder->columns.column[reader->role[i]];
     uint32_t level = fplt__lookup_find(&column->levels, text);
     if (level == FPLT__NOWHERE && !fplt__level_is_known(builder, name, text)) {
-        if (builder->unknown_level == FPLT__UNKNOWN_REFUSED)
+        if (builder->expected.unknown_level == FPLT__UNKNOWN_REFUSED)
             return fplt__refuse_level(
                 builder, (fplt__origin){reader->source->name, reader->row_line}, name, text, error);
-        if (builder->unknown_level == FPLT__UNKNOWN_MISSING) {
-            builder->lost_levels++;
+        if (builder->expected.unknown_level == FPLT__UNKNOWN_MISSING) {
+            builder->columns.lost_levels++;
             *cell = NAN;
             return FPLT_OK;
         }
@@ -68,9 +68,9 @@ static fplt_status read_cell(const fplt__csv_reader *reader, fplt__builder *buil
                              double *cell, fplt_error *error)
 {
     fplt__span text = reader->field[i].span;
-    fplt__column *column = &builder->column[reader->role[i]];
+    fplt__column *column = &builder->columns.column[reader->role[i]];
     if (builder->settings->keep_missing && fplt__field_missing(&reader->field[i])) {
-        builder->lost_levels += (size_t)column->category;
+        builder->columns.lost_levels += (size_t)column->category;
         *cell = NAN;
         return FPLT_OK;
     }
@@ -136,7 +136,7 @@ static fplt_status read_word(const fplt__csv_reader *reader, fplt__builder *buil
     case FPLT__CSV_SITE: return read_site(reader, builder, text, agent, error);
     case FPLT__CSV_WEIGHT: return read_weight(reader, builder, text, error);
     case FPLT__CSV_ID:
-        status = fplt__lookup_add(&builder->ids, text, &number, error);
+        status = fplt__lookup_add(&builder->extras.ids, text, &number, error);
         return status ? status : fplt__builder_extra(builder, FPLT__EXTRA_ID, number, error);
     default: return FPLT_OK;
     }
@@ -246,7 +246,7 @@ static int quick_row(fplt__csv_reader *reader, fplt__builder *builder, uint32_t 
         return 1;
     const char *next = scan_row(reader, cells, &words);
     if (!next) {
-        builder->cells -= builder->width;
+        builder->cells.count -= builder->cells.width;
         return 0;
     }
     reader->row_line = reader->line;
@@ -267,8 +267,8 @@ static int quick_row(fplt__csv_reader *reader, fplt__builder *builder, uint32_t 
 static fplt_status find_runs(fplt__csv_reader *reader, const fplt__builder *builder,
                              fplt_error *error)
 {
-    for (uint32_t i = 0; i < builder->header.count; i++)
-        if (builder->column[i].category || reader->dialect)
+    for (uint32_t i = 0; i < builder->columns.names.count; i++)
+        if (builder->columns.column[i].category || reader->dialect)
             return FPLT_OK;
     fplt_status status =
         fplt__alloc_into(&reader->run, reader->names.count, sizeof *reader->run, "columns", error);

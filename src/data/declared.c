@@ -29,7 +29,7 @@ fplt_status fplt__declared_read_number(fplt__builder *builder, const fplt__sourc
         return FPLT_OK;
     }
     *value = column->missing == FPLT__CONSTANT ? column->missing_value : column->centre;
-    builder->neutral |= column->missing == FPLT__NEUTRAL_ROW;
+    builder->declared.neutral |= column->missing == FPLT__NEUTRAL_ROW;
     fplt__clipped_replace(builder, column);
     if (column->missing != FPLT__REFUSED)
         return FPLT_OK;
@@ -48,7 +48,7 @@ fplt_status fplt__declared_read_level(fplt__builder *builder, const fplt__source
     *level = 0;
     if (answer == FPLT__CONSTANT)
         *level = missing ? (uint32_t)column->missing_value : column->other_level;
-    builder->neutral |= answer == FPLT__NEUTRAL_ROW;
+    builder->declared.neutral |= answer == FPLT__NEUTRAL_ROW;
     fplt__clipped_replace(builder, column);
     if (answer != FPLT__REFUSED)
         return FPLT_OK;
@@ -78,7 +78,7 @@ fplt_status fplt__declared_read_label(fplt__builder *builder, const fplt__source
 fplt_status fplt__declared_label(fplt__builder *builder, const fplt__source *source, size_t line,
                                  fplt__span text, double *label, fplt_error *error)
 {
-    const fplt__declared *column = fplt__schema_column(builder->schema, FPLT__LABEL);
+    const fplt__declared *column = fplt__schema_column(builder->declared.schema, FPLT__LABEL);
     fplt__field field = {text, 0, 0};
     return fplt__declared_read_label(builder, source, line, column, text,
                                      fplt__field_missing(&field), label, error);
@@ -94,22 +94,22 @@ double fplt__declared_neutral_label(const fplt_schema *schema)
 
 fplt_status fplt__declared_init(fplt__builder *builder, fplt_error *error)
 {
-    const fplt_schema *schema = builder->schema;
+    const fplt_schema *schema = builder->declared.schema;
     const fplt__declared *site = fplt__schema_column(schema, FPLT__SITE);
     fplt_status status = FPLT_OK;
     uint32_t number;
     int labelled = !fplt__word_is(builder->settings->label, "none");
-    builder->label_mode = labelled ? FPLT__LABEL_NUMBER : FPLT__LABEL_NONE;
+    builder->labels.mode = labelled ? FPLT__LABEL_NUMBER : FPLT__LABEL_NONE;
     if (labelled && !fplt__schema_column(schema, FPLT__LABEL) &&
         !fplt__schema_column(schema, FPLT__TIME))
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "the schema has no column of type label, nor time and event");
-    builder->features = builder->width = schema->features;
+    builder->features = builder->cells.width = schema->features;
     builder->sparse =
         schema->libsvm || schema->features / DENSE_FEATURES > schema->columns + DENSE_FEATURES;
     for (uint32_t i = 0; i < schema->feature_names.count && !status; i++)
-        status = fplt__lookup_add(&builder->expected, fplt__lookup_word(&schema->feature_names, i),
-                                  &number, error);
+        status = fplt__lookup_add(&builder->expected.names,
+                                  fplt__lookup_word(&schema->feature_names, i), &number, error);
     for (uint32_t i = 0; site && i < site->levels.names.count && !status; i++)
         if (!builder->settings->leave_out && !fplt__word_is(builder->settings->site, "none"))
             status = fplt__lookup_add(&builder->agents, fplt__lookup_word(&site->levels.names, i),
@@ -120,17 +120,17 @@ fplt_status fplt__declared_init(fplt__builder *builder, fplt_error *error)
 fplt_status fplt__declared_finish(const fplt__builder *builder, fplt_dataset *dataset,
                                   fplt_error *error)
 {
-    const fplt__declared *label = fplt__schema_column(builder->schema, FPLT__LABEL);
-    dataset->schema = fplt_schema_keep(builder->schema);
+    const fplt__declared *label = fplt__schema_column(builder->declared.schema, FPLT__LABEL);
+    dataset->schema = fplt_schema_keep(builder->declared.schema);
     for (uint32_t i = 0; i < dataset->agents; i++)
         if (dataset->first[i + 1] == dataset->first[i] &&
-            (!builder->portion || fplt__portion_has(builder->portion, i)))
+            (!builder->declared.portion || fplt__portion_has(builder->declared.portion, i)))
             return fplt__bad_data(error, builder->first_source, 0,
                                   "the site '%s', which the schema declares, has no rows",
                                   fplt__show(fplt__lookup_word(&builder->agents, i)).text);
-    if (builder->extra[FPLT__EXTRA_TIME])
+    if (builder->extras.value[FPLT__EXTRA_TIME])
         dataset->task = FPLT_TASK_SURVIVAL;
-    if (builder->label_mode == FPLT__LABEL_NONE || !label || label->bounded)
+    if (builder->labels.mode == FPLT__LABEL_NONE || !label || label->bounded)
         return FPLT_OK;
     dataset->outputs = label->levels.names.count;
     dataset->task = dataset->outputs == 2 ? FPLT_TASK_BINARY : FPLT_TASK_CLASSES;

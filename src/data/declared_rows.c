@@ -19,15 +19,15 @@ struct reading {
 fplt_status fplt__declared_entry(fplt__builder *builder, const fplt__source *source, size_t line,
                                  uint64_t index, fplt__span text, fplt_error *error)
 {
-    const fplt__declared *column = fplt__schema_column(builder->schema, FPLT__NUMBERS);
+    const fplt__declared *column = fplt__schema_column(builder->declared.schema, FPLT__NUMBERS);
     double value;
-    if (index > builder->schema->features) {
-        builder->neutral |= column->other == FPLT__NEUTRAL_ROW;
+    if (index > builder->declared.schema->features) {
+        builder->declared.neutral |= column->other == FPLT__NEUTRAL_ROW;
         if (column->other != FPLT__REFUSED)
             return FPLT_OK;
         return fplt__bad_data(error, source->name, line,
                               "index %llu, but the schema declares %zu features",
-                              (unsigned long long)index, builder->schema->features);
+                              (unsigned long long)index, builder->declared.schema->features);
     }
     fplt_status status = fplt__declared_read_number(builder, source, line, column, text,
                                                     text.length == 0, &value, error);
@@ -61,19 +61,20 @@ static fplt_status take_person(struct reading *reading, size_t line, const fplt_
 {
     fplt__builder *builder = reading->builder;
     int missing = fplt__field_missing(field);
-    uint32_t known = builder->persons.count;
+    uint32_t known = builder->persons.names.count;
     fplt__span name = missing ? (fplt__span){"", 0} : field->span;
-    fplt_status status = fplt__lookup_add(&builder->persons, name, number, error);
+    fplt_status status = fplt__lookup_add(&builder->persons.names, name, number, error);
     if (!status)
-        status = fplt__grow(&builder->person_rows, &builder->person_capacity,
-                            builder->persons.count, sizeof *builder->person_rows, "persons", error);
+        status = fplt__grow(&builder->persons.rows, &builder->persons.capacity,
+                            builder->persons.names.count, sizeof *builder->persons.rows, "persons",
+                            error);
     if (status)
         return status;
     if (*number == known)
-        builder->person_rows[known] = 0;
-    int beyond = ++builder->person_rows[*number] > column->most;
+        builder->persons.rows[known] = 0;
+    int beyond = ++builder->persons.rows[*number] > column->most;
     fplt__becomes answer = missing ? column->missing : beyond ? column->other : FPLT__CONSTANT;
-    builder->neutral |= answer == FPLT__NEUTRAL_ROW;
+    builder->declared.neutral |= answer == FPLT__NEUTRAL_ROW;
     if (answer != FPLT__REFUSED)
         return FPLT_OK;
     return fplt__declared_bad_value(
@@ -139,7 +140,7 @@ static fplt_status take_field(struct reading *reading, size_t line, const fplt__
 
 static void fill_neutral(fplt__builder *builder, double *row)
 {
-    const fplt_schema *schema = builder->schema;
+    const fplt_schema *schema = builder->declared.schema;
     for (size_t j = 0; j < schema->features; j++)
         fplt_schema_feature(schema, j, NULL, NULL, &row[j], NULL);
     for (size_t i = 0; i < schema->columns; i++) {
@@ -147,15 +148,15 @@ static void fill_neutral(fplt__builder *builder, double *row)
         if (column->type < FPLT__WEIGHT || column->type > FPLT__EVENT)
             continue;
         fplt__extra kind = (fplt__extra)(column->type - FPLT__WEIGHT);
-        if (builder->rows < builder->extra_capacity[kind])
-            builder->extra[kind][builder->rows] = column->bounded ? column->centre : 0;
+        if (builder->rows < builder->extras.capacity[kind])
+            builder->extras.value[kind][builder->rows] = column->bounded ? column->centre : 0;
     }
 }
 
 static fplt_status store_row(struct reading *reading, fplt_error *error)
 {
     fplt__builder *builder = reading->builder;
-    size_t features = builder->schema->features;
+    size_t features = builder->declared.schema->features;
     double *cells;
     fplt_status status = FPLT_OK;
     if (!builder->sparse) {
@@ -176,20 +177,21 @@ static fplt_status take_row(void *context, const fplt__field *fields, size_t lin
     fplt__builder *builder = reading->builder;
     double label = 0;
     fplt_status status = FPLT_OK;
-    memset(reading->row, 0, builder->schema->features * sizeof *reading->row);
+    memset(reading->row, 0, builder->declared.schema->features * sizeof *reading->row);
     for (uint32_t i = 0; i < reading->columns && !status; i++)
         if (reading->role[i])
             status = take_field(reading, line, reading->role[i], &fields[i], &label, error);
     if (status)
         return status;
-    if (builder->neutral) {
-        label = fplt__declared_neutral_label(builder->schema);
+    if (builder->declared.neutral) {
+        label = fplt__declared_neutral_label(builder->declared.schema);
         fill_neutral(builder, reading->row);
-        builder->neutral = 0;
+        builder->declared.neutral = 0;
     }
-    if (builder->label_mode == FPLT__LABEL_NONE)
+    if (builder->labels.mode == FPLT__LABEL_NONE)
         label = 0;
-    if (builder->portion && !fplt__portion_has(builder->portion, reading->agent)) {
+    if (builder->declared.portion &&
+        !fplt__portion_has(builder->declared.portion, reading->agent)) {
         builder->number++;
         return FPLT_OK;
     }
@@ -260,7 +262,7 @@ static fplt_status find_column(struct reading *reading, const fplt__lookup *name
     }
     if (is_optional(reading->builder, column))
         return FPLT_OK;
-    const char *nearest = nearest_name(reading->builder->schema, names, column->name);
+    const char *nearest = nearest_name(reading->builder->declared.schema, names, column->name);
     return fplt__bad_data(error, reading->source->name, line,
                           "there is no column '%s', which the schema declares%s%s%s",
                           fplt__show(fplt__span_of(column->name)).text, nearest ? " (is it '" : "",
@@ -284,7 +286,7 @@ static fplt_status check_undeclared(const struct reading *reading, const fplt__l
  * before a label that nobody wants. */
 static fplt_status number_columns(struct reading *reading, size_t line, fplt_error *error)
 {
-    const fplt_schema *schema = reading->builder->schema;
+    const fplt_schema *schema = reading->builder->declared.schema;
     size_t least = schema->columns;
     while (least && is_optional(reading->builder, &schema->column[least - 1]))
         least--;
@@ -302,7 +304,7 @@ static fplt_status match_columns(void *context, const fplt__lookup *names, size_
 {
     struct reading *reading = context;
     fplt__builder *builder = reading->builder;
-    const fplt_schema *schema = builder->schema;
+    const fplt_schema *schema = builder->declared.schema;
     reading->columns = names->count;
     fplt_status status =
         fplt__alloc_into(&reading->role, names->count, sizeof *reading->role, "columns", error);
@@ -332,10 +334,10 @@ fplt_status fplt__declared_csv(const fplt__source *source, fplt__builder *builde
                                                                            : &builder->dialect};
     if (!builder->first_source)
         builder->first_source = source->name;
-    fplt_status status = fplt__alloc_into(&reading.row, builder->schema->features,
+    fplt_status status = fplt__alloc_into(&reading.row, builder->declared.schema->features,
                                           sizeof *reading.row, "a row", error);
     if (!status)
-        status = fplt__csv_visit(source, !builder->schema->header, &visitor, error);
+        status = fplt__csv_visit(source, !builder->declared.schema->header, &visitor, error);
     if (!status && builder->number == 0)
         status = fplt__bad_data(error, source->name, 0, "there are no rows");
     fplt__free(reading.row);

@@ -31,15 +31,16 @@ fplt_status fplt__levels_init(fplt__builder *builder, fplt_error *error)
     const fplt_read_settings *settings = builder->settings;
     const char *given = settings->unknown_level;
     fplt_status status = FPLT_OK;
-    while (given && builder->unknown_level < 3 && strcmp(given, words[builder->unknown_level]) != 0)
-        builder->unknown_level++;
-    if (builder->unknown_level == 3)
+    while (given && builder->expected.unknown_level < 3 &&
+           strcmp(given, words[builder->expected.unknown_level]) != 0)
+        builder->expected.unknown_level++;
+    if (builder->expected.unknown_level == 3)
         return fplt_error_set(
             error, FPLT_BAD_VALUE,
             "unknown-level is '%.80s', but it must be one of refuse, reference, missing", given);
     for (size_t i = 0; i < settings->reference_count && !status; i++) {
         uint32_t number;
-        status = fplt__lookup_add(&builder->references,
+        status = fplt__lookup_add(&builder->expected.references,
                                   fplt__span_of(settings->reference_levels[i]), &number, error);
     }
     return status;
@@ -48,17 +49,17 @@ fplt_status fplt__levels_init(fplt__builder *builder, fplt_error *error)
 /* A model of an earlier program does not say what its references are. */
 static int knows_references(const fplt__builder *builder)
 {
-    return builder->references.count || !builder->settings->drop_first_level;
+    return builder->expected.references.count || !builder->settings->drop_first_level;
 }
 
 int fplt__level_is_known(const fplt__builder *builder, fplt__span column, fplt__span level)
 {
     struct level_text joined;
-    if (!builder->expected.count)
+    if (!builder->expected.names.count)
         return 1;
     join(column, level, &joined);
-    return fplt__lookup_find(&builder->expected, joined.span) != FPLT__NOWHERE ||
-           fplt__lookup_find(&builder->references, joined.span) != FPLT__NOWHERE ||
+    return fplt__lookup_find(&builder->expected.names, joined.span) != FPLT__NOWHERE ||
+           fplt__lookup_find(&builder->expected.references, joined.span) != FPLT__NOWHERE ||
            !knows_references(builder);
 }
 
@@ -91,8 +92,8 @@ fplt_status fplt__refuse_level(const fplt__builder *builder, fplt__origin origin
 {
     char list[300] = "", meant[80] = "";
     const char *nearest = NULL;
-    list_levels(&builder->references, column, level, list, sizeof list, &nearest);
-    list_levels(&builder->expected, column, level, list, sizeof list, &nearest);
+    list_levels(&builder->expected.references, column, level, list, sizeof list, &nearest);
+    list_levels(&builder->expected.names, column, level, list, sizeof list, &nearest);
     if (nearest)
         snprintf(meant, sizeof meant, "; is '%s' meant?", fplt__show(fplt__span_of(nearest)).text);
     return fplt__bad_data(error, origin.name, origin.line,
@@ -107,7 +108,7 @@ fplt_status fplt__levels_check(const fplt__builder *builder, const fplt__column 
                                fplt__span name, fplt_error *error)
 {
     uint32_t unknown = 0, second = 0;
-    if (knows_references(builder) || builder->unknown_level != FPLT__UNKNOWN_REFUSED)
+    if (knows_references(builder) || builder->expected.unknown_level != FPLT__UNKNOWN_REFUSED)
         return FPLT_OK;
     for (uint32_t i = 0; i < column->levels.count; i++)
         if (column->slot[i] == FPLT__NOWHERE && unknown++)

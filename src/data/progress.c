@@ -12,6 +12,6 @@ void fplt_read_watch(fplt_reading watch, void *context)
 
 void fplt__read_progress(const fplt__builder *builder, const fplt__source *source, size_t done)
 {
-    if (watching && !builder->part)
+    if (watching && !builder->pieces.is_part)
         watching(watcher, source->name, done, builder->bytes);
 }

@@ -166,7 +166,7 @@ static fplt_status visit(const fplt__source *source, fplt__builder *builder,
         return status;
     builder->number = 0;
     builder->bytes = fplt__source_bytes(source);
-    if (builder->schema && *format == &fplt__format_csv)
+    if (builder->declared.schema && *format == &fplt__format_csv)
         return scan ? FPLT_OK : fplt__declared_csv(source, builder, error);
     if (!scan)
         return (*format)->read(source, builder, error);
@@ -186,7 +186,7 @@ static fplt_status open_path(const char *path, const fplt__builder *builder, fpl
     *source = belongs_to(input, path) ? input : own;
     return (*source)->owned
                ? FPLT_OK
-               : fplt__source_open(path, builder->settings, builder->piece, *source, error);
+               : fplt__source_open(path, builder->settings, builder->pieces.size, *source, error);
 }
 
 static fplt_status visit_path(const char *path, fplt__builder *builder, const fplt__format **format,
@@ -212,8 +212,8 @@ static int names_sites(const fplt_read_settings *settings)
 /* Whether file number `index` is an agent of another part. */
 static int is_elsewhere(const fplt__builder *builder, size_t index)
 {
-    return builder->portion && !names_sites(builder->settings) &&
-           !fplt__portion_has(builder->portion, (uint32_t)index);
+    return builder->declared.portion && !names_sites(builder->settings) &&
+           !fplt__portion_has(builder->declared.portion, (uint32_t)index);
 }
 
 /* Its agent has a name all the same. */
@@ -262,7 +262,7 @@ static fplt_status read_paths(const char *const *paths, size_t count, fplt__buil
             status = visit_path(paths[i], builder, &format, 1, input, error);
     if (!status)
         status = fplt__profile_categories(&builder->profile, builder->settings,
-                                          &builder->categories, error);
+                                          &builder->columns.categories, error);
     for (size_t i = 0; i < count && !status; i++)
         status = is_elsewhere(builder, i) ? skip_path(paths[i], builder, error)
                                           : visit_path(paths[i], builder, &format, 0, input, error);
@@ -281,9 +281,10 @@ static void choose_pieces(fplt__builder *builder, size_t piece)
 {
     const fplt_read_settings *settings = builder->settings;
     int automatic = fplt__finds_categories(settings);
-    builder->piece =
-        builder->schema || automatic || !fplt__dialect_is_plain(&builder->dialect) ? 0 : piece;
-    builder->threads = fplt__cores(settings->threads);
+    builder->pieces.size =
+        builder->declared.schema || automatic || !fplt__dialect_is_plain(&builder->dialect) ? 0
+                                                                                            : piece;
+    builder->pieces.threads = fplt__cores(settings->threads);
 }
 
 static fplt_status check_paths(const char *const *paths, size_t count,
@@ -315,11 +316,11 @@ static fplt_status attempt(const char *const *paths, size_t count,
 {
     fplt__builder builder;
     fplt_status status = fplt__builder_init(&builder, settings, count, error);
-    builder.portion = part;
+    builder.declared.portion = part;
     choose_pieces(&builder, piece);
     if (!status)
         status = read_paths(paths, count, &builder, input, dataset, error);
-    *in_pieces = builder.in_pieces;
+    *in_pieces = builder.pieces.used;
     fplt__builder_clear(&builder);
     return status;
 }
@@ -359,12 +360,12 @@ static fplt_status attempt_memory(fplt__source *source, size_t piece,
     } else if (!status) {
         format = NULL;
         if (!(status = visit(source, &builder, &format, 1, error)) &&
-            !(status = fplt__profile_categories(&builder.profile, settings, &builder.categories,
-                                                error)) &&
+            !(status = fplt__profile_categories(&builder.profile, settings,
+                                                &builder.columns.categories, error)) &&
             !(status = visit(source, &builder, &format, 0, error)))
             status = fplt__builder_finish(&builder, dataset, error);
     }
-    *in_pieces = builder.in_pieces;
+    *in_pieces = builder.pieces.used;
     fplt__builder_clear(&builder);
     return status;
 }
