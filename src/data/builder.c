@@ -75,8 +75,9 @@ fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings 
     if (!status)
         status = fplt__dialect_init(&builder->dialect, settings, error);
     if (!status && builder->declared.schema)
-        return (status = fplt__clipped_init(builder, error)) ? status
-                                                             : fplt__declared_init(builder, error);
+        return (status = fplt__clipped_init(&builder->declared, error))
+                   ? status
+                   : fplt__declared_init(builder, error);
     const char *named = fplt__named_categories(settings);
     if (!status && named)
         status = add_words(&builder->columns.categories, named, error);
@@ -87,7 +88,7 @@ fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings 
     for (size_t i = 0; i < settings->feature_count && settings->feature_names && !status; i++)
         status = expect(builder, settings->feature_names[i], error);
     if (!status)
-        status = fplt__levels_init(builder, error);
+        status = fplt__levels_init(&builder->expected, settings, error);
     return status;
 }
 
@@ -173,7 +174,7 @@ fplt_status fplt__builder_label(fplt__builder *builder, const fplt__source *sour
     if (builder->labels.mode == FPLT__LABEL_NONE)
         return FPLT_OK;
     if (builder->declared.schema)
-        return fplt__declared_label(builder, source, line, text, label, error);
+        return fplt__declared_label(&builder->declared, source, line, text, label, error);
     if (builder->labels.mode == FPLT__LABEL_WORD)
         return fplt__builder_word(builder, source->name, line, text, label, error);
     return number_label(source->name, line, text, label, error);
@@ -243,6 +244,12 @@ fplt_status fplt__builder_extra(fplt__builder *builder, fplt__extra kind, double
     if (!status)
         builder->extras.value[kind][builder->rows] = value;
     return status;
+}
+
+fplt_status fplt__builder_leave_out(fplt__builder *builder, fplt__span site, fplt_error *error)
+{
+    builder->number++;
+    return fplt__left_out_add(&builder->left_out, builder->rows, site, error);
 }
 
 fplt_status fplt__builder_cells(fplt__builder *builder, double **cells, fplt_error *error)

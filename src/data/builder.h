@@ -3,9 +3,11 @@
 #define FPLT_DATA_BUILDER_H
 
 #include "base/file.h"
+#include "data/declaration.h"
 #include "data/dialect.h"
+#include "data/left_out.h"
+#include "data/levels.h"
 #include "data/profile.h"
-#include "data/schema.h"
 #include "data/source.h"
 
 /* How labels are taken while reading. */
@@ -21,14 +23,6 @@ typedef struct fplt__row {
     uint32_t number; /* in its file, from 1 */
 } fplt__row;
 
-/* A feature column of a CSV file; a category keeps level numbers as its cells. */
-typedef struct fplt__column {
-    int category;
-    fplt__lookup levels;
-    uint32_t *slot; /* owned: level number -> feature, or FPLT__NOWHERE */
-    uint32_t number_slot;
-} fplt__column;
-
 /* What a row may have besides features and label, in the order of the types of a schema. */
 typedef enum fplt__extra {
     FPLT__EXTRA_WEIGHT,
@@ -39,28 +33,6 @@ typedef enum fplt__extra {
     FPLT__EXTRA_ID,
     FPLT__EXTRAS
 } fplt__extra;
-
-/* Rows that were left out, and how many of which site. */
-typedef struct fplt__left_out {
-    size_t *row; /* numbers from 0 over all rows of all files */
-    size_t count, row_capacity;
-    fplt__lookup sites;
-    size_t *of_site, site_capacity;
-} fplt__left_out;
-
-/* Of a column of a schema: values, and those that were changed. */
-typedef struct fplt__clipped {
-    size_t values, below, above; /* numbers; those outside of the bounds */
-    size_t replaced;             /* missing or undeclared */
-    double low, high;            /* of the numbers as they were */
-} fplt__clipped;
-
-/* What becomes of a level that an existing model does not know. */
-typedef enum fplt__unknown {
-    FPLT__UNKNOWN_REFUSED,
-    FPLT__UNKNOWN_REFERENCE,
-    FPLT__UNKNOWN_MISSING
-} fplt__unknown;
 
 /* Division of a long text into pieces that threads read. */
 typedef struct fplt__piecewise {
@@ -103,22 +75,6 @@ typedef struct fplt__columns {
     fplt__lookup ignored, only; /* columns that are left out; if there are any, the only features */
     size_t lost_levels;         /* categories whose level is missing, in all rows */
 } fplt__columns;
-
-/* Features that an existing model or a schema requires; no names: any features are read. */
-typedef struct fplt__expected {
-    fplt__lookup names;
-    fplt__lookup categories;     /* columns of which a name may be a level */
-    fplt__lookup references;     /* `column=level` of levels without a feature */
-    fplt__unknown unknown_level; /* action for levels that the model does not know */
-} fplt__expected;
-
-/* Reading by a schema. */
-typedef struct fplt__declaration {
-    const fplt_schema *schema;    /* of the settings, or NULL */
-    const fplt__portion *portion; /* agents whose rows are kept; NULL: all */
-    fplt__clipped *clipped;       /* owned: one for each column of the schema, or NULL */
-    int neutral;                  /* the row that is being read becomes the schema's neutral row */
-} fplt__declaration;
 
 /* Numbers of rows besides features and label. */
 typedef struct fplt__extras {
@@ -184,10 +140,6 @@ fplt_status fplt__builder_extra(fplt__builder *builder, fplt__extra kind, double
 
 /* The row that comes next in the file is not taken; `site` may be empty where it is not known. */
 fplt_status fplt__builder_leave_out(fplt__builder *builder, fplt__span site, fplt_error *error);
-void fplt__left_out_clear(fplt__left_out *left_out);
-/* Tells whoever listens how many rows of which site were left out. */
-void fplt__left_out_log(const fplt__left_out *left_out, const char *path);
-
 /* Texts in pieces (parts.c): rows up to the end of the first piece are read as they are, and those of the
  * other pieces at once, by `read` into builders of their own that are then joined in order. Whatever
  * goes wrong on this way says nothing: the file is then read again whole, where lines are counted. */
@@ -228,22 +180,6 @@ typedef struct fplt__csv_visitor {
 } fplt__csv_visitor;
 fplt_status fplt__csv_visit(const fplt__source *source, int no_header,
                             const fplt__csv_visitor *visitor, fplt_error *error);
-
-/* Values that a schema changes (clipped.c); the site's own log says how many. */
-fplt_status fplt__clipped_init(fplt__builder *builder, fplt_error *error);
-void fplt__clipped_see(const fplt__builder *builder, const fplt__declared *column, double value);
-void fplt__clipped_replace(const fplt__builder *builder, const fplt__declared *column);
-void fplt__clipped_log(const fplt__builder *builder, const char *path);
-
-/* Levels beside an existing model (levels.c). Without one every level is known. */
-fplt_status fplt__levels_init(fplt__builder *builder, fplt_error *error);
-int fplt__level_is_known(const fplt__builder *builder, fplt__span column, fplt__span level);
-fplt_status fplt__refuse_level(const fplt__builder *builder, fplt__origin origin, fplt__span column,
-                               fplt__span level, fplt_error *error);
-/* Once all rows are read: where a model does not say what its reference levels are, one level of a column may be
- * without a feature, and more are refused. */
-fplt_status fplt__levels_check(const fplt__builder *builder, const fplt__column *column,
-                               fplt__span name, fplt_error *error);
 
 /* Refuses columns of numbers that look like codes for missing values, or like the numbers of the rows. */
 int fplt__find_code(const double *value, size_t values, double *code, size_t *count);

@@ -90,7 +90,9 @@ static fplt_status place_expected(const fplt__builder *builder, fplt__column *co
         column->slot[i] = fplt__lookup_find(&builder->expected.names, wanted);
         fplt__free((char *)(uintptr_t)wanted.text);
     }
-    return status ? status : fplt__levels_check(builder, column, name, error);
+    return status
+               ? status
+               : fplt__levels_check(&builder->expected, column, name, builder->first_source, error);
 }
 
 /* Decides which feature each column, or each level of a category, becomes. */

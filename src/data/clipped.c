@@ -3,26 +3,25 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "data/builder.h"
+#include "data/declaration.h"
 
 static const double worth_a_warning = 0.05;
 
-fplt_status fplt__clipped_init(fplt__builder *builder, fplt_error *error)
+fplt_status fplt__clipped_init(fplt__declaration *declared, fplt_error *error)
 {
-    return fplt__alloc_into(&builder->declared.clipped, builder->declared.schema->columns,
-                            sizeof *builder->declared.clipped, "counts of values", error);
+    return fplt__alloc_into(&declared->clipped, declared->schema->columns,
+                            sizeof *declared->clipped, "counts of values", error);
 }
 
-static fplt__clipped *of_column(const fplt__builder *builder, const fplt__declared *column)
+static fplt__clipped *of_column(const fplt__declaration *declared, const fplt__declared *column)
 {
-    return builder->declared.clipped
-               ? &builder->declared.clipped[column - builder->declared.schema->column]
-               : NULL;
+    return declared->clipped ? &declared->clipped[column - declared->schema->column] : NULL;
 }
 
-void fplt__clipped_see(const fplt__builder *builder, const fplt__declared *column, double value)
+void fplt__clipped_see(const fplt__declaration *declared, const fplt__declared *column,
+                       double value)
 {
-    fplt__clipped *seen = of_column(builder, column);
+    fplt__clipped *seen = of_column(declared, column);
     if (!seen)
         return;
     seen->low = seen->values ? fmin(seen->low, value) : value;
@@ -32,9 +31,9 @@ void fplt__clipped_see(const fplt__builder *builder, const fplt__declared *colum
     seen->above += value > column->high;
 }
 
-void fplt__clipped_replace(const fplt__builder *builder, const fplt__declared *column)
+void fplt__clipped_replace(const fplt__declaration *declared, const fplt__declared *column)
 {
-    fplt__clipped *seen = of_column(builder, column);
+    fplt__clipped *seen = of_column(declared, column);
     if (seen)
         seen->replaced++;
 }
@@ -73,8 +72,8 @@ static void log_column(const fplt__clipped *seen, const fplt__declared *column, 
             path, name.text, seen->replaced);
 }
 
-void fplt__clipped_log(const fplt__builder *builder, const char *path)
+void fplt__clipped_log(const fplt__declaration *declared, const char *path)
 {
-    for (size_t i = 0; builder->declared.clipped && i < builder->declared.schema->columns; i++)
-        log_column(&builder->declared.clipped[i], &builder->declared.schema->column[i], path);
+    for (size_t i = 0; declared->clipped && i < declared->schema->columns; i++)
+        log_column(&declared->clipped[i], &declared->schema->column[i], path);
 }

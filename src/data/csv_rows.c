@@ -13,7 +13,7 @@ static int is_missing(const fplt__csv_reader *reader, const fplt__builder *build
         return 1;
     return builder->expected.unknown_level == FPLT__UNKNOWN_MISSING && role >= 0 &&
            builder->columns.column[role].category &&
-           !fplt__level_is_known(builder, fplt__lookup_word(&reader->names, (uint32_t)i),
+           !fplt__level_is_known(&builder->expected, fplt__lookup_word(&reader->names, (uint32_t)i),
                                  reader->field[i].span);
 }
 
@@ -49,10 +49,11 @@ static fplt_status read_level(const fplt__csv_reader *reader, fplt__builder *bui
     fplt__span text = reader->field[i].span, name = fplt__lookup_word(&reader->names, (uint32_t)i);
     fplt__column *column = &builder->columns.column[reader->role[i]];
     uint32_t level = fplt__lookup_find(&column->levels, text);
-    if (level == FPLT__NOWHERE && !fplt__level_is_known(builder, name, text)) {
+    if (level == FPLT__NOWHERE && !fplt__level_is_known(&builder->expected, name, text)) {
         if (builder->expected.unknown_level == FPLT__UNKNOWN_REFUSED)
-            return fplt__refuse_level(
-                builder, (fplt__origin){reader->source->name, reader->row_line}, name, text, error);
+            return fplt__refuse_level(&builder->expected,
+                                      (fplt__origin){reader->source->name, reader->row_line}, name,
+                                      text, error);
         if (builder->expected.unknown_level == FPLT__UNKNOWN_MISSING) {
             builder->columns.lost_levels++;
             *cell = NAN;

@@ -19,25 +19,25 @@ fplt_status fplt__declared_bad_value(const fplt__source *source, size_t line,
                           what);
 }
 
-fplt_status fplt__declared_read_number(fplt__builder *builder, const fplt__source *source,
+fplt_status fplt__declared_read_number(fplt__declaration *declared, const fplt__source *source,
                                        size_t line, const fplt__declared *column, fplt__span text,
                                        int missing, double *value, fplt_error *error)
 {
     if (!missing && fplt__number_parse(fplt__span_trim(text), value) == FPLT__NUMBER) {
-        fplt__clipped_see(builder, column, *value);
+        fplt__clipped_see(declared, column, *value);
         *value = fmin(fmax(*value, column->low), column->high);
         return FPLT_OK;
     }
     *value = column->missing == FPLT__CONSTANT ? column->missing_value : column->centre;
-    builder->declared.neutral |= column->missing == FPLT__NEUTRAL_ROW;
-    fplt__clipped_replace(builder, column);
+    declared->neutral |= column->missing == FPLT__NEUTRAL_ROW;
+    fplt__clipped_replace(declared, column);
     if (column->missing != FPLT__REFUSED)
         return FPLT_OK;
     return fplt__declared_bad_value(source, line, column, missing ? (fplt__span){"", 0} : text,
                                     missing ? "is missing" : "is not a finite number", error);
 }
 
-fplt_status fplt__declared_read_level(fplt__builder *builder, const fplt__source *source,
+fplt_status fplt__declared_read_level(fplt__declaration *declared, const fplt__source *source,
                                       size_t line, const fplt__declared *column, fplt__span text,
                                       int missing, uint32_t *level, fplt_error *error)
 {
@@ -48,8 +48,8 @@ fplt_status fplt__declared_read_level(fplt__builder *builder, const fplt__source
     *level = 0;
     if (answer == FPLT__CONSTANT)
         *level = missing ? (uint32_t)column->missing_value : column->other_level;
-    builder->declared.neutral |= answer == FPLT__NEUTRAL_ROW;
-    fplt__clipped_replace(builder, column);
+    declared->neutral |= answer == FPLT__NEUTRAL_ROW;
+    fplt__clipped_replace(declared, column);
     if (answer != FPLT__REFUSED)
         return FPLT_OK;
     return fplt__declared_bad_value(source, line, column, missing ? (fplt__span){"", 0} : text,
@@ -61,26 +61,26 @@ static double class_value(const fplt__declared *label, uint32_t class)
     return label->levels.names.count == 2 ? 2.0 * class - 1 : class;
 }
 
-fplt_status fplt__declared_read_label(fplt__builder *builder, const fplt__source *source,
+fplt_status fplt__declared_read_label(fplt__declaration *declared, const fplt__source *source,
                                       size_t line, const fplt__declared *column, fplt__span text,
                                       int missing, double *label, fplt_error *error)
 {
     uint32_t class;
     if (column->bounded)
-        return fplt__declared_read_number(builder, source, line, column, text, missing, label,
+        return fplt__declared_read_number(declared, source, line, column, text, missing, label,
                                           error);
     fplt_status status =
-        fplt__declared_read_level(builder, source, line, column, text, missing, &class, error);
+        fplt__declared_read_level(declared, source, line, column, text, missing, &class, error);
     *label = class_value(column, class);
     return status;
 }
 
-fplt_status fplt__declared_label(fplt__builder *builder, const fplt__source *source, size_t line,
-                                 fplt__span text, double *label, fplt_error *error)
+fplt_status fplt__declared_label(fplt__declaration *declared, const fplt__source *source,
+                                 size_t line, fplt__span text, double *label, fplt_error *error)
 {
-    const fplt__declared *column = fplt__schema_column(builder->declared.schema, FPLT__LABEL);
+    const fplt__declared *column = fplt__schema_column(declared->schema, FPLT__LABEL);
     fplt__field field = {text, 0, 0};
-    return fplt__declared_read_label(builder, source, line, column, text,
+    return fplt__declared_read_label(declared, source, line, column, text,
                                      fplt__field_missing(&field), label, error);
 }
 

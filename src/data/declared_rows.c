@@ -29,7 +29,7 @@ fplt_status fplt__declared_entry(fplt__builder *builder, const fplt__source *sou
                               "index %llu, but the schema declares %zu features",
                               (unsigned long long)index, builder->declared.schema->features);
     }
-    fplt_status status = fplt__declared_read_number(builder, source, line, column, text,
+    fplt_status status = fplt__declared_read_number(&builder->declared, source, line, column, text,
                                                     text.length == 0, &value, error);
     return status ? status : fplt__builder_entry(builder, (uint32_t)(index - 1), value, error);
 }
@@ -94,11 +94,11 @@ static fplt_status take_extra(struct reading *reading, size_t line, const fplt__
     if (column->type == FPLT__PERSON)
         status = take_person(reading, line, column, field, &number, error);
     else if (column->type == FPLT__EVENT)
-        status = fplt__declared_read_level(builder, reading->source, line, column, field->span,
-                                           missing, &number, error);
+        status = fplt__declared_read_level(&builder->declared, reading->source, line, column,
+                                           field->span, missing, &number, error);
     else
-        status = fplt__declared_read_number(builder, reading->source, line, column, field->span,
-                                            missing, &value, error);
+        status = fplt__declared_read_number(&builder->declared, reading->source, line, column,
+                                            field->span, missing, &value, error);
     if (column->type == FPLT__PERSON || column->type == FPLT__EVENT)
         value = number;
     return status ? status : fplt__builder_extra(builder, kind, value, error);
@@ -109,8 +109,8 @@ static fplt_status take_category(struct reading *reading, size_t line, const fpl
 {
     uint32_t level;
     fplt_status status =
-        fplt__declared_read_level(reading->builder, reading->source, line, column, field->span,
-                                  fplt__field_missing(field), &level, error);
+        fplt__declared_read_level(&reading->builder->declared, reading->source, line, column,
+                                  field->span, fplt__field_missing(field), &level, error);
     if (!status && level != column->base)
         reading->row[column->first + level - (level > column->base)] = 1;
     return status;
@@ -125,12 +125,12 @@ static fplt_status take_field(struct reading *reading, size_t line, const fplt__
                               field);
     switch (column->type) {
     case FPLT__NUMBERS:
-        return fplt__declared_read_number(reading->builder, reading->source, line, column,
-                                          field->span, missing, &reading->row[column->first],
-                                          error);
+        return fplt__declared_read_number(&reading->builder->declared, reading->source, line,
+                                          column, field->span, missing,
+                                          &reading->row[column->first], error);
     case FPLT__CATEGORY: return take_category(reading, line, column, field, error);
     case FPLT__LABEL:
-        return fplt__declared_read_label(reading->builder, reading->source, line, column,
+        return fplt__declared_read_label(&reading->builder->declared, reading->source, line, column,
                                          field->span, missing, label, error);
     case FPLT__SITE: return take_site(reading, line, column, field, error);
     case FPLT__IGNORED: return FPLT_OK;

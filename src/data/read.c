@@ -271,7 +271,7 @@ static fplt_status read_paths(const char *const *paths, size_t count, fplt__buil
     if (!status) {
         fplt__left_out_log(&builder->left_out, paths[0]);
         if (!builder->settings->silent)
-            fplt__clipped_log(builder, paths[0]);
+            fplt__clipped_log(&builder->declared, paths[0]);
     }
     return status;
 }
