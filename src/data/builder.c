@@ -1,41 +1,27 @@
-/* From rows as they were read to a data set: labels settled, rows grouped by agent, categories
- * turned into columns. */
+/* Rows as the readers add them: labels, cells or entries, agents, further columns. */
 #include "data/builder.h"
 
-#include <math.h>
-#include <stdatomic.h>
-#include <stdio.h>
-
 #include "base/memory.h"
-#include "base/workers.h"
+#include "data/declared.h"
 
 enum { AUTOMATIC_WORDS = 1000 };
-
-/* One-hot columns stay dense up to this many numbers, or this many times the cells of the file:
- * memory is bounded by the size of the file. */
-enum { DENSE_NUMBERS = 1 << 23, DENSE_TIMES = 4 };
-
-static int word_is(const char *text, const char *word)
-{
-    return text && strcmp(text, word) == 0;
-}
 
 static fplt_status check_task(fplt__builder *builder, fplt_error *error)
 {
     const fplt_read_settings *settings = builder->settings;
     const char *task = settings->task;
-    builder->automatic_task = !task || word_is(task, "auto");
-    if (!builder->automatic_task && !word_is(task, "binary") && !word_is(task, "classes") &&
-        !word_is(task, "regression"))
+    builder->labels.automatic = !task || fplt__word_is(task, "auto");
+    if (!builder->labels.automatic && !fplt__word_is(task, "binary") &&
+        !fplt__word_is(task, "classes") && !fplt__word_is(task, "regression"))
         return fplt_error_set(error, FPLT_BAD_VALUE,
                               "task is '%.80s', but it must be one of auto, binary, classes, "
                               "regression",
                               task);
-    builder->label_mode = FPLT__LABEL_WORD;
-    if (word_is(settings->label, "none"))
-        builder->label_mode = FPLT__LABEL_NONE;
-    else if (word_is(task, "regression") && !settings->labels)
-        builder->label_mode = FPLT__LABEL_NUMBER;
+    builder->labels.mode = FPLT__LABEL_WORD;
+    if (fplt__word_is(settings->label, "none"))
+        builder->labels.mode = FPLT__LABEL_NONE;
+    else if (fplt__word_is(task, "regression") && !settings->labels)
+        builder->labels.mode = FPLT__LABEL_NUMBER;
     return FPLT_OK;
 }
 
@@ -55,12 +41,13 @@ static fplt_status add_words(fplt__lookup *lookup, const char *list, fplt_error 
 /* "sex=f" may be a level of the column "sex"; every = of a name is tried. */
 static fplt_status expect(fplt__builder *builder, const char *name, fplt_error *error)
 {
-    uint32_t number, before = builder->expected.count;
-    fplt_status status = fplt__lookup_add(&builder->expected, fplt__span_of(name), &number, error);
+    uint32_t number, before = builder->expected.names.count;
+    fplt_status status =
+        fplt__lookup_add(&builder->expected.names, fplt__span_of(name), &number, error);
     if (!status && number < before)
         status = fplt_error_set(error, FPLT_BAD_VALUE, "the feature '%.80s' is there twice", name);
     for (const char *c = strchr(name, '='); c && !status; c = strchr(c + 1, '='))
-        status = fplt__lookup_add(&builder->expected_categories,
+        status = fplt__lookup_add(&builder->expected.categories,
                                   (fplt__span){name, (size_t)(c - name)}, &number, error);
     return status;
 }
@@ -82,59 +69,60 @@ const char *fplt__named_categories(const fplt_read_settings *settings)
 fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings *settings,
                                size_t sources, fplt_error *error)
 {
-    *builder =
-        (fplt__builder){.settings = settings, .sources = sources, .schema = settings->schema};
+    *builder = (fplt__builder){
+        .settings = settings, .sources = sources, .declared.schema = settings->schema};
     fplt_status status = check_task(builder, error);
     if (!status)
         status = fplt__dialect_init(&builder->dialect, settings, error);
-    if (!status && builder->schema)
-        return (status = fplt__clipped_init(builder, error)) ? status
-                                                             : fplt__declared_init(builder, error);
+    if (!status && builder->declared.schema)
+        return (status = fplt__clipped_init(&builder->declared, error))
+                   ? status
+                   : fplt__declared_init(builder, error);
     const char *named = fplt__named_categories(settings);
     if (!status && named)
-        status = add_words(&builder->categories, named, error);
+        status = add_words(&builder->columns.categories, named, error);
     if (!status && settings->ignore)
-        status = add_words(&builder->ignored, settings->ignore, error);
+        status = add_words(&builder->columns.ignored, settings->ignore, error);
     if (!status && settings->columns)
-        status = add_words(&builder->features_only, settings->columns, error);
+        status = add_words(&builder->columns.only, settings->columns, error);
     for (size_t i = 0; i < settings->feature_count && settings->feature_names && !status; i++)
         status = expect(builder, settings->feature_names[i], error);
     if (!status)
-        status = fplt__levels_init(builder, error);
+        status = fplt__levels_init(&builder->expected, settings, error);
     return status;
 }
 
 void fplt__builder_clear(fplt__builder *builder)
 {
-    for (uint32_t i = 0; i < builder->header.count && builder->column; i++) {
-        fplt__lookup_clear(&builder->column[i].levels);
-        fplt__free(builder->column[i].slot);
+    for (uint32_t i = 0; i < builder->columns.names.count && builder->columns.column; i++) {
+        fplt__lookup_clear(&builder->columns.column[i].levels);
+        fplt__free(builder->columns.column[i].slot);
     }
-    fplt__free(builder->column);
+    fplt__free(builder->columns.column);
     fplt__free(builder->row);
-    fplt__free(builder->cell);
-    fplt__free(builder->end);
-    fplt__free(builder->entry_column);
-    fplt__free(builder->entry_value);
-    fplt__free(builder->origin);
-    fplt__lookup_clear(&builder->words);
+    fplt__free(builder->cells.value);
+    fplt__free(builder->entries.end);
+    fplt__free(builder->entries.column);
+    fplt__free(builder->entries.value);
+    fplt__free(builder->labels.origin);
+    fplt__lookup_clear(&builder->labels.words);
     fplt__lookup_clear(&builder->agents);
-    fplt__lookup_clear(&builder->header);
-    fplt__lookup_clear(&builder->categories);
-    fplt__lookup_clear(&builder->expected);
-    fplt__lookup_clear(&builder->expected_categories);
-    fplt__lookup_clear(&builder->persons);
-    fplt__lookup_clear(&builder->ids);
-    fplt__lookup_clear(&builder->ignored);
-    fplt__lookup_clear(&builder->features_only);
-    fplt__lookup_clear(&builder->references);
+    fplt__lookup_clear(&builder->columns.names);
+    fplt__lookup_clear(&builder->columns.categories);
+    fplt__lookup_clear(&builder->expected.names);
+    fplt__lookup_clear(&builder->expected.categories);
+    fplt__lookup_clear(&builder->persons.names);
+    fplt__lookup_clear(&builder->extras.ids);
+    fplt__lookup_clear(&builder->columns.ignored);
+    fplt__lookup_clear(&builder->columns.only);
+    fplt__lookup_clear(&builder->expected.references);
     fplt__dialect_clear(&builder->dialect);
     fplt__profile_clear(&builder->profile);
     fplt__left_out_clear(&builder->left_out);
-    fplt__free(builder->person_rows);
-    fplt__free(builder->clipped);
+    fplt__free(builder->persons.rows);
+    fplt__free(builder->declared.clipped);
     for (size_t k = 0; k < FPLT__EXTRAS; k++)
-        fplt__free(builder->extra[k]);
+        fplt__free(builder->extras.value[k]);
 }
 
 static fplt_status number_label(const char *source, size_t line, fplt__span text, double *label,
@@ -154,14 +142,14 @@ static fplt_status number_label(const char *source, size_t line, fplt__span text
 fplt_status fplt__builder_word(fplt__builder *builder, const char *source, size_t line,
                                fplt__span text, double *label, fplt_error *error)
 {
-    uint32_t number, before = builder->words.count;
-    fplt_status status = fplt__lookup_add(&builder->words, text, &number, error);
+    uint32_t number, before = builder->labels.words.count;
+    fplt_status status = fplt__lookup_add(&builder->labels.words, text, &number, error);
     if (status)
         return status;
     *label = number;
     if (number < before)
         return FPLT_OK;
-    if (builder->automatic_task && number >= AUTOMATIC_WORDS) {
+    if (builder->labels.automatic && number >= AUTOMATIC_WORDS) {
         int turned;
         if ((status = fplt__labels_turn(builder, &turned, error)))
             return status;
@@ -172,10 +160,10 @@ fplt_status fplt__builder_word(fplt__builder *builder, const char *source, size_
                               "classes",
                               AUTOMATIC_WORDS);
     }
-    status = fplt__grow(&builder->origin, &builder->origin_capacity, (size_t)number + 1,
-                        sizeof *builder->origin, "labels", error);
+    status = fplt__grow(&builder->labels.origin, &builder->labels.origin_capacity,
+                        (size_t)number + 1, sizeof *builder->labels.origin, "labels", error);
     if (!status)
-        builder->origin[number] = (fplt__origin){source, line};
+        builder->labels.origin[number] = (fplt__origin){source, line};
     return status;
 }
 
@@ -183,11 +171,11 @@ fplt_status fplt__builder_label(fplt__builder *builder, const fplt__source *sour
                                 fplt__span text, double *label, fplt_error *error)
 {
     *label = 0;
-    if (builder->label_mode == FPLT__LABEL_NONE)
+    if (builder->labels.mode == FPLT__LABEL_NONE)
         return FPLT_OK;
-    if (builder->schema)
-        return fplt__declared_label(builder, source, line, text, label, error);
-    if (builder->label_mode == FPLT__LABEL_WORD)
+    if (builder->declared.schema)
+        return fplt__declared_label(&builder->declared, source, line, text, label, error);
+    if (builder->labels.mode == FPLT__LABEL_WORD)
         return fplt__builder_word(builder, source->name, line, text, label, error);
     return number_label(source->name, line, text, label, error);
 }
@@ -195,7 +183,7 @@ fplt_status fplt__builder_label(fplt__builder *builder, const fplt__source *sour
 static fplt_status check_lent(const fplt__builder *builder, size_t needed, size_t capacity,
                               fplt_error *error)
 {
-    return builder->lent && needed > capacity
+    return builder->pieces.is_lent && needed > capacity
                ? fplt_error_set(error, FPLT_UNSUPPORTED, "more in a text than it has signs")
                : FPLT_OK;
 }
@@ -208,21 +196,21 @@ fplt_status fplt__builder_reserve(fplt__builder *builder, size_t row, size_t res
     fplt_status status = fplt__grow(&builder->row, &builder->row_capacity, builder->rows + rows,
                                     sizeof *builder->row, "rows", error);
     if (!status && builder->sparse)
-        status = fplt__grow(&builder->end, &builder->end_capacity, builder->rows + rows,
-                            sizeof *builder->end, "rows", error);
-    if (status || builder->lent)
+        status = fplt__grow(&builder->entries.end, &builder->entries.end_capacity,
+                            builder->rows + rows, sizeof *builder->entries.end, "rows", error);
+    if (status || builder->pieces.is_lent)
         return status;
     if (!builder->sparse)
-        return fplt__grow(&builder->cell, &builder->cell_capacity,
-                          builder->cells + rows * builder->width, sizeof *builder->cell, "rows",
-                          error);
-    size_t entries =
-        builder->entries + rows * (builder->rows ? builder->entries / builder->rows : 0);
-    status = fplt__grow(&builder->entry_column, &builder->column_capacity, entries,
-                        sizeof *builder->entry_column, "entries", error);
+        return fplt__grow(&builder->cells.value, &builder->cells.capacity,
+                          builder->cells.count + rows * builder->cells.width,
+                          sizeof *builder->cells.value, "rows", error);
+    size_t entries = builder->entries.count +
+                     rows * (builder->rows ? builder->entries.count / builder->rows : 0);
+    status = fplt__grow(&builder->entries.column, &builder->entries.column_capacity, entries,
+                        sizeof *builder->entries.column, "entries", error);
     return status ? status
-                  : fplt__grow(&builder->entry_value, &builder->value_capacity, entries,
-                               sizeof *builder->entry_value, "entries", error);
+                  : fplt__grow(&builder->entries.value, &builder->entries.value_capacity, entries,
+                               sizeof *builder->entries.value, "entries", error);
 }
 
 fplt_status fplt__builder_row(fplt__builder *builder, double label, uint32_t agent,
@@ -231,18 +219,18 @@ fplt_status fplt__builder_row(fplt__builder *builder, double label, uint32_t age
     fplt_status status = fplt__grow(&builder->row, &builder->row_capacity, builder->rows + 1,
                                     sizeof *builder->row, "rows", error);
     if (!status && builder->sparse)
-        status = fplt__grow(&builder->end, &builder->end_capacity, builder->rows + 1,
-                            sizeof *builder->end, "rows", error);
+        status = fplt__grow(&builder->entries.end, &builder->entries.end_capacity,
+                            builder->rows + 1, sizeof *builder->entries.end, "rows", error);
     if (status)
         return status;
-    if (builder->neutral && builder->sparse)
-        builder->entries = builder->rows ? builder->end[builder->rows - 1] : 0;
-    if (builder->neutral && builder->label_mode != FPLT__LABEL_NONE)
-        label = fplt__declared_neutral_label(builder->schema);
-    builder->neutral = 0;
+    if (builder->declared.neutral && builder->sparse)
+        builder->entries.count = builder->rows ? builder->entries.end[builder->rows - 1] : 0;
+    if (builder->declared.neutral && builder->labels.mode != FPLT__LABEL_NONE)
+        label = fplt__declared_neutral_label(builder->declared.schema);
+    builder->declared.neutral = 0;
     builder->row[builder->rows] = (fplt__row){label, agent, ++builder->number};
     if (builder->sparse)
-        builder->end[builder->rows] = builder->entries;
+        builder->entries.end[builder->rows] = builder->entries.count;
     builder->rows++;
     return FPLT_OK;
 }
@@ -250,565 +238,48 @@ fplt_status fplt__builder_row(fplt__builder *builder, double label, uint32_t age
 fplt_status fplt__builder_extra(fplt__builder *builder, fplt__extra kind, double value,
                                 fplt_error *error)
 {
-    fplt_status status = fplt__grow(&builder->extra[kind], &builder->extra_capacity[kind],
-                                    builder->rows + 1, sizeof *builder->extra[kind], "rows", error);
+    fplt_status status =
+        fplt__grow(&builder->extras.value[kind], &builder->extras.capacity[kind], builder->rows + 1,
+                   sizeof *builder->extras.value[kind], "rows", error);
     if (!status)
-        builder->extra[kind][builder->rows] = value;
+        builder->extras.value[kind][builder->rows] = value;
     return status;
+}
+
+fplt_status fplt__builder_leave_out(fplt__builder *builder, fplt__span site, fplt_error *error)
+{
+    builder->number++;
+    return fplt__left_out_add(&builder->left_out, builder->rows, site, error);
 }
 
 fplt_status fplt__builder_cells(fplt__builder *builder, double **cells, fplt_error *error)
 {
-    size_t needed = builder->cells + builder->width;
-    fplt_status status = check_lent(builder, needed, builder->cell_capacity, error);
+    size_t needed = builder->cells.count + builder->cells.width;
+    fplt_status status = check_lent(builder, needed, builder->cells.capacity, error);
     if (!status)
-        status = fplt__grow(&builder->cell, &builder->cell_capacity, needed, sizeof *builder->cell,
-                            "rows", error);
+        status = fplt__grow(&builder->cells.value, &builder->cells.capacity, needed,
+                            sizeof *builder->cells.value, "rows", error);
     if (status)
         return status;
-    *cells = builder->cell + builder->cells;
-    builder->cells += builder->width;
+    *cells = builder->cells.value + builder->cells.count;
+    builder->cells.count += builder->cells.width;
     return FPLT_OK;
 }
 
 fplt_status fplt__builder_entry(fplt__builder *builder, uint32_t column, double value,
                                 fplt_error *error)
 {
-    size_t needed = builder->entries + 1;
-    fplt_status status = check_lent(builder, needed, builder->column_capacity, error);
+    size_t needed = builder->entries.count + 1;
+    fplt_status status = check_lent(builder, needed, builder->entries.column_capacity, error);
     if (!status)
-        status = fplt__grow(&builder->entry_column, &builder->column_capacity, needed,
-                            sizeof *builder->entry_column, "entries", error);
+        status = fplt__grow(&builder->entries.column, &builder->entries.column_capacity, needed,
+                            sizeof *builder->entries.column, "entries", error);
     if (!status)
-        status = fplt__grow(&builder->entry_value, &builder->value_capacity, needed,
-                            sizeof *builder->entry_value, "entries", error);
+        status = fplt__grow(&builder->entries.value, &builder->entries.value_capacity, needed,
+                            sizeof *builder->entries.value, "entries", error);
     if (status)
         return status;
-    builder->entry_column[builder->entries] = column;
-    builder->entry_value[builder->entries++] = value;
-    return FPLT_OK;
-}
-
-fplt_status fplt__builder_file_agent(fplt__builder *builder, const fplt__source *source,
-                                     uint32_t *agent, fplt_error *error)
-{
-    const char *slash = strrchr(source->name, '/');
-    const char *last = slash ? slash + 1 : source->name;
-    fplt__span stem = {last, fplt__unpacked_length(last)};
-    const char *dot = stem.length ? memrchr(stem.text, '.', stem.length) : NULL;
-    if (dot && dot > stem.text)
-        stem.length = (size_t)(dot - stem.text);
-    uint32_t before = builder->agents.count;
-    fplt_status status = fplt__lookup_add(&builder->agents, stem, agent, error);
-    if (!status && *agent < before) /* two folders, one file name */
-        status = fplt__lookup_add(&builder->agents, fplt__span_of(source->name), agent, error);
-    if (!status && *agent < before)
-        status =
-            fplt_error_set(error, FPLT_BAD_VALUE, "%s: this file is given twice", source->name);
-    return status;
-}
-
-static fplt_status new_feature(fplt__lookup *names, fplt__span name, uint32_t *slot,
-                               fplt_error *error)
-{
-    uint32_t before = names->count;
-    fplt_status status = fplt__lookup_add(names, name, slot, error);
-    if (!status && *slot < before)
-        status = fplt_error_set(error, FPLT_BAD_DATA, "two features would be called '%s'",
-                                fplt__show(name).text);
-    return status;
-}
-
-/* `column=level`, to be released. */
-static fplt_status level_name(fplt__span column, fplt__span level, fplt__span *name,
-                              fplt_error *error)
-{
-    char *text;
-    size_t length = column.length + 1 + level.length;
-    fplt_status status = fplt__alloc_into(&text, length + 1, 1, "a feature name", error);
-    if (status)
-        return status;
-    memcpy(text, column.text, column.length);
-    text[column.length] = '=';
-    memcpy(text + column.length + 1, level.text, level.length);
-    *name = (fplt__span){text, length};
-    return FPLT_OK;
-}
-
-static fplt_status new_level(fplt__lookup *names, fplt__span column, fplt__span level,
-                             uint32_t *slot, fplt_error *error)
-{
-    fplt__span name;
-    fplt_status status = level_name(column, level, &name, error);
-    if (status)
-        return status;
-    status = new_feature(names, name, slot, error);
-    fplt__free((char *)(uintptr_t)name.text);
-    return status;
-}
-
-static fplt_status place_levels(fplt__builder *builder, fplt__column *column, fplt__span name,
-                                fplt__lookup *names, fplt_error *error)
-{
-    uint32_t count = column->levels.count, *order, slot;
-    fplt_status status =
-        fplt__alloc_into(&column->slot, count, sizeof *column->slot, "levels", error);
-    if (!status)
-        status = fplt__alloc_into(&order, count, sizeof *order, "levels", error);
-    if (status)
-        return status;
-    fplt__lookup_sort(&column->levels, order);
-    for (uint32_t i = 0; i < count && !status; i++) {
-        fplt__span level = fplt__lookup_word(&column->levels, order[i]);
-        column->slot[order[i]] = FPLT__NOWHERE;
-        if (i == 0 && builder->settings->drop_first_level) {
-            status = new_level(&builder->references, name, level, &slot, error);
-            continue;
-        }
-        status = new_level(names, name, level, &slot, error);
-        if (!status)
-            column->slot[order[i]] = slot;
-    }
-    fplt__free(order);
-    return status;
-}
-
-/* The features a model wants have their places already. */
-static fplt_status place_expected(const fplt__builder *builder, fplt__column *column,
-                                  fplt__span name, fplt_error *error)
-{
-    fplt_status status = fplt__alloc_into(&column->slot, column->levels.count, sizeof *column->slot,
-                                          "levels", error);
-    for (uint32_t i = 0; i < column->levels.count && !status; i++) {
-        fplt__span wanted;
-        status = level_name(name, fplt__lookup_word(&column->levels, i), &wanted, error);
-        if (status)
-            break;
-        column->slot[i] = fplt__lookup_find(&builder->expected, wanted);
-        fplt__free((char *)(uintptr_t)wanted.text);
-    }
-    return status ? status : fplt__levels_check(builder, column, name, error);
-}
-
-/* Decides which feature each column, or each level of a category, becomes. */
-static fplt_status place_columns(fplt__builder *builder, fplt__lookup *names, fplt_error *error)
-{
-    fplt_status status = FPLT_OK;
-    int expected = builder->expected.count > 0;
-    for (uint32_t i = 0; i < builder->header.count && !status; i++) {
-        fplt__column *column = &builder->column[i];
-        fplt__span name = fplt__lookup_word(&builder->header, i);
-        if (expected && column->category)
-            status = place_expected(builder, column, name, error);
-        else if (expected)
-            column->number_slot = fplt__lookup_find(&builder->expected, name);
-        else if (column->category)
-            status = place_levels(builder, column, name, names, error);
-        else
-            status = new_feature(names, name, &column->number_slot, error);
-    }
-    return status;
-}
-
-static int has_categories(const fplt__builder *builder)
-{
-    for (uint32_t i = 0; i < builder->header.count; i++)
-        if (builder->column[i].category)
-            return 1;
-    return 0;
-}
-
-/* `column=level` */
-static int is_level_of(fplt__span feature, fplt__span column)
-{
-    return feature.length > column.length && feature.text[column.length] == '=' &&
-           memcmp(feature.text, column.text, column.length) == 0;
-}
-
-/* Which features are levels of which category; nothing where all are numbers. */
-static fplt_status group_features(const fplt__builder *builder, fplt_dataset *dataset,
-                                  fplt_error *error)
-{
-    if (!has_categories(builder))
-        return FPLT_OK;
-    fplt_status status = fplt__alloc_into(&dataset->group, dataset->features,
-                                          sizeof *dataset->group, "columns", error);
-    for (uint32_t i = 0; !status && i < builder->header.count; i++)
-        for (uint32_t k = 0; builder->column[i].category && k < builder->expected.count; k++)
-            if (is_level_of(fplt__lookup_word(&builder->expected, k),
-                            fplt__lookup_word(&builder->header, i)))
-                dataset->group[k] = i + 1;
-    for (uint32_t i = 0; !status && !builder->expected.count && i < builder->header.count; i++)
-        for (uint32_t k = 0; builder->column[i].category && k < builder->column[i].levels.count;
-             k++)
-            if (builder->column[i].slot[k] != FPLT__NOWHERE)
-                dataset->group[builder->column[i].slot[k]] = i + 1;
-    return status;
-}
-
-/* The feature and value of cell i of a row; FPLT__NOWHERE for a level without a column. */
-static uint32_t cell_feature(const fplt__builder *builder, const double *cells, uint32_t i,
-                             double *value)
-{
-    const fplt__column *column = &builder->column[i];
-    *value = column->category ? 1 : cells[i];
-    return column->category ? column->slot[(size_t)cells[i]] : column->number_slot;
-}
-
-/* A category without a level is missing in each of its features. */
-static void lose_level(const fplt__builder *builder, uint32_t i, double *row)
-{
-    const fplt__column *column = &builder->column[i];
-    fplt__span name = fplt__lookup_word(&builder->header, i);
-    for (uint32_t k = 0; !builder->expected.count && k < column->levels.count; k++)
-        if (column->slot[k] != FPLT__NOWHERE)
-            row[column->slot[k]] = NAN;
-    for (uint32_t k = 0; k < builder->expected.count; k++)
-        if (is_level_of(fplt__lookup_word(&builder->expected, k), name))
-            row[k] = NAN;
-}
-
-static void fill_dense_row(const fplt__builder *builder, const double *cells, double *row)
-{
-    if (!builder->header.count) {
-        memcpy(row, cells, builder->width * sizeof *row);
-        return;
-    }
-    for (uint32_t i = 0; i < builder->header.count; i++) {
-        double value;
-        if (builder->column[i].category && isnan(cells[i])) {
-            lose_level(builder, i, row);
-            continue;
-        }
-        uint32_t feature = cell_feature(builder, cells, i, &value);
-        if (feature != FPLT__NOWHERE)
-            row[feature] = value;
-    }
-}
-
-static size_t fill_sparse_row(const fplt__builder *builder, const double *cells, uint32_t *column,
-                              double *value)
-{
-    size_t count = 0;
-    for (uint32_t i = 0; i < builder->header.count; i++) {
-        double held;
-        uint32_t feature = cell_feature(builder, cells, i, &held);
-        if (feature == FPLT__NOWHERE || held == 0)
-            continue;
-        size_t at = count++;
-        for (; at > 0 && column[at - 1] > feature; at--) {
-            column[at] = column[at - 1];
-            value[at] = value[at - 1];
-        }
-        column[at] = feature;
-        value[at] = held;
-    }
-    return count;
-}
-
-/* Which row of the builder becomes row r; an order of NULL is that in which they were read. */
-static size_t row_at(const size_t *order, size_t r)
-{
-    return order ? order[r] : r;
-}
-
-/* The texts of the id column, and room for the places in the files. */
-static fplt_status fill_ids(const fplt__builder *builder, const size_t *order,
-                            fplt_dataset *dataset, fplt_error *error)
-{
-    const double *id = builder->extra[FPLT__EXTRA_ID];
-    fplt__span *spans;
-    fplt_status status = fplt__dataset_add(dataset, &dataset->number, error);
-    if (status || !id ||
-        (status = fplt__alloc_into(&spans, builder->rows, sizeof *spans, "ids", error)))
-        return status;
-    for (size_t r = 0; r < builder->rows; r++)
-        spans[r] = fplt__lookup_word(&builder->ids, (uint32_t)id[row_at(order, r)]);
-    status = fplt__names_make(spans, builder->rows, &dataset->ids, error);
-    fplt__free(spans);
-    return status;
-}
-
-/* In survival the label is the time, negative where the event did not happen. */
-static fplt_status fill_extras(fplt__builder *builder, const size_t *order, fplt_dataset *dataset,
-                               fplt_error *error)
-{
-    static const fplt__extra kinds[] = {FPLT__EXTRA_WEIGHT, FPLT__EXTRA_OFFSET, FPLT__EXTRA_PERSON};
-    double **places[] = {&dataset->weight, &dataset->offset, &dataset->person};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        const double *from = builder->extra[kinds[i]];
-        fplt_status status = from ? fplt__dataset_add(dataset, places[i], error) : FPLT_OK;
-        if (status)
-            return status;
-        for (size_t r = 0; from && r < builder->rows; r++)
-            (*places[i])[r] = from[row_at(order, r)];
-    }
-    fplt_status status = fill_ids(builder, order, dataset, error);
-    if (status)
-        return status;
-    const double *time = builder->extra[FPLT__EXTRA_TIME];
-    for (size_t r = 0; time && r < builder->rows; r++)
-        builder->row[r].label = builder->extra[FPLT__EXTRA_EVENT][r] > 0 ? time[r] : -time[r];
-    return FPLT_OK;
-}
-
-/* Row r becomes what row order[r] was, within the same memory, circle after circle; `order` is used up. */
-static fplt_status move_rows(double *value, size_t width, size_t *order, size_t rows,
-                             fplt_error *error)
-{
-    double *row;
-    fplt_status status = fplt__alloc_into(&row, width, sizeof *row, "a row", error);
-    for (size_t first = 0; first < rows && !status; first++) {
-        if (order[first] == first)
-            continue;
-        size_t r = first;
-        memcpy(row, value + r * width, width * sizeof *row);
-        while (order[r] != first) {
-            size_t from = order[r];
-            memcpy(value + r * width, value + from * width, width * sizeof *row);
-            order[r] = r;
-            r = from;
-        }
-        memcpy(value + r * width, row, width * sizeof *row);
-        order[r] = r;
-    }
-    fplt__free(row);
-    return status;
-}
-
-/* The entries of LIBSVM rows that stay in their places: what ends a row begins the next. */
-static fplt_status keep_entries(fplt__builder *builder, fplt_dataset *dataset, fplt_error *error)
-{
-    size_t rows = builder->rows;
-    fplt_status status = fplt__grow(&builder->end, &builder->end_capacity, rows + 1,
-                                    sizeof *builder->end, "row starts", error);
-    if (status)
-        return status;
-    memmove(builder->end + 1, builder->end, rows * sizeof *builder->end);
-    builder->end[0] = 0;
-    dataset->start = builder->end;
-    dataset->column = builder->entry_column;
-    dataset->value = builder->entry_value;
-    builder->end = NULL;
-    builder->entry_column = NULL;
-    builder->entry_value = NULL;
-    return FPLT_OK;
-}
-
-static fplt_status take_entries(fplt__builder *builder, const size_t *order, fplt_dataset *dataset,
-                                fplt_error *error)
-{
-    size_t rows = builder->rows;
-    const size_t *end = builder->end;
-    if (!order && builder->entry_column)
-        return keep_entries(builder, dataset, error);
-    fplt_status status =
-        fplt__alloc_into(&dataset->start, rows + 1, sizeof *dataset->start, "row starts", error);
-    if (!status)
-        status = fplt__alloc_into(&dataset->column, builder->entries, sizeof *dataset->column,
-                                  "columns", error);
-    if (!status)
-        status = fplt__alloc_into(&dataset->value, builder->entries, sizeof *dataset->value,
-                                  "values", error);
-    for (size_t r = 0; r < rows && !status; r++) {
-        size_t from = row_at(order, r), begin = from ? end[from - 1] : 0, count = end[from] - begin;
-        dataset->start[r + 1] = dataset->start[r] + count;
-        if (!count)
-            continue;
-        memcpy(dataset->column + dataset->start[r], builder->entry_column + begin,
-               count * sizeof *dataset->column);
-        memcpy(dataset->value + dataset->start[r], builder->entry_value + begin,
-               count * sizeof *dataset->value);
-    }
-    return status;
-}
-
-/* Cells that became features one by one, or columns of categories. */
-static void fill_values(const fplt__builder *builder, const size_t *order, fplt_dataset *dataset)
-{
-    size_t filled = 0;
-    for (size_t r = 0; r < builder->rows; r++) {
-        const double *cells = builder->cell + row_at(order, r) * builder->width;
-        if (dataset->dense) {
-            fill_dense_row(builder, cells, dataset->dense + r * dataset->features);
-            continue;
-        }
-        filled +=
-            fill_sparse_row(builder, cells, dataset->column + filled, dataset->value + filled);
-        dataset->start[r + 1] = filled;
-    }
-}
-
-struct filling {
-    const fplt__builder *builder;
-    const size_t *order;
-    const double *word_value;
-    fplt_dataset *dataset;
-    _Atomic size_t next;
-};
-
-/* Labels and places in the files, a portion of the rows after the other. */
-static void fill_portions(void *context)
-{
-    enum { PORTION = 1 << 14 };
-    struct filling *filling = context;
-    const fplt__builder *builder = filling->builder;
-    int words = builder->label_mode == FPLT__LABEL_WORD;
-    for (size_t first; (first = atomic_fetch_add(&filling->next, PORTION)) < builder->rows;)
-        for (size_t r = first; r < builder->rows && r < first + PORTION; r++) {
-            const fplt__row *row = &builder->row[row_at(filling->order, r)];
-            filling->dataset->label[r] =
-                words ? filling->word_value[(size_t)row->label] : row->label;
-            filling->dataset->number[r] = row->number;
-        }
-}
-
-/* On several threads where there are many: most of the time goes into memory that is touched first. */
-static void fill_labels(const fplt__builder *builder, const size_t *order, const double *word_value,
-                        fplt_dataset *dataset)
-{
-    enum { MANY = 100000 };
-    struct filling filling = {builder, order, word_value, dataset, 0};
-    fplt__workers_run(builder->rows < MANY ? 1 : builder->threads, fill_portions, &filling);
-}
-
-/* Rows go to their agent's part in the order in which they were read. `taken`: the cells are the rows of
- * the data set already. */
-static fplt_status fill_rows(fplt__builder *builder, const double *word_value, int taken,
-                             fplt_dataset *dataset, fplt_error *error)
-{
-    size_t *order = NULL, stride = sizeof *builder->row;
-    const uint32_t *agent = &builder->row->agent;
-    fplt_status status = FPLT_OK;
-    if (!fplt__rows_grouped(dataset->first, dataset->agents, agent, stride, builder->rows)) {
-        status = fplt__alloc_into(&order, builder->rows, sizeof *order, "rows", error);
-        if (status)
-            return status;
-        fplt__group_rows(dataset->first, dataset->agents, agent, stride, builder->rows, order);
-    }
-    status = fill_extras(builder, order, dataset, error);
-    if (!status)
-        fill_labels(builder, order, word_value, dataset);
-    fplt__free(builder->row);
-    builder->row = NULL;
-    if (!status && builder->sparse)
-        status = take_entries(builder, order, dataset, error);
-    else if (!status && !taken)
-        fill_values(builder, order, dataset);
-    else if (!status && order)
-        status = move_rows(dataset->dense, dataset->features, order, builder->rows, error);
-    fplt__free(order);
-    return status;
-}
-
-static fplt_status count_features(const fplt__builder *builder, const fplt__lookup *names,
-                                  size_t *features, fplt_error *error)
-{
-    size_t wanted = builder->expected.count ? builder->expected.count : builder->settings->features;
-    *features = builder->header.count ? names->count : builder->features;
-    if (wanted && builder->sparse && wanted >= *features)
-        *features = wanted;
-    if (builder->header.count && builder->expected.count)
-        *features = wanted;
-    if (wanted && *features != wanted)
-        return fplt__bad_data(error, builder->first_source, 0, "%zu features, but %zu are wanted",
-                              *features, wanted);
-    if (*features == 0)
-        return fplt__bad_data(error, builder->first_source, 0, "there are no features");
-    return FPLT_OK;
-}
-
-static size_t storage(const fplt__builder *builder, size_t features)
-{
-    size_t numbers;
-    if (!has_categories(builder))
-        return FPLT__DENSE;
-    if (__builtin_mul_overflow(builder->rows, features, &numbers))
-        numbers = SIZE_MAX;
-    return numbers <= DENSE_NUMBERS || numbers / DENSE_TIMES <= builder->cells ? FPLT__DENSE
-                                                                               : builder->cells;
-}
-
-/* Every cell is the feature of its place. */
-static int cells_are_features(const fplt__builder *builder, size_t features)
-{
-    int same = builder->cell && !builder->sparse && builder->width == features;
-    for (uint32_t i = 0; i < builder->header.count; i++)
-        same &= !builder->column[i].category && builder->column[i].number_slot == i;
-    return same;
-}
-
-/* A data set with room for what is not taken over from the builder. */
-static fplt_status make_room(fplt__builder *builder, size_t features, int taken,
-                             fplt_dataset **dataset, fplt_error *error)
-{
-    if (!taken && !builder->sparse)
-        return fplt__dataset_create(builder->rows, features, storage(builder, features),
-                                    builder->agents.count, FPLT_TASK_REGRESSION, dataset, error);
-    fplt_status status = fplt__dataset_create_empty(builder->rows, features, builder->agents.count,
-                                                    FPLT_TASK_REGRESSION, dataset, error);
-    if (!status)
-        status = fplt__alloc_into(&(*dataset)->label, builder->rows, sizeof *(*dataset)->label,
-                                  "labels", error);
-    if (!status && taken) {
-        (*dataset)->dense = builder->cell;
-        builder->cell = NULL;
-    }
-    return status;
-}
-
-static fplt_status name_everything(const fplt__builder *builder, const fplt__lookup *names,
-                                   fplt_dataset *dataset, fplt_error *error)
-{
-    const fplt__lookup *features = builder->expected.count ? &builder->expected : names;
-    fplt_status status = fplt__lookup_names(features, &dataset->feature_names, error);
-    if (!status)
-        status = fplt__lookup_names(&builder->agents, &dataset->agent_names, error);
-    if (!status)
-        status = fplt__lookup_names(&builder->references, &dataset->references, error);
-    return status;
-}
-
-fplt_status fplt__builder_finish(fplt__builder *builder, fplt_dataset **dataset, fplt_error *error)
-{
-    fplt__lookup names = {0};
-    size_t features;
-    double *word_value = NULL;
-    fplt_dataset *made = NULL;
-    fplt_status status = fplt__check_numbers(builder, error);
-    if (!status)
-        status = place_columns(builder, &names, error);
-    if (!status)
-        status = count_features(builder, &names, &features, error);
-    int taken = !status && cells_are_features(builder, features);
-    if (!status)
-        status = make_room(builder, features, taken, &made, error);
-    if (!status)
-        status = fplt__alloc_into(&word_value, builder->words.count, sizeof *word_value, "labels",
-                                  error);
-    if (!status)
-        status = fplt__labels_settle(builder, word_value, made, error);
-    if (!status && builder->lost_levels && !builder->sparse && !made->dense)
-        status = fplt__bad_data(error, builder->first_source, 0,
-                                "a category with so many levels that its columns are kept sparse "
-                                "has missing values: give them a level of their own");
-    if (!status)
-        status = fill_rows(builder, word_value, taken, made, error);
-    if (!status)
-        status = group_features(builder, made, error);
-    if (!status)
-        status = name_everything(builder, &names, made, error);
-    if (!status && builder->schema)
-        status = fplt__declared_finish(builder, made, error);
-    fplt__lookup_clear(&names);
-    fplt__free(word_value);
-    if (status) {
-        fplt_dataset_destroy(made);
-        return status;
-    }
-    made->left_out = builder->left_out.row;
-    made->left_out_count = builder->left_out.count;
-    builder->left_out.row = NULL;
-    *dataset = made;
+    builder->entries.column[builder->entries.count] = column;
+    builder->entries.value[builder->entries.count++] = value;
     return FPLT_OK;
 }

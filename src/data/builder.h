@@ -3,34 +3,12 @@
 #define FPLT_DATA_BUILDER_H
 
 #include "base/file.h"
-#include "base/map.h"
+#include "data/declaration.h"
 #include "data/dialect.h"
+#include "data/left_out.h"
+#include "data/levels.h"
 #include "data/profile.h"
-#include "data/schema.h"
-#include "data/text.h"
-
-/* One file: the bytes of it that are in memory. */
-typedef struct fplt__source {
-    const char *name, *text;
-    size_t size;
-    char *owned;     /* what `text` is, where it was loaded */
-    fplt__view view; /* mapped: `text` is in it. Open only: `text` is how it begins */
-    int packed;      /* gzip had packed it */
-} fplt__source;
-
-#define FPLT__NO_SOURCE ((fplt__source){.view = {.handle = -1}})
-
-/* The whole of a file, `-` for standard input; what gzip packed is unpacked, by content; arrays of numbers
- * are mapped. Released by fplt__source_release, which is legal after a failure too. */
-fplt_status fplt__source_load(const char *path, const fplt_read_settings *settings,
-                              fplt__source *source, fplt_error *error);
-/* The same, but of a long text at first no more than about `piece` bytes. */
-fplt_status fplt__source_open(const char *path, const fplt_read_settings *settings, size_t piece,
-                              fplt__source *source, fplt_error *error);
-void fplt__source_release(fplt__source *source);
-int fplt__source_is_packed(const char *bytes, size_t size);
-/* Bytes that there are, in memory or not. */
-size_t fplt__source_bytes(const fplt__source *source);
+#include "data/source.h"
 
 /* How labels are taken while reading. */
 typedef enum fplt__label_mode {
@@ -45,14 +23,6 @@ typedef struct fplt__row {
     uint32_t number; /* in its file, from 1 */
 } fplt__row;
 
-/* A feature column of a CSV file; a category keeps level numbers as its cells. */
-typedef struct fplt__column {
-    int category;
-    fplt__lookup levels;
-    uint32_t *slot; /* owned: level number -> feature, or FPLT__NOWHERE */
-    uint32_t number_slot;
-} fplt__column;
-
 /* What a row may have besides features and label, in the order of the types of a schema. */
 typedef enum fplt__extra {
     FPLT__EXTRA_WEIGHT,
@@ -64,81 +34,88 @@ typedef enum fplt__extra {
     FPLT__EXTRAS
 } fplt__extra;
 
-/* Rows that were left out, and how many of which site. */
-typedef struct fplt__left_out {
-    size_t *row; /* numbers from 0 over all rows of all files */
-    size_t count, row_capacity;
-    fplt__lookup sites;
-    size_t *of_site, site_capacity;
-} fplt__left_out;
+/* Division of a long text into pieces that threads read. */
+typedef struct fplt__piecewise {
+    size_t size;      /* bytes of text that are read at once; 0: the whole file */
+    unsigned threads; /* that read pieces */
+    int used;         /* a file was not read whole */
+    int is_part;      /* this builder has one piece, to be joined with those before it */
+    int is_lent;      /* cells and entries are the memory of the whole, which does not grow */
+} fplt__piecewise;
 
-/* Of a column of a schema: values, and those that were changed. */
-typedef struct fplt__clipped {
-    size_t values, below, above; /* numbers; those outside of the bounds */
-    size_t replaced;             /* missing or undeclared */
-    double low, high;            /* of the numbers as they were */
-} fplt__clipped;
+/* Labels as they are written. Invariant: origin has an element for each word. */
+typedef struct fplt__labels {
+    fplt__label_mode mode;
+    int automatic; /* the task is not given */
+    fplt__lookup words;
+    fplt__origin *origin; /* owned: where each word appeared first */
+    size_t origin_capacity;
+} fplt__labels;
 
-/* What becomes of a level that an existing model does not know. */
-typedef enum fplt__unknown {
-    FPLT__UNKNOWN_REFUSED,
-    FPLT__UNKNOWN_REFERENCE,
-    FPLT__UNKNOWN_MISSING
-} fplt__unknown;
+/* Numbers of dense rows, `width` for each. Invariant: count is a multiple of width between rows. */
+typedef struct fplt__cells {
+    double *value; /* owned, unless lent */
+    size_t width, count, capacity;
+} fplt__cells;
 
+/* Numbers of sparse rows (CSR). Invariant: end[r] is the number of entries up to and including row r. */
+typedef struct fplt__entries {
+    size_t *end;      /* owned */
+    uint32_t *column; /* owned, unless lent, as is value */
+    double *value;
+    size_t count, end_capacity, column_capacity, value_capacity;
+} fplt__entries;
+
+/* The columns of CSV files. */
+typedef struct fplt__columns {
+    fplt__lookup names;   /* of the features, in the order of the first file */
+    fplt__column *column; /* owned: one for each name */
+    size_t capacity;
+    fplt__lookup categories;    /* columns that are categories */
+    fplt__lookup ignored, only; /* columns that are left out; if there are any, the only features */
+    size_t lost_levels;         /* categories whose level is missing, in all rows */
+} fplt__columns;
+
+/* Numbers of rows besides features and label. */
+typedef struct fplt__extras {
+    double *value[FPLT__EXTRAS]; /* owned: one for each row, or NULL */
+    size_t capacity[FPLT__EXTRAS];
+    fplt__lookup ids; /* texts of FPLT__EXTRA_ID */
+} fplt__extras;
+
+/* Persons of a schema and the number of rows that each has so far. */
+typedef struct fplt__persons {
+    fplt__lookup names;
+    uint64_t *rows; /* owned */
+    size_t capacity;
+} fplt__persons;
+
+/* Rows of all files, and what is known of the files. Rows are dense (cells) or, if `sparse`, entries. */
 typedef struct fplt__builder {
     const fplt_read_settings *settings;
-    size_t sources;           /* how many files there will be */
-    size_t piece;             /* bytes of text that are read at once; 0: the whole file */
-    unsigned threads;         /* that read pieces */
-    int in_pieces;            /* a file was not read whole */
-    int part;                 /* it has a piece only, to be joined with those before it */
-    int lent;                 /* cells and entries are another's memory, which does not grow */
-    size_t bytes;             /* of the file at hand */
+    size_t sources;           /* number of files */
     const char *first_source; /* set when the first file has fixed the features */
-    fplt__label_mode label_mode;
-    int automatic_task, sparse;
-
-    fplt__row *row;
-    size_t rows, row_capacity;
-    double *cell; /* dense: `width` a row */
-    size_t width, cells, cell_capacity;
-    size_t *end; /* CSR: entries up to and with row r */
-    uint32_t *entry_column;
-    double *entry_value;
-    size_t entries, end_capacity, column_capacity, value_capacity;
+    size_t bytes;             /* of the file at hand */
+    uint32_t number;          /* of the row that was read last, in its file */
+    int sparse;
     size_t features; /* LIBSVM, NPY */
 
-    fplt__lookup words, agents;
-    fplt__origin *origin; /* of each word */
-    size_t origin_capacity;
+    fplt__row *row; /* owned */
+    size_t rows, row_capacity;
+    fplt__cells cells;
+    fplt__entries entries;
+    fplt__extras extras;
+    fplt__left_out left_out; /* rows with missing values */
 
-    fplt__lookup header;  /* CSV: feature columns in order */
-    fplt__column *column; /* one each */
-    size_t header_capacity;
-    fplt__lookup categories; /* CSV: columns that are categories */
-    fplt__lookup expected;   /* feature names that must come out; empty: any */
-    fplt__lookup expected_categories;
-
-    fplt__left_out left_out;             /* rows with missing values */
-    uint32_t number;                     /* of the row that was read last, in its file */
-    size_t lost_levels;                  /* categories whose level is missing, in all rows */
-    fplt__lookup ignored, features_only; /* CSV: columns by name */
-    fplt__lookup
-        references; /* CSV: `column=level` of levels without a feature, as a model knows them */
-    fplt__unknown unknown_level; /* CSV: levels that the model does not know */
-    fplt__dialect dialect;       /* CSV: how values are written */
-    fplt__profile profile;       /* CSV: what was seen of the columns, for categories auto */
-
-    const fplt_schema *schema;    /* of the settings, or NULL */
-    const fplt__portion *portion; /* with a schema: whose rows are kept; NULL: everyone's */
-    fplt__clipped *clipped;       /* owned: one a column of the schema, or NULL */
-    int neutral;                  /* the row being read becomes the schema's neutral row */
-    double *extra[FPLT__EXTRAS];  /* one a row, or NULL */
-    size_t extra_capacity[FPLT__EXTRAS];
-    fplt__lookup persons, ids;
-    uint64_t *person_rows; /* of each so far */
-    size_t person_capacity;
+    fplt__lookup agents;
+    fplt__persons persons;
+    fplt__labels labels;
+    fplt__columns columns;
+    fplt__expected expected;
+    fplt__declaration declared;
+    fplt__dialect dialect; /* CSV: how values are written */
+    fplt__profile profile; /* CSV: what was seen of the columns, for categories auto */
+    fplt__piecewise pieces;
 } fplt__builder;
 
 fplt_status fplt__builder_init(fplt__builder *builder, const fplt_read_settings *settings,
@@ -156,9 +133,6 @@ fplt_status fplt__builder_row(fplt__builder *builder, double label, uint32_t age
 fplt_status fplt__builder_cells(fplt__builder *builder, double **cells, fplt_error *error);
 fplt_status fplt__builder_entry(fplt__builder *builder, uint32_t column, double value,
                                 fplt_error *error);
-/* The agent that a file without sites is; its name is the file's. */
-fplt_status fplt__builder_file_agent(fplt__builder *builder, const fplt__source *source,
-                                     uint32_t *agent, fplt_error *error);
 
 /* One more number of the row that comes next. */
 fplt_status fplt__builder_extra(fplt__builder *builder, fplt__extra kind, double value,
@@ -166,10 +140,6 @@ fplt_status fplt__builder_extra(fplt__builder *builder, fplt__extra kind, double
 
 /* The row that comes next in the file is not taken; `site` may be empty where it is not known. */
 fplt_status fplt__builder_leave_out(fplt__builder *builder, fplt__span site, fplt_error *error);
-void fplt__left_out_clear(fplt__left_out *left_out);
-/* Tells whoever listens how many rows of which site were left out. */
-void fplt__left_out_log(const fplt__left_out *left_out, const char *path);
-
 /* Texts in pieces (parts.c): rows up to the end of the first piece are read as they are, and those of the
  * other pieces at once, by `read` into builders of their own that are then joined in order. Whatever
  * goes wrong on this way says nothing: the file is then read again whole, where lines are counted. */
@@ -198,19 +168,6 @@ fplt_status fplt__builder_word(fplt__builder *builder, const char *source, size_
 /* More words than classes would have: where they are decimal numbers, labels are numbers from here on. */
 fplt_status fplt__labels_turn(fplt__builder *builder, int *turned, fplt_error *error);
 
-/* Reading by a schema (declared.c). */
-fplt_status fplt__declared_init(fplt__builder *builder, fplt_error *error);
-fplt_status fplt__declared_csv(const fplt__source *source, fplt__builder *builder,
-                               fplt_error *error);
-fplt_status fplt__declared_label(fplt__builder *builder, const fplt__source *source, size_t line,
-                                 fplt__span text, double *label, fplt_error *error);
-/* An entry of a LIBSVM row: index from 1, and what fplt__number_parse made of its text. */
-fplt_status fplt__declared_entry(fplt__builder *builder, const fplt__source *source, size_t line,
-                                 uint64_t index, fplt__span text, fplt_error *error);
-double fplt__declared_neutral_label(const fplt_schema *schema);
-fplt_status fplt__declared_finish(const fplt__builder *builder, fplt_dataset *dataset,
-                                  fplt_error *error);
-
 /* The rows of a CSV file one by one: first the names of the columns (numbers where there is no
  * header), then the fields of each row, as many as there are names. */
 typedef struct fplt__csv_visitor {
@@ -223,28 +180,6 @@ typedef struct fplt__csv_visitor {
 } fplt__csv_visitor;
 fplt_status fplt__csv_visit(const fplt__source *source, int no_header,
                             const fplt__csv_visitor *visitor, fplt_error *error);
-
-/* Values that a schema changes (clipped.c); the site's own log says how many. */
-fplt_status fplt__clipped_init(fplt__builder *builder, fplt_error *error);
-void fplt__clipped_see(const fplt__builder *builder, const fplt__declared *column, double value);
-void fplt__clipped_replace(const fplt__builder *builder, const fplt__declared *column);
-void fplt__clipped_log(const fplt__builder *builder, const char *path);
-
-/* Levels beside an existing model (levels.c). Without one every level is known. */
-fplt_status fplt__levels_init(fplt__builder *builder, fplt_error *error);
-int fplt__level_is_known(const fplt__builder *builder, fplt__span column, fplt__span level);
-fplt_status fplt__refuse_level(const fplt__builder *builder, fplt__origin origin, fplt__span column,
-                               fplt__span level, fplt_error *error);
-/* Once all rows are read: where a model does not say what its reference levels are, one level of a column may be
- * without a feature, and more are refused. */
-fplt_status fplt__levels_check(const fplt__builder *builder, const fplt__column *column,
-                               fplt__span name, fplt_error *error);
-
-/* Refuses by its first bytes a file that no reader takes (workbooks, statistics programs, PDF), with the way to make a
- * CSV file of it; and what is not UTF-8, with the command that converts it. */
-fplt_status fplt__refuse_foreign(const fplt__source *source, fplt_error *error);
-fplt_status fplt__refuse_encoding(const fplt__source *source, size_t line, unsigned char byte,
-                                  fplt_error *error);
 
 /* Refuses columns of numbers that look like codes for missing values, or like the numbers of the rows. */
 int fplt__find_code(const double *value, size_t values, double *code, size_t *count);
@@ -276,19 +211,9 @@ typedef struct fplt__format {
 extern const fplt__format fplt__format_csv, fplt__format_libsvm, fplt__format_npy,
     fplt__format_fplt;
 
-/* Whether the bytes begin as an array of NumPy, or as a data set of this program (fplt.c). */
-int fplt__npy_is(const char *bytes, size_t size);
-int fplt__fplt_is(const char *bytes, size_t size);
-
 /* The name of the format in which a file would be read. */
 fplt_status fplt__format_of(const char *path, const fplt_read_settings *settings,
                             const char **format, fplt_error *error);
-
-/* How long a name is without the .gz behind it. */
-size_t fplt__unpacked_length(const char *name);
-
-/* Refuses what is not UTF-8 text. */
-fplt_status fplt__text_check(const fplt__source *source, fplt_error *error);
 
 /* Reads one file from memory: `name` stands for the path. In pieces of about `piece` bytes; 0: whole. */
 fplt_status fplt__dataset_read_pieces(const char *name, const void *bytes, size_t size,

@@ -3,24 +3,25 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "data/builder.h"
+#include "data/declaration.h"
 
 static const double worth_a_warning = 0.05;
 
-fplt_status fplt__clipped_init(fplt__builder *builder, fplt_error *error)
+fplt_status fplt__clipped_init(fplt__declaration *declared, fplt_error *error)
 {
-    return fplt__alloc_into(&builder->clipped, builder->schema->columns, sizeof *builder->clipped,
-                            "counts of values", error);
+    return fplt__alloc_into(&declared->clipped, declared->schema->columns,
+                            sizeof *declared->clipped, "counts of values", error);
 }
 
-static fplt__clipped *of_column(const fplt__builder *builder, const fplt__declared *column)
+static fplt__clipped *of_column(const fplt__declaration *declared, const fplt__declared *column)
 {
-    return builder->clipped ? &builder->clipped[column - builder->schema->column] : NULL;
+    return declared->clipped ? &declared->clipped[column - declared->schema->column] : NULL;
 }
 
-void fplt__clipped_see(const fplt__builder *builder, const fplt__declared *column, double value)
+void fplt__clipped_see(const fplt__declaration *declared, const fplt__declared *column,
+                       double value)
 {
-    fplt__clipped *seen = of_column(builder, column);
+    fplt__clipped *seen = of_column(declared, column);
     if (!seen)
         return;
     seen->low = seen->values ? fmin(seen->low, value) : value;
@@ -30,9 +31,9 @@ void fplt__clipped_see(const fplt__builder *builder, const fplt__declared *colum
     seen->above += value > column->high;
 }
 
-void fplt__clipped_replace(const fplt__builder *builder, const fplt__declared *column)
+void fplt__clipped_replace(const fplt__declaration *declared, const fplt__declared *column)
 {
-    fplt__clipped *seen = of_column(builder, column);
+    fplt__clipped *seen = of_column(declared, column);
     if (seen)
         seen->replaced++;
 }
@@ -71,8 +72,8 @@ static void log_column(const fplt__clipped *seen, const fplt__declared *column, 
             path, name.text, seen->replaced);
 }
 
-void fplt__clipped_log(const fplt__builder *builder, const char *path)
+void fplt__clipped_log(const fplt__declaration *declared, const char *path)
 {
-    for (size_t i = 0; builder->clipped && i < builder->schema->columns; i++)
-        log_column(&builder->clipped[i], &builder->schema->column[i], path);
+    for (size_t i = 0; declared->clipped && i < declared->schema->columns; i++)
+        log_column(&declared->clipped[i], &declared->schema->column[i], path);
 }

@@ -88,6 +88,9 @@ struct fplt_dataset {
 /* Class values from 0 to below this. */
 #define FPLT__CLASSES_MAX 1000000
 
+/* Minimum number of outputs of a task: 2 for classes, 1 for numbers. */
+uint32_t fplt__task_outputs(fplt_task task);
+
 /* Room for everything but names, zeroed; features and classes are the caller's to fill. */
 fplt_status fplt__dataset_create(size_t rows, size_t features, size_t entries, uint32_t agents,
                                  fplt_task task, fplt_dataset **dataset, fplt_error *error);

@@ -1,32 +1,16 @@
-/* Rows read by a schema: clipped to bounds, levels found, what is missing or unknown answered as
- * declared. No row is left out and nothing that shapes the data set comes from a record. */
+/* Values read by a schema: clipped to bounds, levels found, missing and undeclared values replaced as declared. */
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
-#include "base/text.h"
 #include "data/builder.h"
+#include "data/declared.h"
 
 /* Rows with many levels are kept sparse: more features than this for each column. */
 enum { DENSE_FEATURES = 16 };
 
-/* One file on its way into a builder. */
-struct reading {
-    const fplt__source *source;
-    fplt__builder *builder;
-    const fplt__declared **role; /* owned: one a column of the file; NULL: not looked at */
-    uint32_t columns;
-    double *row; /* owned: the features of a row */
-    uint32_t agent;
-};
-
-/* ---- values ---- */
-
-static fplt_status bad_value(const fplt__builder *builder, const fplt__source *source, size_t line,
-                             const fplt__declared *column, fplt__span text, const char *what,
-                             fplt_error *error)
+fplt_status fplt__declared_bad_value(const fplt__source *source, size_t line,
+                                     const fplt__declared *column, fplt__span text,
+                                     const char *what, fplt_error *error)
 {
-    (void)builder;
     return fplt__bad_data(error, source->name, line,
                           "column '%s': %s%s%s %s; the schema can say what it becomes (missing, "
                           "other)",
@@ -35,28 +19,27 @@ static fplt_status bad_value(const fplt__builder *builder, const fplt__source *s
                           what);
 }
 
-/* Text that is no finite number counts as missing. */
-static fplt_status take_number(fplt__builder *builder, const fplt__source *source, size_t line,
-                               const fplt__declared *column, fplt__span text, int missing,
-                               double *value, fplt_error *error)
+fplt_status fplt__declared_read_number(fplt__declaration *declared, const fplt__source *source,
+                                       size_t line, const fplt__declared *column, fplt__span text,
+                                       int missing, double *value, fplt_error *error)
 {
     if (!missing && fplt__number_parse(fplt__span_trim(text), value) == FPLT__NUMBER) {
-        fplt__clipped_see(builder, column, *value);
+        fplt__clipped_see(declared, column, *value);
         *value = fmin(fmax(*value, column->low), column->high);
         return FPLT_OK;
     }
     *value = column->missing == FPLT__CONSTANT ? column->missing_value : column->centre;
-    builder->neutral |= column->missing == FPLT__NEUTRAL_ROW;
-    fplt__clipped_replace(builder, column);
+    declared->neutral |= column->missing == FPLT__NEUTRAL_ROW;
+    fplt__clipped_replace(declared, column);
     if (column->missing != FPLT__REFUSED)
         return FPLT_OK;
-    return bad_value(builder, source, line, column, missing ? (fplt__span){"", 0} : text,
-                     missing ? "is missing" : "is not a finite number", error);
+    return fplt__declared_bad_value(source, line, column, missing ? (fplt__span){"", 0} : text,
+                                    missing ? "is missing" : "is not a finite number", error);
 }
 
-static fplt_status take_level(fplt__builder *builder, const fplt__source *source, size_t line,
-                              const fplt__declared *column, fplt__span text, int missing,
-                              uint32_t *level, fplt_error *error)
+fplt_status fplt__declared_read_level(fplt__declaration *declared, const fplt__source *source,
+                                      size_t line, const fplt__declared *column, fplt__span text,
+                                      int missing, uint32_t *level, fplt_error *error)
 {
     *level = missing ? FPLT__NOWHERE : fplt__levels_find(&column->levels, text);
     if (*level != FPLT__NOWHERE)
@@ -65,12 +48,12 @@ static fplt_status take_level(fplt__builder *builder, const fplt__source *source
     *level = 0;
     if (answer == FPLT__CONSTANT)
         *level = missing ? (uint32_t)column->missing_value : column->other_level;
-    builder->neutral |= answer == FPLT__NEUTRAL_ROW;
-    fplt__clipped_replace(builder, column);
+    declared->neutral |= answer == FPLT__NEUTRAL_ROW;
+    fplt__clipped_replace(declared, column);
     if (answer != FPLT__REFUSED)
         return FPLT_OK;
-    return bad_value(builder, source, line, column, missing ? (fplt__span){"", 0} : text,
-                     missing ? "is missing" : "is not declared", error);
+    return fplt__declared_bad_value(source, line, column, missing ? (fplt__span){"", 0} : text,
+                                    missing ? "is missing" : "is not declared", error);
 }
 
 static double class_value(const fplt__declared *label, uint32_t class)
@@ -78,25 +61,27 @@ static double class_value(const fplt__declared *label, uint32_t class)
     return label->levels.names.count == 2 ? 2.0 * class - 1 : class;
 }
 
-static fplt_status take_label(fplt__builder *builder, const fplt__source *source, size_t line,
-                              const fplt__declared *column, fplt__span text, int missing,
-                              double *label, fplt_error *error)
+fplt_status fplt__declared_read_label(fplt__declaration *declared, const fplt__source *source,
+                                      size_t line, const fplt__declared *column, fplt__span text,
+                                      int missing, double *label, fplt_error *error)
 {
     uint32_t class;
     if (column->bounded)
-        return take_number(builder, source, line, column, text, missing, label, error);
-    fplt_status status = take_level(builder, source, line, column, text, missing, &class, error);
+        return fplt__declared_read_number(declared, source, line, column, text, missing, label,
+                                          error);
+    fplt_status status =
+        fplt__declared_read_level(declared, source, line, column, text, missing, &class, error);
     *label = class_value(column, class);
     return status;
 }
 
-fplt_status fplt__declared_label(fplt__builder *builder, const fplt__source *source, size_t line,
-                                 fplt__span text, double *label, fplt_error *error)
+fplt_status fplt__declared_label(fplt__declaration *declared, const fplt__source *source,
+                                 size_t line, fplt__span text, double *label, fplt_error *error)
 {
-    const fplt__declared *column = fplt__schema_column(builder->schema, FPLT__LABEL);
+    const fplt__declared *column = fplt__schema_column(declared->schema, FPLT__LABEL);
     fplt__field field = {text, 0, 0};
-    return take_label(builder, source, line, column, text, fplt__field_missing(&field), label,
-                      error);
+    return fplt__declared_read_label(declared, source, line, column, text,
+                                     fplt__field_missing(&field), label, error);
 }
 
 double fplt__declared_neutral_label(const fplt_schema *schema)
@@ -107,360 +92,26 @@ double fplt__declared_neutral_label(const fplt_schema *schema)
     return column->bounded ? column->centre : class_value(column, 0);
 }
 
-fplt_status fplt__declared_entry(fplt__builder *builder, const fplt__source *source, size_t line,
-                                 uint64_t index, fplt__span text, fplt_error *error)
-{
-    const fplt__declared *column = fplt__schema_column(builder->schema, FPLT__NUMBERS);
-    double value;
-    if (index > builder->schema->features) {
-        builder->neutral |= column->other == FPLT__NEUTRAL_ROW;
-        if (column->other != FPLT__REFUSED)
-            return FPLT_OK;
-        return fplt__bad_data(error, source->name, line,
-                              "index %llu, but the schema declares %zu features",
-                              (unsigned long long)index, builder->schema->features);
-    }
-    fplt_status status =
-        take_number(builder, source, line, column, text, text.length == 0, &value, error);
-    return status ? status : fplt__builder_entry(builder, (uint32_t)(index - 1), value, error);
-}
-
-/* ---- rows of a CSV file ---- */
-
-/* The agent of a row; a model that reads other data takes sites as they come. */
-static fplt_status take_site(struct reading *reading, size_t line, const fplt__declared *column,
-                             const fplt__field *field, fplt_error *error)
-{
-    fplt__builder *builder = reading->builder;
-    if (fplt__field_missing(field))
-        return fplt__bad_data(error, reading->source->name, line,
-                              "column '%s': the site is missing, and a row must belong to one",
-                              fplt__show(fplt__span_of(column->name)).text);
-    if (!column->levels.names.count || builder->settings->leave_out)
-        return fplt__lookup_add(&builder->agents, field->span, &reading->agent, error);
-    reading->agent = fplt__levels_find(&column->levels, field->span);
-    if (reading->agent != FPLT__NOWHERE)
-        return FPLT_OK;
-    return fplt__bad_data(error, reading->source->name, line,
-                          "column '%s': the schema declares no site '%s'",
-                          fplt__show(fplt__span_of(column->name)).text,
-                          fplt__show(field->span).text);
-}
-
-/* Whose row it is. A row without a name, or beyond the most that one person has, is answered as
- * declared: which one that is depends on the rows of the same person alone. */
-static fplt_status take_person(struct reading *reading, size_t line, const fplt__declared *column,
-                               const fplt__field *field, uint32_t *number, fplt_error *error)
-{
-    fplt__builder *builder = reading->builder;
-    int missing = fplt__field_missing(field);
-    uint32_t known = builder->persons.count;
-    fplt__span name = missing ? (fplt__span){"", 0} : field->span;
-    fplt_status status = fplt__lookup_add(&builder->persons, name, number, error);
-    if (!status)
-        status = fplt__grow(&builder->person_rows, &builder->person_capacity,
-                            builder->persons.count, sizeof *builder->person_rows, "persons", error);
-    if (status)
-        return status;
-    if (*number == known)
-        builder->person_rows[known] = 0;
-    int beyond = ++builder->person_rows[*number] > column->most;
-    fplt__becomes answer = missing ? column->missing : beyond ? column->other : FPLT__CONSTANT;
-    builder->neutral |= answer == FPLT__NEUTRAL_ROW;
-    if (answer != FPLT__REFUSED)
-        return FPLT_OK;
-    return bad_value(builder, reading->source, line, column, name,
-                     missing ? "is missing" : "has more rows than the most that are declared",
-                     error);
-}
-
-static fplt_status take_extra(struct reading *reading, size_t line, const fplt__declared *column,
-                              const fplt__field *field, fplt_error *error)
-{
-    fplt__builder *builder = reading->builder;
-    fplt__extra kind = (fplt__extra)(column->type - FPLT__WEIGHT);
-    int missing = fplt__field_missing(field);
-    uint32_t number = 0;
-    double value = 0;
-    fplt_status status;
-    if (column->type == FPLT__PERSON)
-        status = take_person(reading, line, column, field, &number, error);
-    else if (column->type == FPLT__EVENT)
-        status = take_level(builder, reading->source, line, column, field->span, missing, &number,
-                            error);
-    else
-        status = take_number(builder, reading->source, line, column, field->span, missing, &value,
-                             error);
-    if (column->type == FPLT__PERSON || column->type == FPLT__EVENT)
-        value = number;
-    return status ? status : fplt__builder_extra(builder, kind, value, error);
-}
-
-static fplt_status take_category(struct reading *reading, size_t line, const fplt__declared *column,
-                                 const fplt__field *field, fplt_error *error)
-{
-    uint32_t level;
-    fplt_status status = take_level(reading->builder, reading->source, line, column, field->span,
-                                    fplt__field_missing(field), &level, error);
-    if (!status && level != column->base)
-        reading->row[column->first + level - (level > column->base)] = 1;
-    return status;
-}
-
-static fplt_status take_field(struct reading *reading, size_t line, const fplt__declared *column,
-                              const fplt__field *field, double *label, fplt_error *error)
-{
-    int missing = fplt__field_missing(field);
-    if (field->foreign && column->bounded)
-        return fplt__bad_cell(error, reading->source->name, line, fplt__span_of(column->name),
-                              field);
-    switch (column->type) {
-    case FPLT__NUMBERS:
-        return take_number(reading->builder, reading->source, line, column, field->span, missing,
-                           &reading->row[column->first], error);
-    case FPLT__CATEGORY: return take_category(reading, line, column, field, error);
-    case FPLT__LABEL:
-        return take_label(reading->builder, reading->source, line, column, field->span, missing,
-                          label, error);
-    case FPLT__SITE: return take_site(reading, line, column, field, error);
-    case FPLT__IGNORED: return FPLT_OK;
-    default: return take_extra(reading, line, column, field, error);
-    }
-}
-
-static void fill_neutral(fplt__builder *builder, double *row)
-{
-    const fplt_schema *schema = builder->schema;
-    for (size_t j = 0; j < schema->features; j++)
-        fplt_schema_feature(schema, j, NULL, NULL, &row[j], NULL);
-    for (size_t i = 0; i < schema->columns; i++) {
-        const fplt__declared *column = &schema->column[i];
-        if (column->type < FPLT__WEIGHT || column->type > FPLT__EVENT)
-            continue;
-        fplt__extra kind = (fplt__extra)(column->type - FPLT__WEIGHT);
-        if (builder->rows < builder->extra_capacity[kind])
-            builder->extra[kind][builder->rows] = column->bounded ? column->centre : 0;
-    }
-}
-
-static fplt_status store_row(struct reading *reading, fplt_error *error)
-{
-    fplt__builder *builder = reading->builder;
-    size_t features = builder->schema->features;
-    double *cells;
-    fplt_status status = FPLT_OK;
-    if (!builder->sparse) {
-        if (!(status = fplt__builder_cells(builder, &cells, error)))
-            memcpy(cells, reading->row, features * sizeof *cells);
-        return status;
-    }
-    for (size_t j = 0; j < features && !status; j++)
-        if (reading->row[j] != 0)
-            status = fplt__builder_entry(builder, (uint32_t)j, reading->row[j], error);
-    return status;
-}
-
-static fplt_status take_row(void *context, const fplt__field *fields, size_t line,
-                            fplt_error *error)
-{
-    struct reading *reading = context;
-    fplt__builder *builder = reading->builder;
-    double label = 0;
-    fplt_status status = FPLT_OK;
-    memset(reading->row, 0, builder->schema->features * sizeof *reading->row);
-    for (uint32_t i = 0; i < reading->columns && !status; i++)
-        if (reading->role[i])
-            status = take_field(reading, line, reading->role[i], &fields[i], &label, error);
-    if (status)
-        return status;
-    if (builder->neutral) {
-        label = fplt__declared_neutral_label(builder->schema);
-        fill_neutral(builder, reading->row);
-        builder->neutral = 0;
-    }
-    if (builder->label_mode == FPLT__LABEL_NONE)
-        label = 0;
-    if (builder->portion && !fplt__portion_has(builder->portion, reading->agent)) {
-        builder->number++;
-        return FPLT_OK;
-    }
-    if ((status = store_row(reading, error)))
-        return status;
-    return fplt__builder_row(builder, label, reading->agent, error);
-}
-
-/* ---- columns of a CSV file ---- */
-
-static int word_is(const char *text, const char *word)
-{
-    return text && strcmp(text, word) == 0;
-}
-
-/* Whether the file may lack a column, and whether the column is looked at if there. */
-static int is_wanted(const fplt__builder *builder, const fplt__declared *column)
-{
-    const fplt_read_settings *settings = builder->settings;
-    switch (column->type) {
-    case FPLT__NUMBERS:
-    case FPLT__OFFSET:
-    case FPLT__CATEGORY: return 1;
-    case FPLT__TIME:
-    case FPLT__EVENT:
-    case FPLT__WEIGHT:
-    case FPLT__LABEL: return !word_is(settings->label, "none");
-    case FPLT__SITE: return !word_is(settings->site, "none");
-    case FPLT__IGNORED: return 0;
-    default: return !settings->leave_out;
-    }
-}
-
-static int is_optional(const fplt__builder *builder, const fplt__declared *column)
-{
-    return !is_wanted(builder, column) ||
-           ((column->type == FPLT__SITE || column->type == FPLT__WEIGHT) &&
-            builder->settings->leave_out);
-}
-
-static int is_declared(const fplt_schema *schema, const char *name)
-{
-    for (size_t i = 0; i < schema->columns; i++)
-        if (strcmp(schema->column[i].name, name) == 0)
-            return 1;
-    return 0;
-}
-
-/* Of the columns that mean nothing else; NULL: none is near. */
-static const char *nearest_name(const fplt_schema *schema, const fplt__lookup *names,
-                                const char *wanted)
-{
-    const char *nearest = NULL;
-    size_t closest = strlen(wanted) / 3 + 2;
-    for (uint32_t i = 0; i < names->count; i++) {
-        const char *name = fplt__lookup_word(names, i).text;
-        size_t distance = fplt__edit_distance(wanted, name);
-        if (distance < closest && !is_declared(schema, name)) {
-            closest = distance;
-            nearest = name;
-        }
-    }
-    return nearest;
-}
-
-static fplt_status find_column(struct reading *reading, const fplt__lookup *names, size_t line,
-                               const fplt__declared *column, fplt_error *error)
-{
-    uint32_t at = fplt__lookup_find(names, fplt__span_of(column->name));
-    if (at != FPLT__NOWHERE) {
-        reading->role[at] = column;
-        return FPLT_OK;
-    }
-    if (is_optional(reading->builder, column))
-        return FPLT_OK;
-    const char *nearest = nearest_name(reading->builder->schema, names, column->name);
-    return fplt__bad_data(error, reading->source->name, line,
-                          "there is no column '%s', which the schema declares%s%s%s",
-                          fplt__show(fplt__span_of(column->name)).text, nearest ? " (is it '" : "",
-                          nearest ? fplt__show(fplt__span_of(nearest)).text : "",
-                          nearest ? "'?)" : "");
-}
-
-static fplt_status check_undeclared(const struct reading *reading, const fplt__lookup *names,
-                                    size_t line, fplt_error *error)
-{
-    for (uint32_t i = 0; i < names->count && !reading->builder->settings->leave_out; i++)
-        if (!reading->role[i])
-            return fplt__bad_data(error, reading->source->name, line,
-                                  "the schema does not declare the column '%s'; give it a type, or "
-                                  "declare it as ignore",
-                                  fplt__show(fplt__lookup_word(names, i)).text);
-    return FPLT_OK;
-}
-
-/* Without a header the columns are the declared ones in their order; a file for a model may end
- * before a label that nobody wants. */
-static fplt_status number_columns(struct reading *reading, size_t line, fplt_error *error)
-{
-    const fplt_schema *schema = reading->builder->schema;
-    size_t least = schema->columns;
-    while (least && is_optional(reading->builder, &schema->column[least - 1]))
-        least--;
-    if (reading->columns > schema->columns || reading->columns < least)
-        return fplt__bad_data(error, reading->source->name, line,
-                              "%u columns, but the schema declares %zu", reading->columns,
-                              schema->columns);
-    for (uint32_t i = 0; i < reading->columns; i++)
-        reading->role[i] = &schema->column[i];
-    return FPLT_OK;
-}
-
-static fplt_status match_columns(void *context, const fplt__lookup *names, size_t line,
-                                 fplt_error *error)
-{
-    struct reading *reading = context;
-    fplt__builder *builder = reading->builder;
-    const fplt_schema *schema = builder->schema;
-    reading->columns = names->count;
-    fplt_status status =
-        fplt__alloc_into(&reading->role, names->count, sizeof *reading->role, "columns", error);
-    if (!status && !schema->header)
-        status = number_columns(reading, line, error);
-    for (size_t i = 0; i < schema->columns && !status && schema->header; i++)
-        status = find_column(reading, names, line, &schema->column[i], error);
-    if (!status && schema->header)
-        status = check_undeclared(reading, names, line, error);
-    int sites = 0;
-    for (uint32_t i = 0; i < names->count && !status; i++) {
-        if (reading->role[i] && !is_wanted(builder, reading->role[i]))
-            reading->role[i] = NULL;
-        sites |= reading->role[i] && reading->role[i]->type == FPLT__SITE;
-    }
-    if (!status && !sites)
-        status = fplt__builder_file_agent(builder, reading->source, &reading->agent, error);
-    return status;
-}
-
-fplt_status fplt__declared_csv(const fplt__source *source, fplt__builder *builder,
-                               fplt_error *error)
-{
-    struct reading reading = {.source = source, .builder = builder};
-    fplt__csv_visitor visitor = {match_columns, take_row, &reading, builder->settings->separator,
-                                 fplt__dialect_is_plain(&builder->dialect) ? NULL
-                                                                           : &builder->dialect};
-    if (!builder->first_source)
-        builder->first_source = source->name;
-    fplt_status status = fplt__alloc_into(&reading.row, builder->schema->features,
-                                          sizeof *reading.row, "a row", error);
-    if (!status)
-        status = fplt__csv_visit(source, !builder->schema->header, &visitor, error);
-    if (!status && builder->number == 0)
-        status = fplt__bad_data(error, source->name, 0, "there are no rows");
-    fplt__free(reading.row);
-    fplt__free(reading.role);
-    return status;
-}
-
-/* ---- the whole ---- */
-
 fplt_status fplt__declared_init(fplt__builder *builder, fplt_error *error)
 {
-    const fplt_schema *schema = builder->schema;
+    const fplt_schema *schema = builder->declared.schema;
     const fplt__declared *site = fplt__schema_column(schema, FPLT__SITE);
     fplt_status status = FPLT_OK;
     uint32_t number;
-    int labelled = !word_is(builder->settings->label, "none");
-    builder->label_mode = labelled ? FPLT__LABEL_NUMBER : FPLT__LABEL_NONE;
+    int labelled = !fplt__word_is(builder->settings->label, "none");
+    builder->labels.mode = labelled ? FPLT__LABEL_NUMBER : FPLT__LABEL_NONE;
     if (labelled && !fplt__schema_column(schema, FPLT__LABEL) &&
         !fplt__schema_column(schema, FPLT__TIME))
         return fplt_error_set(error, FPLT_BAD_DATA,
                               "the schema has no column of type label, nor time and event");
-    builder->features = builder->width = schema->features;
+    builder->features = builder->cells.width = schema->features;
     builder->sparse =
         schema->libsvm || schema->features / DENSE_FEATURES > schema->columns + DENSE_FEATURES;
     for (uint32_t i = 0; i < schema->feature_names.count && !status; i++)
-        status = fplt__lookup_add(&builder->expected, fplt__lookup_word(&schema->feature_names, i),
-                                  &number, error);
+        status = fplt__lookup_add(&builder->expected.names,
+                                  fplt__lookup_word(&schema->feature_names, i), &number, error);
     for (uint32_t i = 0; site && i < site->levels.names.count && !status; i++)
-        if (!builder->settings->leave_out && !word_is(builder->settings->site, "none"))
+        if (!builder->settings->leave_out && !fplt__word_is(builder->settings->site, "none"))
             status = fplt__lookup_add(&builder->agents, fplt__lookup_word(&site->levels.names, i),
                                       &number, error);
     return status;
@@ -469,17 +120,17 @@ fplt_status fplt__declared_init(fplt__builder *builder, fplt_error *error)
 fplt_status fplt__declared_finish(const fplt__builder *builder, fplt_dataset *dataset,
                                   fplt_error *error)
 {
-    const fplt__declared *label = fplt__schema_column(builder->schema, FPLT__LABEL);
-    dataset->schema = fplt_schema_keep(builder->schema);
+    const fplt__declared *label = fplt__schema_column(builder->declared.schema, FPLT__LABEL);
+    dataset->schema = fplt_schema_keep(builder->declared.schema);
     for (uint32_t i = 0; i < dataset->agents; i++)
         if (dataset->first[i + 1] == dataset->first[i] &&
-            (!builder->portion || fplt__portion_has(builder->portion, i)))
+            (!builder->declared.portion || fplt__portion_has(builder->declared.portion, i)))
             return fplt__bad_data(error, builder->first_source, 0,
                                   "the site '%s', which the schema declares, has no rows",
                                   fplt__show(fplt__lookup_word(&builder->agents, i)).text);
-    if (builder->extra[FPLT__EXTRA_TIME])
+    if (builder->extras.value[FPLT__EXTRA_TIME])
         dataset->task = FPLT_TASK_SURVIVAL;
-    if (builder->label_mode == FPLT__LABEL_NONE || !label || label->bounded)
+    if (builder->labels.mode == FPLT__LABEL_NONE || !label || label->bounded)
         return FPLT_OK;
     dataset->outputs = label->levels.names.count;
     dataset->task = dataset->outputs == 2 ? FPLT_TASK_BINARY : FPLT_TASK_CLASSES;

@@ -1,7 +1,7 @@
 /* Files that are no data files of this program: what they are, and how to make one of them. */
 #include <string.h>
 
-#include "data/builder.h"
+#include "data/source.h"
 
 struct kind {
     const char *bytes;

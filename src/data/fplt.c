@@ -12,12 +12,10 @@
 #include "base/digest.h"
 #include "base/memory.h"
 #include "data/builder.h"
+#include "data/fplt_settings.h"
 #include "data/schema.h"
 
 _Static_assert(sizeof(size_t) == 8 && sizeof(double) == 8, "arrays are mapped as they are");
-
-static const char magic[8] = "\x89"
-                             "FPLT\r\n\x1a";
 
 enum { VERSION = 1, ALIGNED = 64 };
 
@@ -60,11 +58,6 @@ struct header {
 };
 
 _Static_assert(sizeof(struct header) == 72 + 16 * SECTIONS + 64, "no gaps");
-
-int fplt__fplt_is(const char *bytes, size_t size)
-{
-    return size >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
-}
 
 static void seal(const struct header *header, char digest[64])
 {
@@ -170,7 +163,7 @@ static fplt_status write_fplt(const fplt_dataset *dataset, fplt__file *file, fpl
                             .left_out = dataset->left_out_count};
     size_t at = sizeof header, size;
     fplt_status status = check_values(dataset, "the data set", error);
-    memcpy(header.magic, magic, sizeof magic);
+    memcpy(header.magic, fplt__fplt_magic, sizeof fplt__fplt_magic);
     if (dataset->start)
         header.entries = dataset->start[dataset->rows] - dataset->start[0];
     for (int k = 0; k < SECTIONS; k++) {
@@ -365,51 +358,6 @@ static fplt_status take_names(const struct opening *o, int section, size_t count
     return status;
 }
 
-/* ---- what the settings want ---- */
-
-/* The settings are those of a model that reads other data, which knows columns and labels of files. */
-static int for_model(const fplt_read_settings *settings)
-{
-    return settings->asked || settings->class_names || settings->feature_names ||
-           settings->id_if_there;
-}
-
-static int says_none(const char *word)
-{
-    return word && strcmp(word, "none") == 0;
-}
-
-static fplt_status check_wishes(const struct opening *o, fplt_error *error)
-{
-    const fplt_read_settings *s = o->settings->asked ? o->settings->asked : o->settings;
-    const char *task = fplt_task_name((fplt_task)o->header->task);
-    const char *name = s->label && !says_none(s->label) ? "label"
-                       : s->site && !says_none(s->site) ? "site"
-                       : s->labels                      ? "labels"
-                       : s->categories                  ? "categories"
-                       : s->columns                     ? "columns"
-                       : s->ignore                      ? "ignore"
-                       : s->row_weight                  ? "row-weight"
-                       : s->id                          ? "id"
-                                                        : NULL;
-    if (for_model(s)) /* the rest may be the model's */
-        name = s->id && !s->id_if_there ? "id" : NULL;
-    if (s->no_header || (s->separator && strcmp(s->separator, "auto") != 0))
-        name = s->no_header ? "header" : "separator";
-    if (!name)
-        name = fplt__dialect_asked(s);
-    if (name)
-        return fplt__bad_data(
-            error, o->source->name, 0,
-            "%s says how a file is read, but all that is settled in an fplt file: "
-            "give it when the file is made",
-            name);
-    if (!for_model(s) && s->task && strcmp(s->task, "auto") != 0 && strcmp(s->task, task) != 0)
-        return fplt__bad_data(error, o->source->name, 0, "the task is %s, but %s is wanted", task,
-                              s->task);
-    return FPLT_OK;
-}
-
 static fplt_status take_schema(const struct opening *o, fplt_dataset *made, fplt_error *error)
 {
     const char *text = section_of(o, SCHEMA);
@@ -430,170 +378,6 @@ static fplt_status take_schema(const struct opening *o, fplt_dataset *made, fplt
         return bad(o, "the file was made without a schema: make it again with this one", error);
     if (strcmp(fplt_schema_digest(schema), fplt_schema_digest(wanted)) != 0)
         return bad(o, "the file was made by another schema than the one that is given", error);
-    return FPLT_OK;
-}
-
-/* All rows are one agent's, the file's. */
-static fplt_status one_agent(const struct opening *o, fplt_dataset *made, fplt_error *error)
-{
-    fplt__builder builder = {.sources = 1};
-    uint32_t agent;
-    made->agents = 1;
-    made->first[1] = made->rows;
-    fplt__names_clear(&made->agent_names);
-    fplt_status status = fplt__builder_file_agent(&builder, o->source, &agent, error);
-    if (!status)
-        status = fplt__lookup_names(&builder.agents, &made->agent_names, error);
-    fplt__lookup_clear(&builder.agents);
-    return status;
-}
-
-static fplt_status no_labels(fplt_dataset *made, fplt_error *error)
-{
-    made->task = FPLT_TASK_REGRESSION;
-    made->outputs = 1;
-    made->weight = NULL;
-    fplt__names_clear(&made->class_names);
-    made->own_label = 1;
-    return fplt__alloc_into(&made->label, made->rows, sizeof *made->label, "labels", error);
-}
-
-static uint32_t class_at(double label, fplt_task task)
-{
-    return task == FPLT_TASK_BINARY ? label > 0 : (uint32_t)label;
-}
-
-/* Classes become those of a model, found by their names. */
-static fplt_status match_classes(const struct opening *o, fplt_dataset *made, fplt_error *error)
-{
-    const fplt_read_settings *s = o->settings;
-    uint32_t *index, classes = made->outputs;
-    int same = classes == s->class_count;
-    fplt_status status = fplt__alloc_into(&index, classes, sizeof *index, "classes", error);
-    for (uint32_t k = 0; k < classes && !status; k++) {
-        const char *name = fplt_dataset_class_name(made, k);
-        double value = 0, other;
-        int number = name && fplt__number_parse(fplt__span_of(name), &value) == FPLT__NUMBER;
-        index[k] = name ? FPLT__NOWHERE : k;
-        for (uint32_t i = 0; i < s->class_count && name; i++)
-            if (strcmp(name, s->class_names[i]) == 0 ||
-                (number && index[k] == FPLT__NOWHERE &&
-                 fplt__number_parse(fplt__span_of(s->class_names[i]), &other) == FPLT__NUMBER &&
-                 other == value))
-                index[k] = i;
-        if (index[k] >= s->class_count)
-            status = fplt__bad_data(error, o->source->name, 0,
-                                    "the model does not know the class '%.80s'",
-                                    name ? name : "of a higher number");
-        same &= index[k] == k;
-    }
-    fplt_task task = s->class_count == 2 ? FPLT_TASK_BINARY : FPLT_TASK_CLASSES;
-    const double *from = made->label;
-    if (!status && !same) {
-        double *own;
-        status = fplt__alloc_into(&own, made->rows, sizeof *own, "labels", error);
-        for (size_t r = 0; r < made->rows && !status; r++) {
-            uint32_t k = index[class_at(from[r], made->task)];
-            own[r] = task == FPLT_TASK_BINARY ? 2.0 * k - 1 : k;
-        }
-        if (!status) {
-            made->label = own;
-            made->own_label = 1;
-        }
-    }
-    fplt__free(index);
-    if (status)
-        return status;
-    made->task = task;
-    made->outputs = s->class_count;
-    fplt__names_clear(&made->class_names);
-    fplt__names names = {s->class_count, (const char **)s->class_names};
-    return fplt__names_copy(&names, &made->class_names, error);
-}
-
-/* Where each feature of the file goes; FPLT__NOWHERE: the model does not want it. */
-static fplt_status find_features(const struct opening *o, const fplt_dataset *made, uint32_t *slot,
-                                 int *same, fplt_error *error)
-{
-    const fplt_read_settings *s = o->settings;
-    fplt__lookup known = {0};
-    fplt_status status = FPLT_OK;
-    uint32_t number;
-    *same = s->feature_count == made->features;
-    for (size_t j = 0; j < made->features && !status; j++) {
-        slot[j] = FPLT__NOWHERE;
-        status =
-            fplt__lookup_add(&known, fplt__span_of(made->feature_names.item[j]), &number, error);
-    }
-    for (size_t i = 0; i < s->feature_count && !status; i++) {
-        uint32_t at = fplt__lookup_find(&known, fplt__span_of(s->feature_names[i]));
-        if (at == FPLT__NOWHERE || at >= made->features)
-            status = fplt__bad_data(error, o->source->name, 0,
-                                    "there is no column for the feature '%.80s' of the model",
-                                    s->feature_names[i]);
-        else
-            slot[at] = (uint32_t)i;
-        *same &= at == i;
-    }
-    fplt__lookup_clear(&known);
-    return status;
-}
-
-static fplt_status move_dense(const fplt_dataset *made, const uint32_t *slot, size_t features,
-                              double **out, fplt_error *error)
-{
-    size_t numbers;
-    if (__builtin_mul_overflow(made->rows, features, &numbers))
-        numbers = SIZE_MAX;
-    fplt_status status = fplt__alloc_into(out, numbers, sizeof **out, "rows", error);
-    for (size_t r = 0; r < made->rows && !status; r++)
-        for (size_t j = 0; j < made->features; j++)
-            if (slot[j] != FPLT__NOWHERE)
-                (*out)[r * features + slot[j]] = made->dense[r * made->features + j];
-    return status;
-}
-
-/* Features in another order, or fewer, need rows of their own. */
-static fplt_status match_features(const struct opening *o, fplt_dataset *made, fplt_error *error)
-{
-    const fplt_read_settings *s = o->settings;
-    uint32_t *slot;
-    int same = 1;
-    if (!made->feature_names.count || !s->feature_count)
-        return FPLT_OK;
-    fplt_status status = fplt__alloc_into(&slot, made->features, sizeof *slot, "features", error);
-    if (!status)
-        status = find_features(o, made, slot, &same, error);
-    if (!status && !same && !made->dense)
-        status = bad(o,
-                     "the features are in another order than the model's, and sparse rows are not "
-                     "put into another",
-                     error);
-    if (!status && !same) {
-        double *own;
-        if (!(status = move_dense(made, slot, s->feature_count, &own, error))) {
-            made->dense = own;
-            made->lent_values = 0;
-            made->features = s->feature_count;
-            made->group = NULL;
-            fplt__names_clear(&made->feature_names);
-            fplt__names names = {s->feature_count, (const char **)s->feature_names};
-            status = fplt__names_copy(&names, &made->feature_names, error);
-        }
-    }
-    fplt__free(slot);
-    return status;
-}
-
-static fplt_status match_count(const struct opening *o, fplt_dataset *made, fplt_error *error)
-{
-    const fplt_read_settings *s = o->settings;
-    size_t wanted = s->feature_count ? s->feature_count : s->features;
-    if (wanted && !made->dense && wanted > made->features && !made->feature_names.count)
-        made->features = wanted;
-    if (wanted && made->features != wanted)
-        return fplt__bad_data(error, o->source->name, 0, "%zu features, but %zu are wanted",
-                              made->features, wanted);
     return FPLT_OK;
 }
 
@@ -655,9 +439,7 @@ static fplt_status fill(const struct opening *o, fplt_dataset *made, fplt_error 
     if (status)
         return status;
     memcpy(made->first, section_of(o, FIRST), (made->agents + (size_t)1) * sizeof *made->first);
-    int labelled = !says_none(o->settings->label);
-    int with_ids =
-        o->settings->id || !for_model(o->settings); /* a model has them where it wants them */
+    int with_ids = fplt__fplt_keeps_ids(o->settings);
     uint32_t classes = fplt_task_classifies(made->task) ? h->outputs : 0;
     if ((status = take_names(o, FEATURE_NAMES, made->features, &made->feature_names, error)) ||
         (status = take_names(o, AGENT_NAMES, made->agents, &made->agent_names, error)) ||
@@ -665,15 +447,7 @@ static fplt_status fill(const struct opening *o, fplt_dataset *made, fplt_error 
         (with_ids && (status = take_names(o, IDS, made->rows, &made->ids, error))) ||
         (status = take_schema(o, made, error)))
         return status;
-    if (says_none(o->settings->site) && (status = one_agent(o, made, error)))
-        return status;
-    if (!labelled)
-        status = no_labels(made, error);
-    else if (o->settings->class_names && classes)
-        status = match_classes(o, made, error);
-    if (!status)
-        status = match_features(o, made, error);
-    return status ? status : match_count(o, made, error);
+    return fplt__fplt_apply_settings(o->source, o->settings, made, error);
 }
 
 static fplt_status hold(fplt__source *source, struct held **held, fplt_error *error)
@@ -702,7 +476,7 @@ static fplt_status open_fplt(fplt__source *source, const fplt_read_settings *set
     if (!status)
         status = check_lengths(&o, error);
     if (!status)
-        status = check_wishes(&o, error);
+        status = fplt__fplt_check_settings(source, settings, (fplt_task)o.header->task, error);
     if (!status)
         status = fplt__dataset_create_empty(o.header->rows, o.header->features,
                                             (uint32_t)o.header->agents, (fplt_task)o.header->task,

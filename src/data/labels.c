@@ -96,9 +96,10 @@ static fplt_status unknown_label(const fplt__builder *builder, const struct map 
     for (uint32_t i = 0; i < map->keys.count && used + 60 < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
                                  fplt__show(fplt__lookup_word(&map->keys, i)).text);
-    return fplt__bad_data(error, builder->origin[word].name, builder->origin[word].line,
+    return fplt__bad_data(error, builder->labels.origin[word].name,
+                          builder->labels.origin[word].line,
                           "the label '%s' is not one of the known labels (%s)",
-                          fplt__show(fplt__lookup_word(&builder->words, word)).text, list);
+                          fplt__show(fplt__lookup_word(&builder->labels.words, word)).text, list);
 }
 
 static uint32_t sort_unique(double *value, uint32_t count)
@@ -127,10 +128,11 @@ static fplt_status settle_task(const fplt__builder *builder, uint32_t classes,
                                fplt_dataset *dataset, fplt_error *error)
 {
     if (classes < 2)
-        return fplt__bad_data(
-            error, builder->first_source, 0,
-            "only one class (label '%s'): classification needs two",
-            builder->words.count ? fplt__show(fplt__lookup_word(&builder->words, 0)).text : "");
+        return fplt__bad_data(error, builder->first_source, 0,
+                              "only one class (label '%s'): classification needs two",
+                              builder->labels.words.count
+                                  ? fplt__show(fplt__lookup_word(&builder->labels.words, 0)).text
+                                  : "");
     if (classes > 2 && task_is(builder, "binary"))
         return fplt__bad_data(error, builder->first_source, 0,
                               "%u classes, but the task is binary: say which are +1 and -1 with "
@@ -190,7 +192,7 @@ static fplt_status settle_mapped_classes(const fplt__builder *builder, const str
         status = settle_task(builder, classes, dataset, error);
     if (!status)
         status = name_mapped(settings, map, sorted, classes, dataset, error);
-    for (uint32_t i = 0; i < builder->words.count && !status; i++)
+    for (uint32_t i = 0; i < builder->labels.words.count && !status; i++)
         value[i] = class_value(dataset, rank_of(value[i], sorted, classes));
     fplt__free(sorted);
     return status;
@@ -203,8 +205,8 @@ static fplt_status settle_mapped(const fplt__builder *builder, double *value, fp
     fplt_status status = builder->settings->labels
                              ? map_parse(&map, builder->settings->labels, error)
                              : map_classes(&map, builder->settings, error);
-    for (uint32_t i = 0; i < builder->words.count && !status; i++) {
-        uint32_t key = map_find(&map, fplt__lookup_word(&builder->words, i));
+    for (uint32_t i = 0; i < builder->labels.words.count && !status; i++) {
+        uint32_t key = map_find(&map, fplt__lookup_word(&builder->labels.words, i));
         if (key == FPLT__NOWHERE)
             status = unknown_label(builder, &map, i, error);
         else
@@ -223,7 +225,7 @@ static fplt_status settle_mapped(const fplt__builder *builder, double *value, fp
 static fplt_status settle_words(const fplt__builder *builder, double *value, fplt_dataset *dataset,
                                 fplt_error *error)
 {
-    uint32_t *order, count = builder->words.count;
+    uint32_t *order, count = builder->labels.words.count;
     fplt__span *spans;
     fplt_status status = settle_task(builder, count, dataset, error);
     if (status)
@@ -231,10 +233,10 @@ static fplt_status settle_words(const fplt__builder *builder, double *value, fpl
     status = fplt__alloc_into(&order, count, sizeof *order, "classes", error);
     if (status)
         return status;
-    fplt__lookup_sort(&builder->words, order);
+    fplt__lookup_sort(&builder->labels.words, order);
     status = fplt__alloc_into(&spans, count, sizeof *spans, "classes", error);
     for (uint32_t i = 0; i < count && !status; i++) {
-        spans[i] = fplt__lookup_word(&builder->words, order[i]);
+        spans[i] = fplt__lookup_word(&builder->labels.words, order[i]);
         value[order[i]] = class_value(dataset, i);
     }
     if (!status)
@@ -275,26 +277,26 @@ static void note_regression(const fplt__builder *builder, const char *path)
     fplt__log(FPLT_LOG_INFO,
               "%s: the labels are decimal numbers, so the task is regression; where they are "
               "classes, give task classes",
-              path ? path : builder->origin[0].name);
+              path ? path : builder->labels.origin[0].name);
 }
 
 fplt_status fplt__labels_turn(fplt__builder *builder, int *turned, fplt_error *error)
 {
     double *value;
     fplt_status status =
-        fplt__alloc_into(&value, builder->words.count, sizeof *value, "labels", error);
+        fplt__alloc_into(&value, builder->labels.words.count, sizeof *value, "labels", error);
     if (status)
         return status;
     *turned = !builder->settings->labels && !builder->settings->class_names;
-    for (uint32_t i = 0; i < builder->words.count && *turned; i++)
-        *turned =
-            fplt__number_parse(fplt__lookup_word(&builder->words, i), &value[i]) == FPLT__NUMBER;
-    *turned = *turned && are_decimals(value, builder->words.count);
+    for (uint32_t i = 0; i < builder->labels.words.count && *turned; i++)
+        *turned = fplt__number_parse(fplt__lookup_word(&builder->labels.words, i), &value[i]) ==
+                  FPLT__NUMBER;
+    *turned = *turned && are_decimals(value, builder->labels.words.count);
     for (size_t r = 0; r < builder->rows && *turned; r++)
         builder->row[r].label = value[(size_t)builder->row[r].label];
     if (*turned) {
-        builder->label_mode = FPLT__LABEL_NUMBER;
-        if (!builder->part)
+        builder->labels.mode = FPLT__LABEL_NUMBER;
+        if (!builder->pieces.is_part)
             note_regression(builder, builder->first_source);
     }
     fplt__free(value);
@@ -305,7 +307,7 @@ static fplt_status check_automatic(const fplt__builder *builder, const double *s
                                    uint32_t count, fplt_error *error)
 {
     int whole = count <= MAX_CLASSES && !are_decimals(sorted, count);
-    if (count <= 2 || !builder->automatic_task || whole)
+    if (count <= 2 || !builder->labels.automatic || whole)
         return FPLT_OK;
     return fplt__bad_data(error, builder->first_source, 0,
                           "%u distinct labels: say whether the task is regression or classes",
@@ -315,7 +317,7 @@ static fplt_status check_automatic(const fplt__builder *builder, const double *s
 static fplt_status settle_numbers(const fplt__builder *builder, double *value,
                                   fplt_dataset *dataset, fplt_error *error)
 {
-    uint32_t count = builder->words.count;
+    uint32_t count = builder->labels.words.count;
     double *sorted;
     fplt_status status = fplt__alloc_into(&sorted, count, sizeof *sorted, "classes", error);
     if (status)
@@ -323,7 +325,7 @@ static fplt_status settle_numbers(const fplt__builder *builder, double *value,
     for (uint32_t i = 0; i < count; i++)
         sorted[i] = value[i];
     uint32_t classes = sort_unique(sorted, count);
-    if (builder->automatic_task && classes > 2 && are_decimals(sorted, classes)) {
+    if (builder->labels.automatic && classes > 2 && are_decimals(sorted, classes)) {
         dataset->task = FPLT_TASK_REGRESSION;
         dataset->outputs = 1;
         note_regression(builder, builder->first_source);
@@ -345,24 +347,24 @@ static fplt_status settle_numbers(const fplt__builder *builder, double *value,
 static int are_words(const fplt__builder *builder)
 {
     double number;
-    for (uint32_t i = 0; i < builder->words.count; i++)
-        if (fplt__number_parse(fplt__lookup_word(&builder->words, i), &number) !=
+    for (uint32_t i = 0; i < builder->labels.words.count; i++)
+        if (fplt__number_parse(fplt__lookup_word(&builder->labels.words, i), &number) !=
             FPLT__NOT_A_NUMBER)
             return task_is(builder, "classes");
-    return builder->words.count <= MAX_CLASSES || task_is(builder, "classes");
+    return builder->labels.words.count <= MAX_CLASSES || task_is(builder, "classes");
 }
 
 static fplt_status settle_unmapped(const fplt__builder *builder, double *value,
                                    fplt_dataset *dataset, fplt_error *error)
 {
-    for (uint32_t i = 0; i < builder->words.count; i++) {
-        fplt__span word = fplt__lookup_word(&builder->words, i);
+    for (uint32_t i = 0; i < builder->labels.words.count; i++) {
+        fplt__span word = fplt__lookup_word(&builder->labels.words, i);
         fplt__number kind = fplt__number_parse(word, &value[i]);
         if (kind == FPLT__NUMBER)
             continue;
         if (kind == FPLT__NOT_A_NUMBER && are_words(builder))
             return settle_words(builder, value, dataset, error);
-        return fplt__bad_data(error, builder->origin[i].name, builder->origin[i].line,
+        return fplt__bad_data(error, builder->labels.origin[i].name, builder->labels.origin[i].line,
                               kind == FPLT__NOT_FINITE
                                   ? "the label '%s' is not a finite number"
                                   : "the label '%s' is not a number, and not every label is a "
@@ -375,7 +377,7 @@ static fplt_status settle_unmapped(const fplt__builder *builder, double *value,
 fplt_status fplt__labels_settle(const fplt__builder *builder, double *value, fplt_dataset *dataset,
                                 fplt_error *error)
 {
-    if (builder->label_mode != FPLT__LABEL_WORD) {
+    if (builder->labels.mode != FPLT__LABEL_WORD) {
         dataset->task = FPLT_TASK_REGRESSION;
         dataset->outputs = 1;
         return FPLT_OK;

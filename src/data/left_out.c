@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "data/builder.h"
+#include "data/left_out.h"
 
 void fplt__left_out_clear(fplt__left_out *left_out)
 {
@@ -25,16 +25,15 @@ static fplt_status count_site(fplt__left_out *left_out, fplt__span site, fplt_er
     return status;
 }
 
-fplt_status fplt__builder_leave_out(fplt__builder *builder, fplt__span site, fplt_error *error)
+fplt_status fplt__left_out_add(fplt__left_out *left_out, size_t rows, fplt__span site,
+                               fplt_error *error)
 {
-    builder->number++;
-    fplt__left_out *left_out = &builder->left_out;
     fplt_status status = fplt__grow(&left_out->row, &left_out->row_capacity, left_out->count + 1,
                                     sizeof *left_out->row, "rows", error);
     if (!status && site.length)
         status = count_site(left_out, site, error);
     if (!status) {
-        left_out->row[left_out->count] = builder->rows + left_out->count;
+        left_out->row[left_out->count] = rows + left_out->count;
         left_out->count++;
     }
     return status;

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "data/builder.h"
+#include "data/levels.h"
 
 /* `column=level`, where it fits. */
 struct level_text {
@@ -25,41 +25,43 @@ static void join(fplt__span column, fplt__span level, struct level_text *joined)
     joined->span.length = length;
 }
 
-fplt_status fplt__levels_init(fplt__builder *builder, fplt_error *error)
+fplt_status fplt__levels_init(fplt__expected *expected, const fplt_read_settings *settings,
+                              fplt_error *error)
 {
     static const char *const words[] = {"refuse", "reference", "missing"};
-    const fplt_read_settings *settings = builder->settings;
     const char *given = settings->unknown_level;
     fplt_status status = FPLT_OK;
-    while (given && builder->unknown_level < 3 && strcmp(given, words[builder->unknown_level]) != 0)
-        builder->unknown_level++;
-    if (builder->unknown_level == 3)
+    expected->drops_first = settings->drop_first_level;
+    while (given && expected->unknown_level < 3 &&
+           strcmp(given, words[expected->unknown_level]) != 0)
+        expected->unknown_level++;
+    if (expected->unknown_level == 3)
         return fplt_error_set(
             error, FPLT_BAD_VALUE,
             "unknown-level is '%.80s', but it must be one of refuse, reference, missing", given);
     for (size_t i = 0; i < settings->reference_count && !status; i++) {
         uint32_t number;
-        status = fplt__lookup_add(&builder->references,
+        status = fplt__lookup_add(&expected->references,
                                   fplt__span_of(settings->reference_levels[i]), &number, error);
     }
     return status;
 }
 
 /* A model of an earlier program does not say what its references are. */
-static int knows_references(const fplt__builder *builder)
+static int knows_references(const fplt__expected *expected)
 {
-    return builder->references.count || !builder->settings->drop_first_level;
+    return expected->references.count || !expected->drops_first;
 }
 
-int fplt__level_is_known(const fplt__builder *builder, fplt__span column, fplt__span level)
+int fplt__level_is_known(const fplt__expected *expected, fplt__span column, fplt__span level)
 {
     struct level_text joined;
-    if (!builder->expected.count)
+    if (!expected->names.count)
         return 1;
     join(column, level, &joined);
-    return fplt__lookup_find(&builder->expected, joined.span) != FPLT__NOWHERE ||
-           fplt__lookup_find(&builder->references, joined.span) != FPLT__NOWHERE ||
-           !knows_references(builder);
+    return fplt__lookup_find(&expected->names, joined.span) != FPLT__NOWHERE ||
+           fplt__lookup_find(&expected->references, joined.span) != FPLT__NOWHERE ||
+           !knows_references(expected);
 }
 
 /* Of a lookup of `column=level` the levels of a column, as far as there is room; and the one that differs from `level`
@@ -86,13 +88,13 @@ static void list_levels(const fplt__lookup *features, fplt__span column, fplt__s
     }
 }
 
-fplt_status fplt__refuse_level(const fplt__builder *builder, fplt__origin origin, fplt__span column,
-                               fplt__span level, fplt_error *error)
+fplt_status fplt__refuse_level(const fplt__expected *expected, fplt__origin origin,
+                               fplt__span column, fplt__span level, fplt_error *error)
 {
     char list[300] = "", meant[80] = "";
     const char *nearest = NULL;
-    list_levels(&builder->references, column, level, list, sizeof list, &nearest);
-    list_levels(&builder->expected, column, level, list, sizeof list, &nearest);
+    list_levels(&expected->references, column, level, list, sizeof list, &nearest);
+    list_levels(&expected->names, column, level, list, sizeof list, &nearest);
     if (nearest)
         snprintf(meant, sizeof meant, "; is '%s' meant?", fplt__show(fplt__span_of(nearest)).text);
     return fplt__bad_data(error, origin.name, origin.line,
@@ -103,17 +105,17 @@ fplt_status fplt__refuse_level(const fplt__builder *builder, fplt__origin origin
                           *meant ? meant : ".");
 }
 
-fplt_status fplt__levels_check(const fplt__builder *builder, const fplt__column *column,
-                               fplt__span name, fplt_error *error)
+fplt_status fplt__levels_check(const fplt__expected *expected, const fplt__column *column,
+                               fplt__span name, const char *source, fplt_error *error)
 {
     uint32_t unknown = 0, second = 0;
-    if (knows_references(builder) || builder->unknown_level != FPLT__UNKNOWN_REFUSED)
+    if (knows_references(expected) || expected->unknown_level != FPLT__UNKNOWN_REFUSED)
         return FPLT_OK;
     for (uint32_t i = 0; i < column->levels.count; i++)
         if (column->slot[i] == FPLT__NOWHERE && unknown++)
             second = i;
     if (unknown < 2)
         return FPLT_OK;
-    return fplt__refuse_level(builder, (fplt__origin){builder->first_source, 0}, name,
+    return fplt__refuse_level(expected, (fplt__origin){source, 0}, name,
                               fplt__lookup_word(&column->levels, second), error);
 }

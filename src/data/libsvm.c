@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "data/builder.h"
+#include "data/declared.h"
 #include "data/scan.h"
 #include "data/schema.h"
 
@@ -53,10 +54,10 @@ static fplt_status check_index(const struct line *line, const fplt__builder *bui
 {
     const char *name = line->source->name;
     size_t features =
-        builder->expected.count ? builder->expected.count : builder->settings->features;
+        builder->expected.names.count ? builder->expected.names.count : builder->settings->features;
     if (index == 0)
         return fplt__bad_data(error, name, line->number, "index 0: indices count from 1");
-    if (builder->schema && index > builder->schema->features)
+    if (builder->declared.schema && index > builder->declared.schema->features)
         return FPLT_OK; /* the schema says what becomes of the row */
     if (index == before)
         return fplt__bad_data(error, name, line->number, "index %llu is there twice",
@@ -72,7 +73,7 @@ static fplt_status check_index(const struct line *line, const fplt__builder *bui
                               "index %llu, but without a number of features the largest that is "
                               "believed is %d: give features",
                               (unsigned long long)index, MAX_FEATURES);
-    if (features && index > features && !builder->schema)
+    if (features && index > features && !builder->declared.schema)
         return fplt__bad_data(error, name, line->number,
                               "index %llu, but there are to be %zu features",
                               (unsigned long long)index, features);
@@ -95,7 +96,7 @@ static fplt_status read_entries(struct line *line, fplt__builder *builder, fplt_
             return status;
         fplt__span number = {token.text + digits + 1, token.length - digits - 1};
         before = index;
-        if (builder->schema) {
+        if (builder->declared.schema) {
             status =
                 fplt__declared_entry(builder, line->source, line->number, index, number, error);
             if (status)
@@ -135,13 +136,14 @@ static const char *quick_entries(fplt__marks *marks, const char *c, fplt__builde
                                  fplt__pairs *pairs, fplt_status *status, fplt_error *error)
 {
     size_t more = fplt__marks_more(marks), used;
-    pairs->column = builder->entry_column;
-    pairs->value = builder->entry_value;
-    pairs->count = builder->entries;
-    pairs->room = builder->column_capacity < builder->value_capacity ? builder->column_capacity
-                                                                     : builder->value_capacity;
+    pairs->column = builder->entries.column;
+    pairs->value = builder->entries.value;
+    pairs->count = builder->entries.count;
+    pairs->room = builder->entries.column_capacity < builder->entries.value_capacity
+                      ? builder->entries.column_capacity
+                      : builder->entries.value_capacity;
     used = marks->scan->pairs(c, marks->text, marks->at + marks->used, more, pairs);
-    builder->entries = pairs->count;
+    builder->entries.count = pairs->count;
     if (!used) { /* written otherwise, at the end of the window, or there is no room */
         double value;
         uint64_t index;
@@ -185,10 +187,11 @@ static const char *quick_line(const struct line *line, const char *at, fplt__mar
                               fplt__builder *builder, uint32_t agent, fplt_status *status,
                               fplt_error *error)
 {
-    if (builder->schema || at - line->source->text < FPLT__WITHIN)
+    if (builder->declared.schema || at - line->source->text < FPLT__WITHIN)
         return NULL;
-    size_t entries = builder->entries, features = builder->features;
-    uint64_t most = builder->expected.count ? builder->expected.count : builder->settings->features;
+    size_t entries = builder->entries.count, features = builder->features;
+    uint64_t most =
+        builder->expected.names.count ? builder->expected.names.count : builder->settings->features;
     const char *c = at;
     fplt__marks_seek(marks, at);
     if (!fplt__marks_more(marks))
@@ -200,7 +203,7 @@ static const char *quick_line(const struct line *line, const char *at, fplt__mar
     marks->used++;
     if (!word.length || c < end || *end == ':' ||
         !(c = scan_entries(marks, end + 1, most ? most : MAX_FEATURES, builder, status, error))) {
-        builder->entries = entries;
+        builder->entries.count = entries;
         builder->features = features;
         return NULL;
     }
@@ -291,7 +294,7 @@ static fplt_status read_libsvm(const fplt__source *source, fplt__builder *builde
     if (!status)
         status = fplt__text_check(&head, error);
     if (!status)
-        status = fplt__builder_file_agent(builder, source, &agent, error);
+        status = fplt__source_agent(source, &builder->agents, &agent, error);
     if (status)
         return status;
     int mark = head.size >= 3 && memcmp(head.text, "\xef\xbb\xbf", 3) == 0;

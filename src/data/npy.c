@@ -8,13 +8,6 @@
 #include "data/builder.h"
 #include "fedplt/settings.h"
 
-static const char magic[] = "\x93NUMPY";
-
-int fplt__npy_is(const char *bytes, size_t size)
-{
-    return size >= 6 && memcmp(bytes, magic, 6) == 0;
-}
-
 struct array {
     const fplt__source *source;
     const char *numbers;
@@ -208,7 +201,7 @@ static fplt_status label_column(const struct array *array, const fplt__builder *
     const char *label = builder->settings->label;
     long long number = (long long)array->columns;
     *column = array->columns;
-    if (builder->label_mode == FPLT__LABEL_NONE)
+    if (builder->labels.mode == FPLT__LABEL_NONE)
         return FPLT_OK;
     if (label &&
         (fplt_parse_integer(label, &number) || number < 1 || (size_t)number > array->columns))
@@ -234,10 +227,10 @@ static fplt_status take_label(const struct array *array, fplt__builder *builder,
     uint64_t bits;
     char text[32];
     *label = value;
-    if (builder->label_mode == FPLT__LABEL_NUMBER)
+    if (builder->labels.mode == FPLT__LABEL_NUMBER)
         return FPLT_OK;
     memcpy(&bits, &value, sizeof bits);
-    for (unsigned i = 0; i < recent->used && recent->mode == builder->label_mode; i++)
+    for (unsigned i = 0; i < recent->used && recent->mode == builder->labels.mode; i++)
         if (recent->bits[i] == bits) {
             *label = recent->label[i];
             return FPLT_OK;
@@ -245,9 +238,9 @@ static fplt_status take_label(const struct array *array, fplt__builder *builder,
     fplt__number_name(value, text);
     fplt_status status =
         fplt__builder_label(builder, array->source, 0, fplt__span_of(text), label, error);
-    if (recent->mode != builder->label_mode || recent->used == MAX)
+    if (recent->mode != builder->labels.mode || recent->used == MAX)
         recent->used = 0;
-    recent->mode = builder->label_mode;
+    recent->mode = builder->labels.mode;
     recent->bits[recent->used] = bits;
     recent->label[recent->used++] = *label;
     return status;
@@ -316,9 +309,9 @@ static fplt_status read_rows(const struct array *array, fplt__builder *builder, 
         status = fplt__grow(&builder->row, &builder->row_capacity, builder->rows + array->rows,
                             sizeof *builder->row, "rows", error);
     if (!status)
-        status = fplt__grow(&builder->cell, &builder->cell_capacity,
-                            builder->cells + array->rows * builder->width, sizeof *builder->cell,
-                            "rows", error);
+        status = fplt__grow(&builder->cells.value, &builder->cells.capacity,
+                            builder->cells.count + array->rows * builder->cells.width,
+                            sizeof *builder->cells.value, "rows", error);
     for (size_t r = 0; r < array->rows && !status; r++) {
         const double *row = row_of(array, r, room);
         status = check_row(array, builder, r, row, label_at, error);
@@ -355,8 +348,8 @@ static fplt_status read_npy(const fplt__source *source, fplt__builder *builder, 
         return fplt__bad_data(error, source->name, 0, "%zu features, but %.200s has %zu", features,
                               builder->first_source, builder->features);
     builder->first_source = builder->first_source ? builder->first_source : source->name;
-    builder->features = builder->width = features;
-    status = fplt__builder_file_agent(builder, source, &agent, error);
+    builder->features = builder->cells.width = features;
+    status = fplt__source_agent(source, &builder->agents, &agent, error);
     if (!status)
         status = read_rows(&array, builder, label_at, agent, error);
     return status ? status : fplt__view_unchanged(&source->view, source->name, error);
@@ -374,7 +367,7 @@ static fplt_status write_number(fplt__file *file, double value, fplt_error *erro
 static fplt_status write_header(const fplt_dataset *dataset, fplt__file *file, fplt_error *error)
 {
     char bytes[256];
-    memcpy(bytes, magic, 6);
+    memcpy(bytes, fplt__npy_magic, sizeof fplt__npy_magic);
     bytes[6] = 1;
     bytes[7] = 0;
     int used = snprintf(bytes + 10, sizeof bytes - 10,

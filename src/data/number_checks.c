@@ -75,7 +75,7 @@ int fplt__find_code(const double *value, size_t values, double *code, size_t *co
 
 static size_t rows_to_see(const fplt__builder *builder)
 {
-    size_t most = MAX_CELLS / builder->width + FEWEST_ROWS;
+    size_t most = MAX_CELLS / builder->cells.width + FEWEST_ROWS;
     return builder->rows < most ? builder->rows : most;
 }
 
@@ -86,14 +86,15 @@ static fplt_status refuse_code(const fplt__builder *builder, const struct extrem
     double code, other;
     size_t count, ignored, used = 0, more = 0;
     find_code(&column[first], &code, &count);
-    for (uint32_t j = first + 1; j < builder->header.count; j++) {
-        if (builder->column[j].category || !find_code(&column[j], &other, &ignored) ||
+    for (uint32_t j = first + 1; j < builder->columns.names.count; j++) {
+        if (builder->columns.column[j].category || !find_code(&column[j], &other, &ignored) ||
             other != code)
             continue;
         if (used + 60 < sizeof others)
-            used += (size_t)snprintf(others + used, sizeof others - used, "%s%s",
-                                     used ? ", " : "; likewise in ",
-                                     fplt__show(fplt__lookup_word(&builder->header, j)).text);
+            used +=
+                (size_t)snprintf(others + used, sizeof others - used, "%s%s",
+                                 used ? ", " : "; likewise in ",
+                                 fplt__show(fplt__lookup_word(&builder->columns.names, j)).text);
         else
             more++;
     }
@@ -103,8 +104,8 @@ static fplt_status refuse_code(const fplt__builder *builder, const struct extrem
                           "column '%s': %.10g stands %zu times %s all other numbers, as codes for "
                           "missing values do%s: add --missing-codes %.10g, or --missing-codes none "
                           "if the numbers are real",
-                          fplt__show(fplt__lookup_word(&builder->header, first)).text, code, count,
-                          code < 0 ? "below" : "far above", others, code);
+                          fplt__show(fplt__lookup_word(&builder->columns.names, first)).text, code,
+                          count, code < 0 ? "below" : "far above", others, code);
 }
 
 static fplt_status check_codes(const fplt__builder *builder, fplt_error *error)
@@ -113,14 +114,14 @@ static fplt_status check_codes(const fplt__builder *builder, fplt_error *error)
     double code;
     size_t count, rows = rows_to_see(builder);
     fplt_status status =
-        fplt__alloc_into(&column, builder->width, sizeof *column, "columns", error);
+        fplt__alloc_into(&column, builder->cells.width, sizeof *column, "columns", error);
     if (status)
         return status;
     for (size_t r = 0; r < rows; r++)
-        for (size_t j = 0; j < builder->width; j++)
-            see(&column[j], builder->cell[r * builder->width + j]);
-    for (uint32_t j = 0; j < builder->header.count && !status; j++)
-        if (!builder->column[j].category && find_code(&column[j], &code, &count))
+        for (size_t j = 0; j < builder->cells.width; j++)
+            see(&column[j], builder->cells.value[r * builder->cells.width + j]);
+    for (uint32_t j = 0; j < builder->columns.names.count && !status; j++)
+        if (!builder->columns.column[j].category && find_code(&column[j], &code, &count))
             status = refuse_code(builder, column, j, error);
     fplt__free(column);
     return status;
@@ -129,11 +130,11 @@ static fplt_status check_codes(const fplt__builder *builder, fplt_error *error)
 /* Whether every value is the number of its row in its file or in all files, from 0 or from 1. */
 static int counts_rows(const fplt__builder *builder, uint32_t j)
 {
-    double first = builder->cell[j];
+    double first = builder->cells.value[j];
     if (first != 0 && first != 1)
         return 0;
     for (size_t r = 0; r < builder->rows; r++) {
-        double value = builder->cell[r * builder->width + j] - first;
+        double value = builder->cells.value[r * builder->cells.width + j] - first;
         if (value != (double)builder->row[r].number - 1 && value != (double)r)
             return 0;
     }
@@ -162,10 +163,11 @@ static int is_numbering_name(fplt__span name)
 
 static fplt_status check_numbering(const fplt__builder *builder, fplt_error *error)
 {
-    for (uint32_t j = 0; j < builder->header.count; j++) {
-        fplt__span name = fplt__lookup_word(&builder->header, j);
+    for (uint32_t j = 0; j < builder->columns.names.count; j++) {
+        fplt__span name = fplt__lookup_word(&builder->columns.names, j);
         char word[300];
-        if (builder->column[j].category || !is_numbering_name(name) || !counts_rows(builder, j))
+        if (builder->columns.column[j].category || !is_numbering_name(name) ||
+            !counts_rows(builder, j))
             continue;
         /* a column without a name is the first in practice: the index that a program wrote */
         fplt_shell_word(name.length ? name.text : "1", word, sizeof word);
@@ -173,19 +175,21 @@ static fplt_status check_numbering(const fplt__builder *builder, fplt_error *err
                               "column '%s' numbers the rows, %.0f to %.0f: add --id %s to keep it "
                               "beside predictions, or leave it out with --ignore %s; if it is a "
                               "feature, name the features with --columns",
-                              fplt__show(name).text, builder->cell[j],
-                              builder->cell[(builder->rows - 1) * builder->width + j], word, word);
+                              fplt__show(name).text, builder->cells.value[j],
+                              builder->cells.value[(builder->rows - 1) * builder->cells.width + j],
+                              word, word);
     }
     return FPLT_OK;
 }
 
 fplt_status fplt__check_numbers(const fplt__builder *builder, fplt_error *error)
 {
-    int named = builder->header.count && builder->cell && builder->width && !builder->schema;
+    int named = builder->columns.names.count && builder->cells.value && builder->cells.width &&
+                !builder->declared.schema;
     fplt_status status = FPLT_OK;
     if (!named || builder->rows < FEWEST_ROWS)
         return FPLT_OK;
-    if (!builder->expected.count && !builder->features_only.count)
+    if (!builder->expected.names.count && !builder->columns.only.count)
         status = check_numbering(builder, error);
     if (!status && !builder->settings->missing_codes)
         status = check_codes(builder, error);

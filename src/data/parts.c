@@ -34,11 +34,11 @@ fplt_status fplt__parts_head(const fplt__source *source, fplt__builder *builder,
 {
     *head = (fplt__source){
         .name = source->name, .text = source->text, .size = source->size, .view = {.handle = -1}};
-    if (!builder->piece || fplt__source_bytes(source) <= builder->piece)
+    if (!builder->pieces.size || fplt__source_bytes(source) <= builder->pieces.size)
         return source->size == fplt__source_bytes(source) ? FPLT_OK : not_in_pieces(error);
-    builder->in_pieces = 1;
-    if (head->size > builder->piece)
-        head->size = builder->piece;
+    builder->pieces.used = 1;
+    if (head->size > builder->pieces.size)
+        head->size = builder->pieces.size;
     head->size = last_row_end(head->text, head->size, quotes, 0);
     return head->size ? FPLT_OK : not_in_pieces(error);
 }
@@ -73,8 +73,8 @@ struct piece {
     size_t signs;        /* that may mean a row or an entry */
     fplt__source source; /* its rows */
     fplt__builder part;
-    size_t place;      /* part.lent: of the first number, in the memory of the whole */
-    struct values own; /* part.lent: what the part has of its own meanwhile */
+    size_t place;      /* part.pieces.is_lent: of the first number, in the memory of the whole */
+    struct values own; /* part.pieces.is_lent: what the part has of its own meanwhile */
     size_t near, far;  /* numbers of the whole whose memory it sees to */
 };
 
@@ -107,29 +107,27 @@ static fplt_status part_begin(fplt__builder *part, const fplt__builder *whole, f
     part->settings = whole->settings;
     part->sources = whole->sources;
     part->first_source = whole->first_source;
-    part->label_mode = whole->label_mode;
-    part->automatic_task = whole->automatic_task;
+    part->labels.mode = whole->labels.mode;
+    part->labels.automatic = whole->labels.automatic;
     part->sparse = whole->sparse;
-    part->width = whole->width;
-    part->header = whole->header;
+    part->cells.width = whole->cells.width;
+    part->columns.names = whole->columns.names;
     part->expected = whole->expected;
-    part->expected_categories = whole->expected_categories;
-    part->references = whole->references;
-    part->unknown_level = whole->unknown_level;
-    part->part = 1;
-    part->rows = part->cells = part->entries = part->features = part->lost_levels = 0;
+    part->pieces.is_part = 1;
+    part->rows = part->cells.count = part->entries.count = part->features =
+        part->columns.lost_levels = 0;
     part->number = 0;
-    fplt__lookup_clear(&part->words);
+    fplt__lookup_clear(&part->labels.words);
     fplt__lookup_clear(&part->agents);
-    fplt__lookup_clear(&part->ids);
+    fplt__lookup_clear(&part->extras.ids);
     fplt__left_out_clear(&part->left_out);
     fplt_status status = FPLT_OK;
-    if (!part->column && whole->header.count)
-        status = fplt__alloc_into(&part->column, whole->header.count, sizeof *part->column,
-                                  "columns", error);
-    for (uint32_t i = 0; i < whole->header.count && !status; i++) {
-        part->column[i].category = whole->column[i].category;
-        fplt__lookup_clear(&part->column[i].levels);
+    if (!part->columns.column && whole->columns.names.count)
+        status = fplt__alloc_into(&part->columns.column, whole->columns.names.count,
+                                  sizeof *part->columns.column, "columns", error);
+    for (uint32_t i = 0; i < whole->columns.names.count && !status; i++) {
+        part->columns.column[i].category = whole->columns.column[i].category;
+        fplt__lookup_clear(&part->columns.column[i].levels);
     }
     return status;
 }
@@ -149,13 +147,13 @@ static void see_to_memory(const struct parts *parts, const struct piece *piece)
 {
     const fplt__builder *part = &piece->part;
     size_t from = piece->near - piece->place, count = piece->far - piece->near;
-    if (!part->lent || !count)
+    if (!part->pieces.is_lent || !count)
         return;
     if (parts->builder->sparse) {
-        fplt__expect(part->entry_value + from, count * sizeof *part->entry_value);
-        fplt__expect(part->entry_column + from, count * sizeof *part->entry_column);
+        fplt__expect(part->entries.value + from, count * sizeof *part->entries.value);
+        fplt__expect(part->entries.column + from, count * sizeof *part->entries.column);
     } else {
-        fplt__expect(part->cell + from, count * sizeof *part->cell);
+        fplt__expect(part->cells.value + from, count * sizeof *part->cells.value);
     }
 }
 
@@ -167,31 +165,33 @@ static void lend(struct parts *parts, struct piece *piece, size_t signs)
     fplt__builder *part = &piece->part;
     const fplt__builder *whole = parts->builder;
     const char *text = piece->source.text;
-    size_t size = piece->source.size, width = whole->sparse ? 1 : whole->width;
+    size_t size = piece->source.size, width = whole->sparse ? 1 : whole->cells.width;
     size_t most = signs * width;
     if (!whole->sparse && size && text[size - 1] != '\n')
         most += width;
-    size_t done = whole->sparse ? whole->entries : whole->cells;
-    size_t room = !whole->sparse                                   ? whole->cell_capacity
-                  : whole->column_capacity < whole->value_capacity ? whole->column_capacity
-                                                                   : whole->value_capacity;
+    size_t done = whole->sparse ? whole->entries.count : whole->cells.count;
+    size_t room = !whole->sparse ? whole->cells.capacity
+                  : whole->entries.column_capacity < whole->entries.value_capacity
+                      ? whole->entries.column_capacity
+                      : whole->entries.value_capacity;
     size_t place = parts->lent ? parts->lent_to : done;
-    part->lent = !parts->kept && place <= room && most <= room - place && most;
-    parts->lent += (unsigned)part->lent;
-    parts->kept += !part->lent;
-    if (!part->lent)
+    part->pieces.is_lent = !parts->kept && place <= room && most <= room - place && most;
+    parts->lent += (unsigned)part->pieces.is_lent;
+    parts->kept += !part->pieces.is_lent;
+    if (!part->pieces.is_lent)
         return;
     piece->place = place;
     parts->lent_to = place + most;
-    piece->own = (struct values){part->cell,          part->entry_value,    part->entry_column,
-                                 part->cell_capacity, part->value_capacity, part->column_capacity};
+    piece->own = (struct values){
+        part->cells.value,    part->entries.value,          part->entries.column,
+        part->cells.capacity, part->entries.value_capacity, part->entries.column_capacity};
     if (whole->sparse) {
-        part->entry_column = whole->entry_column + place;
-        part->entry_value = whole->entry_value + place;
-        part->column_capacity = part->value_capacity = most;
+        part->entries.column = whole->entries.column + place;
+        part->entries.value = whole->entries.value + place;
+        part->entries.column_capacity = part->entries.value_capacity = most;
     } else {
-        part->cell = whole->cell + place;
-        part->cell_capacity = most;
+        part->cells.value = whole->cells.value + place;
+        part->cells.capacity = most;
     }
     see_ahead(parts, piece, place + most, room);
 }
@@ -199,26 +199,26 @@ static void lend(struct parts *parts, struct piece *piece, size_t signs)
 static void give_back(struct piece *piece)
 {
     fplt__builder *part = &piece->part;
-    if (!part->lent)
+    if (!part->pieces.is_lent)
         return;
-    part->cell = piece->own.cell;
-    part->entry_value = piece->own.entry_value;
-    part->entry_column = piece->own.entry_column;
-    part->cell_capacity = piece->own.cell_capacity;
-    part->value_capacity = piece->own.value_capacity;
-    part->column_capacity = piece->own.column_capacity;
-    part->lent = 0;
+    part->cells.value = piece->own.cell;
+    part->entries.value = piece->own.entry_value;
+    part->entries.column = piece->own.entry_column;
+    part->cells.capacity = piece->own.cell_capacity;
+    part->entries.value_capacity = piece->own.value_capacity;
+    part->entries.column_capacity = piece->own.column_capacity;
+    part->pieces.is_lent = 0;
 }
 
 static void part_clear(fplt__builder *part)
 {
-    fplt__lookup borrowed = {0};
-    uint32_t columns = part->column ? part->header.count : 0;
+    uint32_t columns = part->columns.column ? part->columns.names.count : 0;
     for (uint32_t i = 0; i < columns; i++)
-        fplt__lookup_clear(&part->column[i].levels);
-    fplt__free(part->column);
-    part->column = NULL;
-    part->header = part->expected = part->expected_categories = part->references = borrowed;
+        fplt__lookup_clear(&part->columns.column[i].levels);
+    fplt__free(part->columns.column);
+    part->columns.column = NULL;
+    part->columns.names = (fplt__lookup){0}; /* the whole's, as are the expected names */
+    part->expected = (fplt__expected){0};
     fplt__builder_clear(part);
 }
 
@@ -240,15 +240,17 @@ static fplt_status join_labels(fplt__builder *whole, const fplt__builder *part, 
                                fplt_error *error)
 {
     fplt_status status = FPLT_OK;
-    if (part->label_mode != FPLT__LABEL_WORD)
-        return part->label_mode == whole->label_mode ? FPLT_OK : not_in_pieces(error);
-    for (uint32_t i = 0; i < part->words.count && !status; i++)
-        if (whole->label_mode == FPLT__LABEL_WORD)
-            status = fplt__builder_word(whole, whole->first_source, 0,
-                                        fplt__lookup_word(&part->words, i), &value[i], error);
-    for (uint32_t i = 0; i < part->words.count && !status; i++)
-        if (whole->label_mode == FPLT__LABEL_NUMBER &&
-            fplt__number_parse(fplt__lookup_word(&part->words, i), &value[i]) != FPLT__NUMBER)
+    if (part->labels.mode != FPLT__LABEL_WORD)
+        return part->labels.mode == whole->labels.mode ? FPLT_OK : not_in_pieces(error);
+    for (uint32_t i = 0; i < part->labels.words.count && !status; i++)
+        if (whole->labels.mode == FPLT__LABEL_WORD)
+            status =
+                fplt__builder_word(whole, whole->first_source, 0,
+                                   fplt__lookup_word(&part->labels.words, i), &value[i], error);
+    for (uint32_t i = 0; i < part->labels.words.count && !status; i++)
+        if (whole->labels.mode == FPLT__LABEL_NUMBER &&
+            fplt__number_parse(fplt__lookup_word(&part->labels.words, i), &value[i]) !=
+                FPLT__NUMBER)
             status = not_in_pieces(error);
     return status;
 }
@@ -262,7 +264,7 @@ static fplt_status join_rows(fplt__builder *whole, const fplt__builder *part, co
                                     sizeof *whole->row, "rows", error);
     if (status)
         return status;
-    int words = part->label_mode == FPLT__LABEL_WORD;
+    int words = part->labels.mode == FPLT__LABEL_WORD;
     for (size_t r = 0; r < part->rows; r++) {
         fplt__row row = part->row[r];
         row.number += whole->number;
@@ -286,30 +288,33 @@ static fplt_status join_values(fplt__builder *whole, const fplt__builder *part, 
 {
     fplt_status status;
     if (!whole->sparse) {
-        status = fplt__grow(&whole->cell, &whole->cell_capacity, whole->cells + part->cells,
-                            sizeof *whole->cell, "rows", error);
-        if (!status && part->cells)
-            put(whole->cell + whole->cells, part->cell, part->cells * sizeof *part->cell);
-        whole->cells += part->cells;
+        status = fplt__grow(&whole->cells.value, &whole->cells.capacity,
+                            whole->cells.count + part->cells.count, sizeof *whole->cells.value,
+                            "rows", error);
+        if (!status && part->cells.count)
+            put(whole->cells.value + whole->cells.count, part->cells.value,
+                part->cells.count * sizeof *part->cells.value);
+        whole->cells.count += part->cells.count;
         return status;
     }
-    size_t needed = whole->entries + part->entries;
-    if ((status = fplt__grow(&whole->end, &whole->end_capacity, whole->rows + part->rows,
-                             sizeof *whole->end, "rows", error)) ||
-        (status = fplt__grow(&whole->entry_column, &whole->column_capacity, needed,
-                             sizeof *whole->entry_column, "entries", error)) ||
-        (status = fplt__grow(&whole->entry_value, &whole->value_capacity, needed,
-                             sizeof *whole->entry_value, "entries", error)))
+    size_t needed = whole->entries.count + part->entries.count;
+    if ((status =
+             fplt__grow(&whole->entries.end, &whole->entries.end_capacity, whole->rows + part->rows,
+                        sizeof *whole->entries.end, "rows", error)) ||
+        (status = fplt__grow(&whole->entries.column, &whole->entries.column_capacity, needed,
+                             sizeof *whole->entries.column, "entries", error)) ||
+        (status = fplt__grow(&whole->entries.value, &whole->entries.value_capacity, needed,
+                             sizeof *whole->entries.value, "entries", error)))
         return status;
     for (size_t r = 0; r < part->rows; r++)
-        whole->end[whole->rows + r] = whole->entries + part->end[r];
-    if (part->entries) {
-        put(whole->entry_column + whole->entries, part->entry_column,
-            part->entries * sizeof *part->entry_column);
-        put(whole->entry_value + whole->entries, part->entry_value,
-            part->entries * sizeof *part->entry_value);
+        whole->entries.end[whole->rows + r] = whole->entries.count + part->entries.end[r];
+    if (part->entries.count) {
+        put(whole->entries.column + whole->entries.count, part->entries.column,
+            part->entries.count * sizeof *part->entries.column);
+        put(whole->entries.value + whole->entries.count, part->entries.value,
+            part->entries.count * sizeof *part->entries.value);
     }
-    whole->entries = needed;
+    whole->entries.count = needed;
     return FPLT_OK;
 }
 
@@ -318,12 +323,13 @@ static fplt_status join_levels(fplt__builder *whole, fplt__builder *part, uint32
                                fplt_error *error)
 {
     fplt_status status = FPLT_OK;
-    for (uint32_t i = 0; i < whole->header.count && !status; i++) {
-        if (!whole->column[i].category)
+    for (uint32_t i = 0; i < whole->columns.names.count && !status; i++) {
+        if (!whole->columns.column[i].category)
             continue;
-        status = join_words(&part->column[i].levels, &whole->column[i].levels, number, error);
+        status = join_words(&part->columns.column[i].levels, &whole->columns.column[i].levels,
+                            number, error);
         for (size_t r = 0; r < part->rows && !status; r++) {
-            double *cell = &part->cell[r * part->width + i];
+            double *cell = &part->cells.value[r * part->cells.width + i];
             if (*cell == *cell) /* not missing */
                 *cell = number[(size_t)*cell];
         }
@@ -334,18 +340,19 @@ static fplt_status join_levels(fplt__builder *whole, fplt__builder *part, uint32
 static fplt_status join_extras(fplt__builder *whole, fplt__builder *part, uint32_t *number,
                                fplt_error *error)
 {
-    fplt_status status = join_words(&part->ids, &whole->ids, number, error);
-    double *id = part->extra[FPLT__EXTRA_ID];
+    fplt_status status = join_words(&part->extras.ids, &whole->extras.ids, number, error);
+    double *id = part->extras.value[FPLT__EXTRA_ID];
     for (size_t r = 0; r < part->rows && id && !status; r++)
         id[r] = number[(size_t)id[r]];
     for (size_t k = 0; k < FPLT__EXTRAS && !status; k++) {
-        if (!part->extra[k])
+        if (!part->extras.value[k])
             continue;
-        status = fplt__grow(&whole->extra[k], &whole->extra_capacity[k], whole->rows + part->rows,
-                            sizeof *whole->extra[k], "rows", error);
+        status =
+            fplt__grow(&whole->extras.value[k], &whole->extras.capacity[k],
+                       whole->rows + part->rows, sizeof *whole->extras.value[k], "rows", error);
         if (!status && part->rows)
-            memcpy(whole->extra[k] + whole->rows, part->extra[k],
-                   part->rows * sizeof *part->extra[k]);
+            memcpy(whole->extras.value[k] + whole->rows, part->extras.value[k],
+                   part->rows * sizeof *part->extras.value[k]);
     }
     return status;
 }
@@ -378,11 +385,12 @@ static fplt_status join_left_out(fplt__builder *whole, const fplt__left_out *par
 static uint32_t most_words(const fplt__builder *part)
 {
     uint32_t most = part->agents.count;
-    const fplt__lookup *others[] = {&part->words, &part->ids, &part->left_out.sites};
+    const fplt__lookup *others[] = {&part->labels.words, &part->extras.ids, &part->left_out.sites};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         most = others[i]->count > most ? others[i]->count : most;
-    for (uint32_t i = 0; i < part->header.count; i++)
-        most = part->column[i].levels.count > most ? part->column[i].levels.count : most;
+    for (uint32_t i = 0; i < part->columns.names.count; i++)
+        most = part->columns.column[i].levels.count > most ? part->columns.column[i].levels.count
+                                                           : most;
     return most;
 }
 
@@ -406,7 +414,7 @@ static fplt_status join_part(fplt__builder *whole, fplt__builder *part, fplt_err
         return status;
     whole->rows += part->rows;
     whole->number += part->number;
-    whole->lost_levels += part->lost_levels;
+    whole->columns.lost_levels += part->columns.lost_levels;
     if (part->features > whole->features)
         whole->features = part->features;
     return FPLT_OK;
@@ -428,7 +436,7 @@ static fplt_status take(void *context, unsigned slot, unsigned worker, int *more
     if (!*more)
         return FPLT_OK;
     piece->first = parts->at;
-    piece->size = left < parts->builder->piece ? left : parts->builder->piece;
+    piece->size = left < parts->builder->pieces.size ? left : parts->builder->pieces.size;
     piece->last = piece->size == left;
     piece->buffer = &parts->buffer[worker];
     parts->at += piece->size;
@@ -449,7 +457,7 @@ static fplt_status load_range(const struct parts *parts, struct piece *piece, fp
 {
     const fplt__source *source = parts->source;
     size_t got;
-    piece->before = parts->builder->piece / 8;
+    piece->before = parts->builder->pieces.size / 8;
     fplt_status status = grow(piece->buffer, piece->before + piece->size, error);
     if (!status)
         status = fplt__view_read(&source->view, source->name, piece->first,
@@ -561,8 +569,8 @@ static fplt_status join(void *context, unsigned slot, fplt_error *error)
     parts->joined += piece->source.size;
     fplt__read_progress(parts->builder, parts->source, parts->joined);
     fplt_status status = join_part(parts->builder, &piece->part, error);
-    parts->lent -= (unsigned)piece->part.lent;
-    parts->kept -= !piece->part.lent;
+    parts->lent -= (unsigned)piece->part.pieces.is_lent;
+    parts->kept -= !piece->part.pieces.is_lent;
     give_back(piece);
     return status;
 }
@@ -591,8 +599,8 @@ fplt_status fplt__parts_read(const fplt__source *source, const fplt__source *hea
     size_t rest = fplt__source_bytes(source) - head->size;
     if (!rest)
         return FPLT_OK;
-    unsigned threads = builder->threads, slots;
-    size_t pieces = rest / builder->piece + 1;
+    unsigned threads = builder->pieces.threads, slots;
+    size_t pieces = rest / builder->pieces.size + 1;
     threads = threads < pieces ? threads : (unsigned)pieces;
     threads = threads < FPLT__MAX_SLOTS / 2 ? threads : FPLT__MAX_SLOTS / 2;
     slots = threads > 1 ? 2 * threads : 1;

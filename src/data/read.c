@@ -4,6 +4,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "data/builder.h"
+#include "data/declared.h"
 
 static const fplt__format *const formats[] = {&fplt__format_csv, &fplt__format_libsvm,
                                               &fplt__format_npy, &fplt__format_fplt};
@@ -22,30 +23,9 @@ const char *fplt_format_list(size_t index, const char **help)
     return formats[index]->name;
 }
 
-static fplt_reading watching;
-static void *watcher;
-
-void fplt_read_watch(fplt_reading watch, void *context)
-{
-    watching = watch;
-    watcher = context;
-}
-
-void fplt__read_progress(const fplt__builder *builder, const fplt__source *source, size_t done)
-{
-    if (watching && !builder->part)
-        watching(watcher, source->name, done, builder->bytes);
-}
-
 fplt_read_settings fplt_read_defaults(void)
 {
     return (fplt_read_settings){0};
-}
-
-size_t fplt__unpacked_length(const char *name)
-{
-    size_t length = strlen(name);
-    return length > 3 && strcmp(name + length - 3, ".gz") == 0 ? length - 3 : length;
 }
 
 static const fplt__format *by_extension(const char *path)
@@ -172,64 +152,6 @@ static fplt_status check_settings(const fplt__source *source, const fplt__format
     return FPLT_OK;
 }
 
-static size_t sequence(const unsigned char *c, const unsigned char *end)
-{
-    static const unsigned char lead[] = {0x80, 0xc0, 0xe0, 0xf0}, mask[] = {0x80, 0xe0, 0xf0, 0xf8};
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    for (size_t length = 2; length <= 4; length++) {
-        if ((*c & mask[length - 1]) != lead[length - 1])
-            continue;
-        uint32_t code = *c & (unsigned char)~mask[length - 1];
-        if ((size_t)(end - c) < length)
-            return 0;
-        for (size_t i = 1; i < length; i++) {
-            if ((c[i] & 0xc0) != 0x80)
-                return 0;
-            code = code << 6 | (c[i] & 0x3fu);
-        }
-        return code >= least[length] && code <= 0x10ffff && !(code >= 0xd800 && code < 0xe000)
-                   ? length
-                   : 0;
-    }
-    return 0;
-}
-
-/* Steps over ASCII without NUL, a block at a time: as signed bytes these are the positive ones. */
-static const unsigned char *skip_plain(const unsigned char *c, const unsigned char *end)
-{
-    enum { BLOCK = 64 };
-    for (; end - c >= BLOCK; c += BLOCK) {
-        int other = 0;
-        for (int i = 0; i < BLOCK; i++)
-            other |= (signed char)c[i] <= 0;
-        if (other)
-            break;
-    }
-    while (c < end && (signed char)*c > 0)
-        c++;
-    return c;
-}
-
-static size_t line_of(const fplt__source *source, const unsigned char *place)
-{
-    size_t line = 1;
-    for (const unsigned char *c = (const unsigned char *)source->text; c < place; c++)
-        line += *c == '\n';
-    return line;
-}
-
-fplt_status fplt__text_check(const fplt__source *source, fplt_error *error)
-{
-    const unsigned char *c = (const unsigned char *)source->text, *end = c + source->size;
-    while ((c = skip_plain(c, end)) < end) {
-        size_t length = *c >= 0x80 ? sequence(c, end) : 0;
-        if (length == 0)
-            return fplt__refuse_encoding(source, line_of(source, c), *c, error);
-        c += length;
-    }
-    return FPLT_OK;
-}
-
 /* One pass of a reader over a file; the format of the first file is that of all. */
 static fplt_status visit(const fplt__source *source, fplt__builder *builder,
                          const fplt__format **format, int scan, fplt_error *error)
@@ -244,7 +166,7 @@ static fplt_status visit(const fplt__source *source, fplt__builder *builder,
         return status;
     builder->number = 0;
     builder->bytes = fplt__source_bytes(source);
-    if (builder->schema && *format == &fplt__format_csv)
+    if (builder->declared.schema && *format == &fplt__format_csv)
         return scan ? FPLT_OK : fplt__declared_csv(source, builder, error);
     if (!scan)
         return (*format)->read(source, builder, error);
@@ -264,7 +186,7 @@ static fplt_status open_path(const char *path, const fplt__builder *builder, fpl
     *source = belongs_to(input, path) ? input : own;
     return (*source)->owned
                ? FPLT_OK
-               : fplt__source_open(path, builder->settings, builder->piece, *source, error);
+               : fplt__source_open(path, builder->settings, builder->pieces.size, *source, error);
 }
 
 static fplt_status visit_path(const char *path, fplt__builder *builder, const fplt__format **format,
@@ -290,8 +212,8 @@ static int names_sites(const fplt_read_settings *settings)
 /* Whether file number `index` is an agent of another part. */
 static int is_elsewhere(const fplt__builder *builder, size_t index)
 {
-    return builder->portion && !names_sites(builder->settings) &&
-           !fplt__portion_has(builder->portion, (uint32_t)index);
+    return builder->declared.portion && !names_sites(builder->settings) &&
+           !fplt__portion_has(builder->declared.portion, (uint32_t)index);
 }
 
 /* Its agent has a name all the same. */
@@ -299,7 +221,7 @@ static fplt_status skip_path(const char *path, fplt__builder *builder, fplt_erro
 {
     const fplt__source source = {.name = path};
     uint32_t agent;
-    return fplt__builder_file_agent(builder, &source, &agent, error);
+    return fplt__source_agent(&source, &builder->agents, &agent, error);
 }
 
 /* A file that is a data set by itself; `opened` says whether the first file is one. */
@@ -340,7 +262,7 @@ static fplt_status read_paths(const char *const *paths, size_t count, fplt__buil
             status = visit_path(paths[i], builder, &format, 1, input, error);
     if (!status)
         status = fplt__profile_categories(&builder->profile, builder->settings,
-                                          &builder->categories, error);
+                                          &builder->columns.categories, error);
     for (size_t i = 0; i < count && !status; i++)
         status = is_elsewhere(builder, i) ? skip_path(paths[i], builder, error)
                                           : visit_path(paths[i], builder, &format, 0, input, error);
@@ -349,7 +271,7 @@ static fplt_status read_paths(const char *const *paths, size_t count, fplt__buil
     if (!status) {
         fplt__left_out_log(&builder->left_out, paths[0]);
         if (!builder->settings->silent)
-            fplt__clipped_log(builder, paths[0]);
+            fplt__clipped_log(&builder->declared, paths[0]);
     }
     return status;
 }
@@ -359,9 +281,10 @@ static void choose_pieces(fplt__builder *builder, size_t piece)
 {
     const fplt_read_settings *settings = builder->settings;
     int automatic = fplt__finds_categories(settings);
-    builder->piece =
-        builder->schema || automatic || !fplt__dialect_is_plain(&builder->dialect) ? 0 : piece;
-    builder->threads = fplt__cores(settings->threads);
+    builder->pieces.size =
+        builder->declared.schema || automatic || !fplt__dialect_is_plain(&builder->dialect) ? 0
+                                                                                            : piece;
+    builder->pieces.threads = fplt__cores(settings->threads);
 }
 
 static fplt_status check_paths(const char *const *paths, size_t count,
@@ -393,11 +316,11 @@ static fplt_status attempt(const char *const *paths, size_t count,
 {
     fplt__builder builder;
     fplt_status status = fplt__builder_init(&builder, settings, count, error);
-    builder.portion = part;
+    builder.declared.portion = part;
     choose_pieces(&builder, piece);
     if (!status)
         status = read_paths(paths, count, &builder, input, dataset, error);
-    *in_pieces = builder.in_pieces;
+    *in_pieces = builder.pieces.used;
     fplt__builder_clear(&builder);
     return status;
 }
@@ -437,12 +360,12 @@ static fplt_status attempt_memory(fplt__source *source, size_t piece,
     } else if (!status) {
         format = NULL;
         if (!(status = visit(source, &builder, &format, 1, error)) &&
-            !(status = fplt__profile_categories(&builder.profile, settings, &builder.categories,
-                                                error)) &&
+            !(status = fplt__profile_categories(&builder.profile, settings,
+                                                &builder.columns.categories, error)) &&
             !(status = visit(source, &builder, &format, 0, error)))
             status = fplt__builder_finish(&builder, dataset, error);
     }
-    *in_pieces = builder.in_pieces;
+    *in_pieces = builder.pieces.used;
     fplt__builder_clear(&builder);
     return status;
 }

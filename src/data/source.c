@@ -2,10 +2,27 @@
 #define ZLIB_CONST
 #include <zlib.h>
 
+#include "base/file.h"
 #include "base/memory.h"
-#include "data/builder.h"
+#include "data/source.h"
 
 static const char standard_input[] = "standard input";
+
+const char fplt__npy_magic[6] = "\x93NUMPY";
+const char fplt__fplt_magic[8] = "\x89"
+                                 "FPLT\r\n\x1a";
+
+int fplt__npy_is(const char *bytes, size_t size)
+{
+    return size >= sizeof fplt__npy_magic &&
+           memcmp(bytes, fplt__npy_magic, sizeof fplt__npy_magic) == 0;
+}
+
+int fplt__fplt_is(const char *bytes, size_t size)
+{
+    return size >= sizeof fplt__fplt_magic &&
+           memcmp(bytes, fplt__fplt_magic, sizeof fplt__fplt_magic) == 0;
+}
 
 int fplt__source_is_packed(const char *bytes, size_t size)
 {
@@ -177,4 +194,29 @@ void fplt__source_release(fplt__source *source)
     fplt__view_close(&source->view);
     source->owned = NULL;
     source->text = NULL;
+}
+
+size_t fplt__unpacked_length(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 3 && strcmp(name + length - 3, ".gz") == 0 ? length - 3 : length;
+}
+
+fplt_status fplt__source_agent(const fplt__source *source, fplt__lookup *agents, uint32_t *agent,
+                               fplt_error *error)
+{
+    const char *slash = strrchr(source->name, '/');
+    const char *last = slash ? slash + 1 : source->name;
+    fplt__span stem = {last, fplt__unpacked_length(last)};
+    const char *dot = stem.length ? memrchr(stem.text, '.', stem.length) : NULL;
+    if (dot && dot > stem.text)
+        stem.length = (size_t)(dot - stem.text);
+    uint32_t before = agents->count;
+    fplt_status status = fplt__lookup_add(agents, stem, agent, error);
+    if (!status && *agent < before) /* two folders, one file name */
+        status = fplt__lookup_add(agents, fplt__span_of(source->name), agent, error);
+    if (!status && *agent < before)
+        status =
+            fplt_error_set(error, FPLT_BAD_VALUE, "%s: this file is given twice", source->name);
+    return status;
 }

@@ -31,6 +31,11 @@ static inline fplt__span fplt__span_of(const char *text)
 {
     return (fplt__span){text, strlen(text)};
 }
+/* Whether a text that may be NULL is this word. */
+static inline int fplt__word_is(const char *text, const char *word)
+{
+    return text && strcmp(text, word) == 0;
+}
 int fplt__span_is(fplt__span span, const char *text);
 fplt__span fplt__span_trim(fplt__span span);
 

@@ -1,0 +1,17 @@
+/* Progress of reading, reported to the callback of fplt_read_watch. */
+#include "data/builder.h"
+
+static fplt_reading watching;
+static void *watcher;
+
+void fplt_read_watch(fplt_reading watch, void *context)
+{
+    watching = watch;
+    watcher = context;
+}
+
+void fplt__read_progress(const fplt__builder *builder, const fplt__source *source, size_t done)
+{
+    if (watching && !builder->pieces.is_part)
+        watching(watcher, source->name, done, builder->bytes);
+}
