@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "engine/member.h"
 
 /* Numbers, vectors and time of a round with `active` agents. The broadcast after the last sum is
@@ -22,6 +23,7 @@ static void count(fplt_engine *engine, uint32_t active, double gradients)
     }
     if (!fplt_participation_is_full(engine->participation))
         down += shape.finish_down;
+    FPLT__ASSERT(active <= engine->plan.agents && gradients >= 0);
     double charged = gradients - (double)engine->plan.algorithm->paper.discount * active;
     uint64_t exchanges = (uint64_t)active * shape.exchanges;
     counters->rounds++;
@@ -102,6 +104,8 @@ fplt_status fplt_engine_round(fplt_engine *engine, fplt_error *error)
                 *error = own;
             return fail_round(engine, status, &own);
         }
+        for (uint32_t i = 1; i < active; i++)
+            FPLT__ASSERT(engine->active[i - 1] < engine->active[i]); /* each agent once */
         for (uint32_t i = 0; i < active; i++)
             engine->updates[engine->active[i]]++;
     }

@@ -26,6 +26,7 @@ static size_t kept_size(const struct fplt__threads *threads)
 
 static double *kept_of(const struct fplt__threads *threads, uint32_t agent)
 {
+    FPLT__ASSERT(agent - threads->first < threads->own);
     return threads->kept + (size_t)(agent - threads->first) * kept_size(threads);
 }
 
@@ -36,6 +37,7 @@ static void fill_view(struct fplt__threads *threads, unsigned number, unsigned s
 {
     struct fplt__worker *worker = &threads->workers[number];
     size_t n = threads->plan.dimension, place = identity - threads->first;
+    FPLT__ASSERT(number < fplt__pool_threads(threads->pool) && slot < threads->batched);
     local->problem.objective = threads->objective;
     local->problem.agent = identity;
     local->problem.linear = local->problem.centre = NULL;
@@ -71,6 +73,7 @@ static fplt_agent view_of(struct fplt__threads *threads, unsigned number, uint32
 
 static void commit(struct fplt__threads *threads, const fplt_agent *agent)
 {
+    FPLT__ASSERT(agent->staged != agent->kept); /* staged first, accepted here */
     memcpy(kept_of(threads, agent->member_index), agent->staged,
            kept_size(threads) * sizeof(double));
 }
@@ -86,6 +89,7 @@ struct sharing {
 static void do_part(void *context, size_t index, unsigned who)
 {
     const struct sharing *sharing = context;
+    FPLT__ASSERT(who < fplt__pool_threads(sharing->threads->pool));
     sharing->part(sharing->context, index,
                   who == sharing->number ? sharing->scratch
                                          : sharing->threads->workers[who].scratch);
@@ -114,6 +118,7 @@ static void report(struct fplt__threads *threads, uint32_t position, const fplt_
 /* Before its first portion a worker clears its sum, where the job has one: each its own, at the same time. */
 static void prepare_sum(struct fplt__threads *threads, struct fplt__worker *worker)
 {
+    FPLT__ASSERT(threads->summing || !worker->sums);
     if (!threads->summing || worker->sums)
         return;
     fplt_sum_clear(worker->sum);
@@ -133,6 +138,7 @@ static int take(struct fplt__threads *threads, unsigned number, uint32_t count, 
         portion = portion > least ? portion : least;
         portion = (portion + group - 1) / group * group;
     }
+    FPLT__ASSERT(portion > 0 && portion % group == 0);
     /* asked before it takes: a portion once taken is done, so that no earlier failure is missed */
     if (atomic_load(&threads->failed))
         return 0;
@@ -140,6 +146,7 @@ static int take(struct fplt__threads *threads, unsigned number, uint32_t count, 
     if (*first >= count)
         return 0;
     *last = count - *first > portion ? *first + portion : count;
+    FPLT__ASSERT(*first < *last && *last <= count);
     prepare_sum(threads, &threads->workers[number]);
     return 1;
 }
@@ -200,6 +207,9 @@ static int train_some(struct fplt__threads *threads, unsigned number, fplt_round
     fplt_agent agent[FPLT__MEMBERS];
     uint32_t done = 0;
     fplt_status status;
+    FPLT__ASSERT(count > 0 && count <= threads->batched && count <= FPLT__MEMBERS);
+    FPLT__ASSERT(position >= threads->position &&
+                 position + count <= threads->position + threads->active_own);
     for (uint32_t i = 0; i < count; i++)
         fill_view(threads, number, i, threads->active[position + i], &agent[i], &local[i]);
     if (threads->batched > 1) {
@@ -214,6 +224,7 @@ static int train_some(struct fplt__threads *threads, unsigned number, fplt_round
                                   threads->point, worker->up, worker->sum, &error);
         done = !status;
     }
+    FPLT__ASSERT(status ? done < count : done == count);
     for (uint32_t i = 0; i < count; i++)
         /* a multiple of 2^-20, so that the total does not depend on who counted */
         worker->gradients += nearbyint(local[i].gradients * 0x1p20) * 0x1p-20;
@@ -262,6 +273,7 @@ static int add_measures(struct fplt__threads *threads, struct fplt__worker *work
                         uint32_t count)
 {
     size_t each = threads->plan.dimension + FPLT_MEASURES;
+    FPLT__ASSERT(worker->sums); /* cleared for this job */
     for (uint32_t i = 0; i < count; i++) {
         fplt_error error;
         fplt_status status = fplt_sum_add(worker->sum, 0, worker->up + i * each, each);
@@ -346,6 +358,8 @@ static void take_part(void *context, unsigned number)
 static fplt_status run(struct fplt__threads *threads, void (*task)(void *, unsigned), fplt_sum *sum,
                        size_t count, fplt_error *error)
 {
+    FPLT__ASSERT(count <= threads->numbers);
+    FPLT__ASSERT(sum ? count <= fplt_sum_length(sum) : count == 0);
     atomic_store(&threads->next, 0);
     atomic_store(&threads->failed, 0);
     unsigned workers = fplt__pool_threads(threads->pool);
@@ -391,6 +405,8 @@ static void take_round(struct fplt__threads *threads, const fplt_round *round,
     threads->position = before(active, round->active, threads->first);
     threads->active_own =
         before(active, round->active, threads->first + threads->own) - threads->position;
+    FPLT__ASSERT(threads->position + threads->active_own <= round->active);
+    FPLT__ASSERT(threads->active_own <= threads->own);
     threads->point = down;
 }
 
@@ -399,6 +415,7 @@ static fplt_status train(fplt__fleet *fleet, const fplt_round *round, unsigned e
                          double *gradients, fplt_error *error)
 {
     struct fplt__threads *threads = threads_of(fleet);
+    FPLT__ASSERT(exchange < threads->shape.exchanges);
     take_round(threads, round, active, down);
     threads->exchange = exchange;
     unsigned workers = fplt__pool_threads(threads->pool);
@@ -415,6 +432,7 @@ static fplt_status finish(fplt__fleet *fleet, const fplt_round *round, const uin
                           const double *down, fplt_error *error)
 {
     struct fplt__threads *threads = threads_of(fleet);
+    FPLT__ASSERT(threads->shape.finish_down > 0 && threads->plan.algorithm->finish);
     take_round(threads, round, active, down);
     return run(threads, finish_task, NULL, 0, error);
 }
@@ -430,6 +448,7 @@ static fplt_status total(fplt__fleet *fleet, unsigned vector, unsigned count, fp
                          fplt_error *error)
 {
     struct fplt__threads *threads = threads_of(fleet);
+    FPLT__ASSERT(vector + count <= threads->shape.kept);
     threads->vector = vector;
     threads->count = count;
     return run(threads, total_task, sum, count * threads->plan.dimension, error);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/assert.h"
 #include "base/parallel.h"
 #include "engine/fleet.h"
 #include "engine/pool.h"
@@ -63,6 +64,7 @@ struct fplt__threads {
 static inline const fplt_training *fplt__threads_training(const struct fplt__threads *threads,
                                                           uint32_t agent)
 {
+    FPLT__ASSERT(agent - threads->first < threads->own);
     return threads->each ? &threads->each[agent - threads->first] : &threads->training;
 }
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "engine/hub.h"
 #include "engine/member.h"
@@ -133,6 +134,7 @@ static unsigned workers_for(const fplt_ranks *ranks, unsigned asked, uint32_t ag
 {
     unsigned workers = fplt__ranks_threads(ranks, asked);
     size_t most = agents ? agents * parts : 1;
+    FPLT__ASSERT(workers > 0 && parts > 0);
     return workers > most ? (unsigned)most : workers;
 }
 
@@ -192,6 +194,8 @@ fplt_status fplt__threads_create(const struct fplt__fleet_plan *plan, fplt__flee
         fplt__threads_destroy(&threads->base);
         return status;
     }
+    FPLT__ASSERT(threads->batched > 0 && threads->batched <= FPLT__MEMBERS);
+    FPLT__ASSERT(threads->first + threads->own <= threads->plan.agents);
     *out = &threads->base;
     return FPLT_OK;
 }

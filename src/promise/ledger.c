@@ -11,6 +11,7 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "privacy/claim.h"
@@ -269,6 +270,7 @@ fplt_status fplt_ledger_visit(fplt_ledger *ledger, const char *account, fplt_led
 static fplt_status check_rates(const fplt_rates *rates, const fplt_threat *threat,
                                fplt_error *error)
 {
+    FPLT__ASSERT(fplt__threat_index(threat) < FPLT_ADVERSARIES);
     double claimed = rates->against[fplt__threat_index(threat)];
     for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
         if (!(rates->against[k] >= 0))
@@ -316,6 +318,8 @@ fplt_status fplt_ledger_admit(fplt_ledger *ledger, const char *account, const fp
         return status;
     double held = total.spent.against[k] + total.reserved.against[k];
     double group = budget->group ? (double)budget->group : 1, scale = group * group;
+    FPLT__ASSERT(rates->against[k] >= 0 && isfinite(rates->against[k]));
+    FPLT__ASSERT(scale >= 1);
     if (isinf(held))
         return refuse_unproved(ledger, account, &total, threat, error);
     if (isinf(budget->epsilon))
@@ -340,6 +344,7 @@ fplt_status fplt__ledger_open_account(fplt_ledger *ledger, const char *account, 
     fplt_status status =
         fplt__rows_prepare(ledger->database, "INSERT OR IGNORE INTO account(name) VALUES(?1)",
                            account, NULL, &query, error);
+    FPLT__ASSERT(status || !sqlite3_get_autocommit(sqlite3_db_handle(query)));
     return fplt__database_finish(ledger->database, query, status, error);
 }
 
@@ -413,6 +418,7 @@ fplt_status fplt_ledger_reserve(fplt_ledger *ledger, const char *account,
     fplt_status status = find_reservation(ledger, account, run, &found, error);
     if (status)
         return status;
+    FPLT__ASSERT(found.found || !found.settled);
     if (found.found && found.settled)
         return fplt_error_set(error, FPLT_BAD_VALUE, "%s: the run was settled with %s before", path,
                               account);
@@ -462,6 +468,9 @@ static fplt_status insert_charge(fplt_ledger *ledger, const fplt_charge *charge,
         " size, mechanism, account) SELECT ?3, ?2, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
         " ?12, id FROM account WHERE name = ?1",
         charge->account, charge->run, &query, error);
+    FPLT__ASSERT(status || !sqlite3_get_autocommit(sqlite3_db_handle(query)));
+    for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
+        FPLT__ASSERT(charge->rates.against[k] >= 0); /* nothing is ever paid back */
     fplt__time_text(time);
     sqlite3_bind_text(query, 3, time, -1, SQLITE_STATIC);
     sqlite3_bind_int64(query, 4, charge->incarnation);

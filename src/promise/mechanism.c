@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "fedplt/hub_node.h"
 #include "fedplt/promise.h"
 #include "promise/plan.h"
@@ -9,6 +10,8 @@
 
 static double share_of(const fplt_promise_view *view, uint32_t agent)
 {
+    FPLT__ASSERT(agent < view->agents);
+    FPLT__ASSERT((double)view->records[agent] <= view->all_records);
     return view->weigh_rows ? (double)view->records[agent] * view->agents / view->all_records : 1;
 }
 
@@ -24,6 +27,7 @@ fplt_privacy_mechanism fplt__promise_mechanism_of(const fplt_promise_view *view,
     mechanism.records = view->records[agent];
     mechanism.sensitivity = view->constants.sensitivity * share_of(view, agent);
     if (view->tau) {
+        FPLT__ASSERT(!(view->tau[agent] <= 0));
         double ratio = mechanism.noise_tau / view->tau[agent];
         mechanism.noise_tau = view->tau[agent];
         mechanism.least_noise = fmin(mechanism.least_noise * ratio, 1);
@@ -50,6 +54,7 @@ static void take_noise(fplt_promise_view *view, uint32_t agent)
         squares += view->tau[i] / own * (view->tau[i] / own);
         alike &= view->tau[i] == own;
     }
+    FPLT__ASSERT(!(least <= 0) && !(least > own));
     mechanism->noise_tau = own;
     mechanism->least_noise = alike ? 0 : least / own;
     mechanism->mean_noise = alike ? 0 : sqrt(squares / view->agents);
@@ -73,6 +78,7 @@ fplt_status fplt__promise_settle(fplt_promise_view *view, fplt_error *error)
             worst = i;
         }
     }
+    FPLT__ASSERT(worst < view->agents && most >= 0);
     view->worst = worst;
     take_noise(view, worst);
     view->mechanism = fplt__promise_mechanism_of(view, worst);
@@ -138,6 +144,7 @@ fplt_status fplt__promise_bounds(fplt_promise_view *view, fplt_error *error)
     }
     view->curvature.lowest = curvature.lowest * (curvature.lowest > 0 ? least : most);
     view->curvature.highest = curvature.highest * most;
+    FPLT__ASSERT(view->worst < view->agents);
     return FPLT_OK;
 }
 
@@ -175,6 +182,7 @@ fplt_status fplt__promise_cohort(const fplt_promise_view *view, fplt_error *erro
 double fplt__promise_noise_ratio(const fplt_promise_view *view, uint32_t agent)
 {
     double ratio = weight_of_record(view, agent) / weight_of_record(view, view->worst);
+    FPLT__ASSERT(!(ratio > 1)); /* `worst` has the heaviest records */
     return fmin(ratio * (1 + 1e-14), 1);
 }
 
@@ -189,6 +197,8 @@ static void compare_noise(fplt_promise *plan)
         squares += ratio * ratio;
     }
     plan->mean = sqrt(squares / view->agents);
+    FPLT__ASSERT(!(plan->least > plan->mean * (1 + 1e-12)));
+    FPLT__ASSERT(!(plan->mean > 1 + 1e-12));
 }
 
 fplt_status fplt__promise_start_mechanism(fplt_promise *plan, const fplt_settings *settings,
@@ -211,6 +221,7 @@ fplt_status fplt__promise_start_mechanism(fplt_promise *plan, const fplt_setting
                                              : fplt_training_defaults().epochs,
                                .dimension = problem->dimension,
                                .claim = 1};
+    FPLT__ASSERT(!(view->curvature.lowest > view->curvature.highest));
     plan->rho = fplt_algorithm_parameter(view->algorithm, "rho");
     *mechanism = fplt_privacy_defaults();
     mechanism->strong_convexity = view->curvature.lowest;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "promise/ledger.h"
 #include "promise/ledger_rows.h"
 
@@ -52,6 +53,7 @@ static int subtract(const fplt_rates *more, const fplt_rates *less, fplt_rates *
     for (size_t k = 0; k < FPLT_ADVERSARIES; k++) {
         double a = more->against[k], b = less->against[k];
         left->against[k] = a > b * (1 + FPLT__LEDGER_ROUNDING) ? a - b : 0;
+        FPLT__ASSERT(left->against[k] >= 0);
         some |= left->against[k] > 0;
     }
     return some;
@@ -66,6 +68,7 @@ static fplt_status adopt(fplt_ledger *ledger, const fplt__receipt *receipt,
                           .rounds =
                               receipt->rounds > own->rounds ? receipt->rounds - own->rounds : 0,
                           .mechanism = "adopted from a receipt"};
+    FPLT__ASSERT(memcmp(receipt->run, own->run, sizeof own->run) == 0);
     fplt_status status = find_adopting(ledger, receipt->run, account, error);
     if (status || (status = fplt__ledger_open_account(ledger, account, error)))
         return status;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "fedplt/hub_node.h"
 #include "fedplt/promise.h"
 #include "privacy/calibration.h"
@@ -30,6 +31,7 @@ static struct moments follow(const fplt_promise_view *view, const fplt_privacy_m
     double factor = 1 - gamma * (curve + pull);
     double decay = pow(factor, (double)epochs);
     double steps = fabs(factor) < 1 ? (1 - decay * decay) / (1 - factor * factor) : (double)epochs;
+    FPLT__ASSERT(!(mechanism->noise_tau < 0) && !(mechanism->mean_noise < 0));
     double tau = mechanism->noise_tau * (mechanism->mean_noise > 0 ? mechanism->mean_noise : 1);
     double fresh = 2 * gamma * tau * tau * steps / view->agents;
     int reflected = view->algorithm->splits;
@@ -216,6 +218,7 @@ static void warn_of_delta(fplt_promise_view *view)
 
 static uint64_t spare_rounds(const struct fplt__promise_problem *problem, uint64_t rounds)
 {
+    FPLT__ASSERT(problem->roster->spare_share >= 0);
     double share = problem->roster->spare_share * (double)rounds;
     return problem->roster->spare + (share > 0 ? (uint64_t)fmax(1, ceil(share)) : 0);
 }
@@ -251,6 +254,7 @@ fplt_status fplt__promise_decide(fplt_promise *plan, const fplt_settings *settin
     view->epochs = (uint32_t)chosen.epochs;
     view->rounds = chosen.rounds;
     view->mechanism.rounds += spare_rounds(problem, chosen.rounds);
+    FPLT__ASSERT(view->mechanism.rounds >= view->rounds && view->epochs == chosen.epochs);
     warn_of_delta(view);
     if (plan->rho >= 0)
         view->rho = plan->parameter[plan->rho];
@@ -262,6 +266,8 @@ fplt_status fplt__promise_decide(fplt_promise *plan, const fplt_settings *settin
     for (uint32_t i = 0; i < view->agents; i++)
         plan->tau[i] = view->mechanism.noise_tau *
                        (view->mechanism.least_noise > 0 ? fplt__promise_noise_ratio(view, i) : 1);
+    FPLT__ASSERT(!(view->mechanism.least_noise < 0) && !(view->mechanism.least_noise > 1));
+    FPLT__ASSERT(!(view->mechanism.mean_noise < 0));
     view->tau = plan->tau;
     return fplt__promise_settle(view, error);
 }
