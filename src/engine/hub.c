@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -10,11 +11,13 @@
 
 size_t fplt__plain_up(const fplt_shape *shape, size_t dimension, unsigned exchange)
 {
+    FPLT__ASSERT(exchange < shape->exchanges);
     return shape->exchange[exchange].up * dimension + shape->exchange[exchange].up_scalars;
 }
 
 size_t fplt__mirrored_up(const fplt_shape *shape, size_t dimension, unsigned exchange)
 {
+    FPLT__ASSERT(exchange < shape->exchanges);
     return exchange + 1 == shape->exchanges ? shape->mirrored * dimension : 0;
 }
 
@@ -61,6 +64,8 @@ fplt_status fplt__hub_create(const fplt_plan *plan, const fplt_prox *prox, const
         return status;
     }
     hub->view.total = hub->total;
+    FPLT__ASSERT(fplt_sum_length(hub->up) == most && fplt_sum_length(hub->totals) == mirrored);
+    FPLT__ASSERT(hub->shape.mirrored <= hub->shape.kept);
     begin(hub, start ? start : zero);
     fplt__free(zero);
     *out = hub;
@@ -89,6 +94,7 @@ void fplt_hub_destroy(fplt_hub *hub)
 
 void fplt__hub_refresh(fplt_hub *hub)
 {
+    FPLT__ASSERT(fplt_sum_length(hub->totals) == hub->shape.mirrored * hub->plan.dimension);
     fplt_sum_read(hub->totals, 0, hub->total, fplt_sum_length(hub->totals));
 }
 
@@ -106,6 +112,7 @@ static fplt_status add_begun(fplt_hub *hub, double *staged, uint64_t *words, con
     fplt_agent agent = {
         .dimension = hub->plan.dimension, .parameter = hub->plan.parameter, .staged = staged};
     fplt_sum *one;
+    FPLT__ASSERT(count <= hub->shape.kept * hub->plan.dimension);
     fplt__member_begin(&hub->plan, &hub->shape, &agent, start, start);
     fplt_status status = fplt_sum_create(count, FPLT_SUM_EXPONENT, &one, NULL);
     if (!status)
@@ -152,25 +159,30 @@ void fplt_hub_restart(fplt_hub *hub, const double *start)
 
 void fplt_hub_plan(const fplt_hub *hub, uint64_t number, uint32_t active, fplt_round *round)
 {
+    FPLT__ASSERT(active <= hub->plan.agents);
     fplt_round_make(&hub->plan, number, active, 0, NULL, round);
     if (hub->plan.algorithm->plan)
         hub->plan.algorithm->plan(&hub->view, round);
+    FPLT__ASSERT(round->number == number && round->active == active);
 }
 
 fplt_status fplt_hub_broadcast(const fplt_hub *hub, const fplt_round *round, unsigned exchange,
                                double *down)
 {
+    FPLT__ASSERT(exchange <= hub->shape.exchanges); /* the last one is for finish */
     return hub->plan.algorithm->broadcast(&hub->view, round, exchange, down);
 }
 
 fplt_status fplt_hub_receive(fplt_hub *hub, unsigned exchange, const uint64_t *words)
 {
+    FPLT__ASSERT(fplt_plan_up(&hub->plan, exchange) <= fplt_sum_length(hub->up));
     return fplt_sum_add_words(hub->up, 0, words, fplt_plan_up(&hub->plan, exchange));
 }
 
 fplt_status fplt_hub_receive_packed(fplt_hub *hub, unsigned exchange, const void *bytes,
                                     size_t size, fplt_error *error)
 {
+    FPLT__ASSERT(fplt_plan_up(&hub->plan, exchange) <= fplt_sum_length(hub->up));
     return fplt_sum_add_packed(hub->up, 0, bytes, size, fplt_plan_up(&hub->plan, exchange), error);
 }
 
@@ -179,6 +191,10 @@ fplt_status fplt_hub_absorb(fplt_hub *hub, const fplt_round *round, unsigned exc
     size_t n = hub->plan.dimension;
     size_t plain = fplt__plain_up(&hub->shape, n, exchange);
     size_t mirrored = fplt__mirrored_up(&hub->shape, n, exchange);
+    FPLT__ASSERT(round->active <= hub->plan.agents);
+    FPLT__ASSERT(plain + mirrored == fplt_plan_up(&hub->plan, exchange));
+    FPLT__ASSERT(plain + mirrored <= fplt_sum_length(hub->up));
+    FPLT__ASSERT(mirrored == 0 || mirrored == fplt_sum_length(hub->totals));
     fplt_status status = fplt_sum_add_part(hub->totals, 0, hub->up, plain, mirrored);
     if (status)
         return status;
@@ -233,6 +249,7 @@ size_t fplt_hub_encode(const fplt_hub *hub, void *bytes, size_t room)
         fplt__put64(to + 16 * i, words[0]);
         fplt__put64(to + 16 * i + 8, words[1]);
     }
+    FPLT__ASSERT(to + 16 * shape->mirrored * n == (uint8_t *)bytes + needed);
     return needed;
 }
 
@@ -254,6 +271,7 @@ fplt_status fplt_hub_decode(fplt_hub *hub, const void *bytes, size_t size, fplt_
     from += 8 * vectors;
     fplt__get_reals(from, hub->view.number, shape->numbers);
     from += 8 * shape->numbers;
+    FPLT__ASSERT(from + 16 * shape->mirrored * n == (const uint8_t *)bytes + size);
     fplt_status status = FPLT_OK;
     for (size_t i = 0; i < shape->mirrored * n && !status; i++) {
         uint64_t words[2] = {fplt__get64(from + 16 * i), fplt__get64(from + 16 * i + 8)};

@@ -5,6 +5,7 @@
 
 #include <sodium.h>
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "objective/objective.h"
@@ -43,6 +44,8 @@ static fplt_status allocate(fplt_node *node, fplt_error *error)
     sums = sums > node->shape.mirrored * n ? sums : node->shape.mirrored * n;
     const fplt_objective *objective = node->settings.objective;
     const fplt_training *training = &node->settings.training;
+    FPLT__ASSERT(node->shape.exchanges > 0 && node->shape.exchanges <= EXCHANGES);
+    FPLT__ASSERT(node->shape.mirrored <= node->shape.kept);
     const struct {
         double **where;
         size_t count;
@@ -75,6 +78,8 @@ static fplt_status allocate(fplt_node *node, fplt_error *error)
 static fplt_agent view_of(fplt_node *node, fplt_local *local, uint64_t round)
 {
     const fplt_node_settings *settings = &node->settings;
+    FPLT__ASSERT(settings->member_index < node->plan.agents);
+    FPLT__ASSERT(settings->cost < fplt_objective_agents(settings->objective));
     *local = (fplt_local){
         .problem = {.objective = settings->objective, .agent = settings->cost},
         .training = settings->training,
@@ -200,6 +205,7 @@ void fplt_node_destroy(fplt_node *node)
 fplt_status fplt_node_enrol(fplt_node *node, uint64_t *words)
 {
     size_t count = node->shape.mirrored * node->plan.dimension;
+    FPLT__ASSERT(count <= fplt_sum_length(node->sum));
     fplt_sum_clear(node->sum);
     fplt_status status = count ? fplt_sum_add(node->sum, 0, node->kept, count) : FPLT_OK;
     fplt_sum_export(node->sum, 0, words, count);
@@ -248,6 +254,7 @@ static fplt_status check_turn(const fplt_node *node, const fplt_round *round, un
 static fplt_status repeat(const fplt_node *node, unsigned exchange,
                           const unsigned char question[HASH], uint64_t *words, fplt_error *error)
 {
+    FPLT__ASSERT(node->has_latest && exchange < node->answered);
     if (!node->answer[exchange].known ||
         memcmp(node->answer[exchange].question, question, HASH) != 0)
         return fplt_error_set(
@@ -262,10 +269,16 @@ static fplt_status repeat(const fplt_node *node, unsigned exchange,
 static void remember(fplt_node *node, const fplt_round *round, unsigned exchange,
                      const unsigned char question[HASH], const uint64_t *words)
 {
+    FPLT__ASSERT(exchange < node->shape.exchanges);
+    FPLT__ASSERT(!node->has_latest || round->number >= node->latest);
+    FPLT__ASSERT(exchange == 0 || (node->has_latest && node->latest == round->number &&
+                                   node->answered == exchange)); /* in order */
     node->has_latest = 1;
     node->latest = round->number;
     node->answered = exchange + 1;
     node->computed += exchange == 0;
+    FPLT__ASSERT(exchange || !node->settings.cap || node->computed <= node->settings.cap);
+    FPLT__ASSERT(node->answered <= node->shape.exchanges);
     for (unsigned e = exchange; e < EXCHANGES; e++)
         node->answer[e].known = 0;
     node->answer[exchange].known = 1;
@@ -286,9 +299,11 @@ fplt_status fplt_node_train(fplt_node *node, const fplt_round *round, unsigned e
         return repeat(node, exchange, question, words, error);
     fplt_local local;
     fplt_agent agent = view_of(node, &local, round->number);
+    FPLT__ASSERT(fplt_plan_up(&node->plan, exchange) <= fplt_sum_length(node->sum));
     fplt_sum_clear(node->sum);
     status = fplt__member_exchange(&node->plan, &node->shape, &agent, round, exchange, down,
                                    node->up, node->sum, error);
+    FPLT__ASSERT(local.gradients >= 0);
     node->gradients += local.gradients;
     if (status)
         return status;
@@ -308,6 +323,7 @@ void fplt_node_finish(fplt_node *node, const fplt_round *round, const double *do
 {
     fplt_local local;
     fplt_agent agent = view_of(node, &local, round->number);
+    FPLT__ASSERT(!node->has_latest || round->number <= node->latest);
     if (node->plan.algorithm->finish)
         node->plan.algorithm->finish(&agent, round, down);
 }
@@ -331,6 +347,7 @@ double fplt_node_gradients(const fplt_node *node)
 static fplt_status as_words(fplt_node *node, const double *numbers, size_t count, uint64_t *words,
                             const char *what, fplt_error *error)
 {
+    FPLT__ASSERT(count <= fplt_sum_length(node->sum));
     fplt_sum_clear(node->sum);
     fplt_status status = fplt_sum_add(node->sum, 0, numbers, count);
     if (status)
@@ -354,6 +371,7 @@ fplt_status fplt_node_measure(fplt_node *node, const double *x, uint64_t *words,
 fplt_status fplt_node_local_model(fplt_node *node, uint64_t *words, fplt_error *error)
 {
     size_t n = node->plan.dimension;
+    FPLT__ASSERT(node->shape.local_model < (int)node->shape.kept);
     if (node->shape.local_model < 0)
         return fplt_error_set(error, FPLT_UNSUPPORTED, "agents of %s keep no model of their own",
                               node->plan.algorithm->name);
@@ -446,6 +464,7 @@ size_t fplt_node_encode(const fplt_node *node, void *bytes, size_t room)
     const fplt_shape *shape = &node->shape;
     size_t n = node->plan.dimension;
     unsigned known = (unsigned)node->answer[0].known | (unsigned)node->answer[1].known << 1;
+    FPLT__ASSERT(known < 1u << shape->exchanges);
     size_t needed = encoded_size(node, known);
     if (room < needed)
         return needed;
@@ -474,6 +493,7 @@ size_t fplt_node_encode(const fplt_node *node, void *bytes, size_t room)
         for (size_t i = 0; i < fplt_plan_words(&node->plan, e); i++, to += 8)
             fplt__put64(to, node->answer[e].words[i]);
     }
+    FPLT__ASSERT(to == (uint8_t *)bytes + needed);
     return needed;
 }
 
@@ -510,5 +530,6 @@ fplt_status fplt_node_decode(fplt_node *node, const void *bytes, size_t size, fp
         for (size_t i = 0; i < fplt_plan_words(&node->plan, e); i++, from += 8)
             node->answer[e].words[i] = fplt__get64(from);
     }
+    FPLT__ASSERT(from == (const uint8_t *)bytes + size);
     return FPLT_OK;
 }

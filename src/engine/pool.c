@@ -20,6 +20,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "base/machine.h"
 #include "base/memory.h"
 
@@ -96,15 +97,18 @@ static uint32_t job_of(unsigned long long state)
 static int join(atomic_ullong *state, unsigned long long *seen)
 {
     *seen = atomic_load(state);
-    while (!(*seen & CLOSED))
+    while (!(*seen & CLOSED)) {
+        FPLT__ASSERT((*seen & HELPERS) < HELPERS); /* one more does not reach CLOSED */
         if (atomic_compare_exchange_weak(state, seen, *seen + 1))
             return 1;
+    }
     return 0;
 }
 
 static void leave(fplt__pool *pool, atomic_ullong *state)
 {
     unsigned long long before = atomic_fetch_sub(state, 1);
+    FPLT__ASSERT((before & HELPERS) > 0);
     if ((before & HELPERS) == 1 && before & CLOSED) {
         pthread_mutex_lock(&pool->mutex);
         pthread_cond_broadcast(&pool->end);
@@ -114,7 +118,9 @@ static void leave(fplt__pool *pool, atomic_ullong *state)
 
 static void reopen(atomic_ullong *state)
 {
-    unsigned long long next = job_of(atomic_load(state)) + 1;
+    unsigned long long before = atomic_load(state), next = job_of(before) + 1;
+    FPLT__ASSERT((before & HELPERS) == 0); /* those of the last job have left */
+    FPLT__ASSERT(before & CLOSED || before == 0);
     atomic_store(state, (next & UINT32_MAX) << JOB);
 }
 
@@ -135,9 +141,11 @@ static size_t take_parts(const fplt__pool *pool, struct offer *offer, unsigned n
 {
     unsigned long long seen = atomic_load(&offer->taken), unit = number & 1 ? 1ULL << BACK : 1;
     size_t taken, front, back, left;
+    FPLT__ASSERT(number < pool->threads);
     do {
         front = seen & UINT32_MAX;
         back = seen >> BACK;
+        FPLT__ASSERT(front + back <= offer->count);
         left = offer->count - front - back;
         if (!left)
             return 0;
@@ -146,6 +154,8 @@ static size_t take_parts(const fplt__pool *pool, struct offer *offer, unsigned n
     } while (!atomic_compare_exchange_weak(&offer->taken, &seen, seen + taken * unit));
     *first = number & 1 ? offer->count - back - taken : front;
     *last = taken == left;
+    FPLT__ASSERT(taken <= left);
+    FPLT__ASSERT(*first >= front && *first + taken <= offer->count - (number & 1 ? back : 0));
     return taken;
 }
 
@@ -156,11 +166,14 @@ static size_t do_parts(fplt__pool *pool, struct offer *offer, unsigned number)
     int last;
     for (size_t taken; (taken = take_parts(pool, offer, number, &first, &last)) > 0;
          done += taken) {
-        if (last)
-            atomic_fetch_sub(&pool->open, 1);
+        if (last) {
+            unsigned open = atomic_fetch_sub(&pool->open, 1);
+            FPLT__ASSERT(open > 0 && open <= pool->threads);
+        }
         for (size_t k = 0; k < taken; k++)
             offer->part(offer->context, first + k, number);
     }
+    FPLT__ASSERT(done <= offer->count);
     return done;
 }
 
@@ -180,7 +193,9 @@ static void help_with_offers(fplt__pool *pool, unsigned number)
 /* Closes it and waits for those who joined, helping others in the meantime. */
 static void close_and_wait(fplt__pool *pool, atomic_ullong *state, unsigned number, int helps)
 {
-    atomic_fetch_or(state, CLOSED);
+    unsigned long long before = atomic_fetch_or(state, CLOSED);
+    FPLT__ASSERT(!(before & CLOSED)); /* closed once */
+    FPLT__ASSERT((before & HELPERS) < pool->threads);
     for (int i = 0; i < pool->watch; i++) {
         if (!(atomic_load(state) & HELPERS))
             return;
@@ -214,6 +229,7 @@ static double end_work(struct account *account, double lasted)
 
 static void book(struct account *account, double gained, double now)
 {
+    FPLT__ASSERT(account->credit <= most_credit && account->credit >= -most_debt);
     account->credit += gained;
     if (account->credit > most_credit)
         account->credit = most_credit;
@@ -223,6 +239,8 @@ static void book(struct account *account, double gained, double now)
     account->patience = again ? 2 * account->patience : times_alone;
     account->longest = again ? fmin(2 * account->longest, longest_alone) : first_alone;
     account->alone_until = now + fmin(-account->patience * account->credit, account->longest);
+    FPLT__ASSERT(account->patience >= times_alone && account->longest <= longest_alone);
+    FPLT__ASSERT(account->alone_until > now);
     account->credit = 0;
     account->core = 0; /* what was known was of then */
 }
@@ -254,6 +272,7 @@ static void *help(void *argument)
 {
     const struct worker *worker = argument;
     struct fplt__pool *pool = worker->pool;
+    FPLT__ASSERT(worker->number > 0 && worker->number < pool->threads);
     for (uint32_t done = 0;;) {
         unsigned long long seen;
         wait_for_work(pool, done);
@@ -263,6 +282,7 @@ static void *help(void *argument)
             int joined = join(&pool->state, &seen);
             done = job_of(seen);
             if (joined) {
+                FPLT__ASSERT(pool->task != NULL);
                 double begun = fplt__thread_time();
                 pool->task(pool->context, worker->number);
                 atomic_fetch_add(&pool->spent,
@@ -279,6 +299,7 @@ static void *help(void *argument)
 fplt_status fplt__pool_create(unsigned threads, fplt__pool **out, fplt_error *error)
 {
     *out = NULL;
+    FPLT__ASSERT(threads > 0 && threads < HELPERS);
     fplt__pool *pool;
     fplt_status status = fplt__alloc_into(&pool, 1, sizeof *pool, "threads", error);
     if (status)
@@ -307,6 +328,7 @@ fplt_status fplt__pool_create(unsigned threads, fplt__pool **out, fplt_error *er
         fplt__pool_destroy(pool);
         return status;
     }
+    FPLT__ASSERT(pool->started + 1 == threads);
     *out = pool;
     return FPLT_OK;
 }
@@ -315,6 +337,7 @@ void fplt__pool_destroy(fplt__pool *pool)
 {
     if (!pool)
         return;
+    FPLT__ASSERT(pool->started < pool->threads);
     atomic_store(&pool->quit, 1);
     wake(pool);
     for (unsigned i = 0; i < pool->started; i++)
@@ -350,6 +373,8 @@ void fplt__pool_run(fplt__pool *pool, void (*task)(void *context, unsigned numbe
     double own = end_work(&pool->account, fplt__now() - begun);
     close_and_wait(pool, &pool->state, 0, 1);
     double ended = fplt__now();
+    unsigned open = atomic_load(&pool->open);
+    FPLT__ASSERT(open == 0); /* offers are made inside tasks and end with them */
     book(&pool->account, own + 1e-9 * (double)atomic_load(&pool->spent) - (ended - begun), ended);
 }
 
@@ -358,6 +383,8 @@ void fplt__pool_share(fplt__pool *pool, unsigned number, size_t count,
 {
     struct offer *offer = &pool->offers[number];
     double begun = fplt__now();
+    FPLT__ASSERT(number < pool->threads);
+    FPLT__ASSERT(count > 0 && count <= UINT32_MAX); /* `taken` has 32 bits for each end */
     if (pool->threads == 1 || begun < offer->account.alone_until) {
         for (size_t k = 0; k < count; k++)
             part(context, k, number);
@@ -375,8 +402,9 @@ void fplt__pool_share(fplt__pool *pool, unsigned number, size_t count,
     size_t own = do_parts(pool, offer, number);
     double spent = end_work(&offer->account, fplt__now() - begun);
     close_and_wait(pool, &offer->state, number, 0);
-    double ended = fplt__now(),
-           share = (double)atomic_load(&offer->helped) / (double)(own ? own : 1);
+    size_t helped = atomic_load(&offer->helped);
+    FPLT__ASSERT(own + helped == count); /* each part was done once */
+    double ended = fplt__now(), share = (double)helped / (double)(own ? own : 1);
     if (own)
         book(&offer->account, spent * (1 + share) - (ended - begun), ended);
 }

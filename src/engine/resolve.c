@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/status.h"
 #include "engine/hub.h"
 #include "fedplt/hub_node.h"
@@ -9,8 +10,12 @@
 uint32_t fplt_expected_cohort(const fplt_participation *participation)
 {
     double cohort = 0;
-    for (uint32_t i = 0; i < fplt_participation_agents(participation); i++)
-        cohort += fplt_participation_rate(participation, i);
+    for (uint32_t i = 0; i < fplt_participation_agents(participation); i++) {
+        double rate = fplt_participation_rate(participation, i);
+        FPLT__ASSERT(rate >= 0 && rate <= 1);
+        cohort += rate;
+    }
+    FPLT__ASSERT(lround(cohort) <= (long)fplt_participation_agents(participation));
     return cohort < 1 ? 1 : (uint32_t)lround(cohort);
 }
 
@@ -66,6 +71,7 @@ static fplt_status check_facts(const fplt_facts *facts, fplt_error *error)
 static double common_step(const fplt_plan *plan, const fplt_training *training,
                           const fplt_facts *facts)
 {
+    FPLT__ASSERT(training->step >= 0);
     if (!fplt_algorithm_shares_step(plan->algorithm, training->solver))
         return 0;
     return training->step > 0
@@ -92,6 +98,8 @@ fplt_status fplt_plan_resolve(const fplt_algorithm *algorithm, const double *par
         all.cohort = all.agents;
     if (!all.epochs)
         all.epochs = training->epochs;
+    FPLT__ASSERT(all.cohort > 0 && all.cohort <= all.agents);
+    FPLT__ASSERT(fplt_algorithm_parameters(algorithm) <= FPLT_MAX_PARAMETERS);
     if (parameter)
         memcpy(made.parameter, parameter, fplt_algorithm_parameters(algorithm) * sizeof *parameter);
     else
@@ -99,6 +107,8 @@ fplt_status fplt_plan_resolve(const fplt_algorithm *algorithm, const double *par
     if ((status = fplt_algorithm_resolve(algorithm, &all, made.parameter, error)))
         return status;
     made.step = common_step(&made, training, &all);
+    FPLT__ASSERT(!(training->step > 0) || made.step == 0 || made.step == training->step);
+    FPLT__ASSERT(made.agents == all.agents && made.dimension == all.dimension);
     *plan = made;
     return FPLT_OK;
 }

@@ -1,109 +1,48 @@
 /* The fleet on the threads of one process, of all agents or of a block of them. An agent is never an object: its vectors are rows of one
  * array, its staged state belongs to the worker that trains it and is committed in place, and the
  * view an algorithm sees is filled on the stack. */
-#include "engine/fleet.h"
+#include "engine/threads.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/parallel.h"
-#include "base/machine.h"
-#include "base/memory.h"
 #include "engine/hub.h"
 #include "engine/member.h"
-#include "engine/pool.h"
-#include "engine/ranks.h"
 #include "objective/objective.h"
-
-struct threads;
 
 /* Numbers that an agent keeps, so many of which are brought near before its turn. */
 enum { APPROACHED = 64 };
 
-/* A worker shares what is large with those that have nothing to do: while it has the hands, its calls of
- * the objective do. */
-struct worker {
-    _Alignas(64) fplt__parallel hands; /* no line of the cache has two workers */
-    struct threads *threads;
-    unsigned number;
-    double *staged, *work, *up, *scratch; /* owned */
-    fplt_sum *sum; /* as the last job left it, unless the worker `sums` in this one */
-    int sums;
-    double gradients;
-};
-
-struct threads {
-    fplt__fleet base;
-    fplt_plan plan;
-    fplt_shape shape;
-    const fplt_objective *objective; /* borrowed */
-    const fplt_noise_source *noise;  /* borrowed; one a worker, or NULL */
-    uint32_t first, own;             /* the agents that are here */
-    fplt_training training;
-    fplt_training *each; /* owned; NULL: `training` for all. One an agent that is here, */
-    const fplt_curvature *curvatures; /* borrowed; as here */
-    double *step;                     /* owned; and here */
-    fplt_start start;
-    double start_scale, lowest;  /* lowest: the least curvature of all */
-    double *given;               /* owned */
-    double *kept, *held, *state; /* owned; agent after agent */
-    size_t state_size, numbers;  /* numbers: length of a worker's sum */
-    fplt__pool *pool;
-    int shares;             /* some records are divided into parts */
-    uint32_t batched;       /* agents that a worker trains side by side */
-    struct worker *workers; /* owned */
-    /* the job at hand */
-    void (*task)(void *, unsigned);
-    const fplt_round *round;
-    const uint32_t *active;
-    uint32_t position, active_own; /* where those of `active` that are here begin, and how many */
-    const double *point;           /* broadcast, or the point to evaluate */
-    unsigned exchange, vector, count;
-    int summing; /* it has a sum */
-    /* what workers write while others read what is above is on a line of its own */
-    _Alignas(64) atomic_uint next;
-    _Alignas(64) atomic_int failed;
-    pthread_mutex_t mutex;
-    fplt_error failure;
-    uint32_t failed_position;
-};
-
-static struct threads *threads_of(fplt__fleet *fleet)
+static struct fplt__threads *threads_of(fplt__fleet *fleet)
 {
-    return (struct threads *)(void *)fleet;
+    return (struct fplt__threads *)(void *)fleet;
 }
 
 /* Doubles that an agent keeps. */
-static size_t kept_size(const struct threads *threads)
+static size_t kept_size(const struct fplt__threads *threads)
 {
     return threads->shape.kept * threads->plan.dimension;
 }
 
-static double *kept_of(const struct threads *threads, uint32_t agent)
+static double *kept_of(const struct fplt__threads *threads, uint32_t agent)
 {
+    FPLT__ASSERT(agent - threads->first < threads->own);
     return threads->kept + (size_t)(agent - threads->first) * kept_size(threads);
-}
-
-static const fplt_training *training_of(const struct threads *threads, uint32_t agent)
-{
-    return threads->each ? &threads->each[agent - threads->first] : &threads->training;
 }
 
 /* Field by field: a million of them are filled in a round. `slot`: whose staged state and work it has of those
  * that the worker trains side by side. */
-static void fill_view(struct threads *threads, unsigned number, unsigned slot, uint32_t identity,
-                      fplt_agent *agent, fplt_local *local)
+static void fill_view(struct fplt__threads *threads, unsigned number, unsigned slot,
+                      uint32_t identity, fplt_agent *agent, fplt_local *local)
 {
-    struct worker *worker = &threads->workers[number];
+    struct fplt__worker *worker = &threads->workers[number];
     size_t n = threads->plan.dimension, place = identity - threads->first;
+    FPLT__ASSERT(number < fplt__pool_threads(threads->pool) && slot < threads->batched);
     local->problem.objective = threads->objective;
     local->problem.agent = identity;
     local->problem.linear = local->problem.centre = NULL;
     local->problem.inverse_rho = 0;
-    local->training = *training_of(threads, identity);
+    local->training = *fplt__threads_training(threads, identity);
     local->step = threads->step[place];
     local->curvature = threads->curvatures[place];
     local->seed = threads->plan.seed;
@@ -124,7 +63,7 @@ static void fill_view(struct threads *threads, unsigned number, unsigned slot, u
     agent->local = local;
 }
 
-static fplt_agent view_of(struct threads *threads, unsigned number, uint32_t identity,
+static fplt_agent view_of(struct fplt__threads *threads, unsigned number, uint32_t identity,
                           fplt_local *local)
 {
     fplt_agent agent;
@@ -132,14 +71,15 @@ static fplt_agent view_of(struct threads *threads, unsigned number, uint32_t ide
     return agent;
 }
 
-static void commit(struct threads *threads, const fplt_agent *agent)
+static void commit(struct fplt__threads *threads, const fplt_agent *agent)
 {
+    FPLT__ASSERT(agent->staged != agent->kept); /* staged first, accepted here */
     memcpy(kept_of(threads, agent->member_index), agent->staged,
            kept_size(threads) * sizeof(double));
 }
 
 struct sharing {
-    struct threads *threads;
+    struct fplt__threads *threads;
     fplt__part part;
     void *context;
     double *scratch; /* of the thread `number`, which asked */
@@ -149,21 +89,22 @@ struct sharing {
 static void do_part(void *context, size_t index, unsigned who)
 {
     const struct sharing *sharing = context;
+    FPLT__ASSERT(who < fplt__pool_threads(sharing->threads->pool));
     sharing->part(sharing->context, index,
                   who == sharing->number ? sharing->scratch
                                          : sharing->threads->workers[who].scratch);
 }
 
-static void spread(fplt__parallel *hands, size_t count, fplt__part part, void *context,
-                   double *scratch)
+void fplt__threads_spread(fplt__parallel *hands, size_t count, fplt__part part, void *context,
+                          double *scratch)
 {
-    const struct worker *worker = (const struct worker *)(const void *)hands;
+    const struct fplt__worker *worker = (const struct fplt__worker *)(const void *)hands;
     struct sharing sharing = {worker->threads, part, context, scratch, worker->number};
     fplt__pool_share(worker->threads->pool, worker->number, count, do_part, &sharing);
 }
 
 /* Of several failures the one of the first agent is reported, whatever the timing. */
-static void report(struct threads *threads, uint32_t position, const fplt_error *error)
+static void report(struct fplt__threads *threads, uint32_t position, const fplt_error *error)
 {
     pthread_mutex_lock(&threads->mutex);
     if (!atomic_load(&threads->failed) || position < threads->failed_position) {
@@ -175,8 +116,9 @@ static void report(struct threads *threads, uint32_t position, const fplt_error 
 }
 
 /* Before its first portion a worker clears its sum, where the job has one: each its own, at the same time. */
-static void prepare_sum(struct threads *threads, struct worker *worker)
+static void prepare_sum(struct fplt__threads *threads, struct fplt__worker *worker)
 {
+    FPLT__ASSERT(threads->summing || !worker->sums);
     if (!threads->summing || worker->sums)
         return;
     fplt_sum_clear(worker->sum);
@@ -185,7 +127,7 @@ static void prepare_sum(struct threads *threads, struct worker *worker)
 
 /* Hands out positions 0 .. count - 1 in small portions; zero when none is left. Where agents go side by side a
  * portion has whole groups, and some of them: they are small, and what comes next is brought near meanwhile. */
-static int take(struct threads *threads, unsigned number, uint32_t count, uint32_t group,
+static int take(struct fplt__threads *threads, unsigned number, uint32_t count, uint32_t group,
                 uint32_t *first, uint32_t *last)
 {
     enum { GROUPS = 6 };
@@ -196,6 +138,7 @@ static int take(struct threads *threads, unsigned number, uint32_t count, uint32
         portion = portion > least ? portion : least;
         portion = (portion + group - 1) / group * group;
     }
+    FPLT__ASSERT(portion > 0 && portion % group == 0);
     /* asked before it takes: a portion once taken is done, so that no earlier failure is missed */
     if (atomic_load(&threads->failed))
         return 0;
@@ -203,14 +146,15 @@ static int take(struct threads *threads, unsigned number, uint32_t count, uint32
     if (*first >= count)
         return 0;
     *last = count - *first > portion ? *first + portion : count;
+    FPLT__ASSERT(*first < *last && *last <= count);
     prepare_sum(threads, &threads->workers[number]);
     return 1;
 }
 
 /* Agents whose turn comes: where some of many are active, hardly anything of them is near. First what tells where
  * an agent's numbers are, */
-static void approach_places(const struct threads *threads, const uint32_t *active, uint32_t from,
-                            uint32_t to)
+static void approach_places(const struct fplt__threads *threads, const uint32_t *active,
+                            uint32_t from, uint32_t to)
 {
     for (uint32_t k = from; k < to; k++) {
         size_t place = active[k] - threads->first;
@@ -221,8 +165,8 @@ static void approach_places(const struct threads *threads, const uint32_t *activ
 }
 
 /* and later the numbers. */
-static void approach_numbers(const struct threads *threads, const uint32_t *active, uint32_t from,
-                             uint32_t to)
+static void approach_numbers(const struct fplt__threads *threads, const uint32_t *active,
+                             uint32_t from, uint32_t to)
 {
     size_t size = kept_size(threads), near = size < APPROACHED ? size : APPROACHED;
     for (uint32_t k = from; k < to; k++) {
@@ -235,7 +179,7 @@ static void approach_numbers(const struct threads *threads, const uint32_t *acti
 }
 
 /* Before the group at i of first .. last - 1 has its turn. */
-static void approach(const struct threads *threads, const uint32_t *active, uint32_t i,
+static void approach(const struct fplt__threads *threads, const uint32_t *active, uint32_t i,
                      uint32_t first, uint32_t last)
 {
     uint32_t some = threads->batched, left = last - i, near = some + 2, far = near + some + 2;
@@ -252,10 +196,10 @@ static void approach(const struct threads *threads, const uint32_t *active, uint
 }
 
 /* An exchange with some agents, the first at a position of the cohort; zero where one failed. */
-static int train_some(struct threads *threads, unsigned number, fplt_round *round,
+static int train_some(struct fplt__threads *threads, unsigned number, fplt_round *round,
                       uint32_t position, uint32_t count)
 {
-    struct worker *worker = &threads->workers[number];
+    struct fplt__worker *worker = &threads->workers[number];
     int last_step =
         threads->exchange + 1 == threads->shape.exchanges && !threads->shape.finish_down;
     fplt_error error;
@@ -263,6 +207,9 @@ static int train_some(struct threads *threads, unsigned number, fplt_round *roun
     fplt_agent agent[FPLT__MEMBERS];
     uint32_t done = 0;
     fplt_status status;
+    FPLT__ASSERT(count > 0 && count <= threads->batched && count <= FPLT__MEMBERS);
+    FPLT__ASSERT(position >= threads->position &&
+                 position + count <= threads->position + threads->active_own);
     for (uint32_t i = 0; i < count; i++)
         fill_view(threads, number, i, threads->active[position + i], &agent[i], &local[i]);
     if (threads->batched > 1) {
@@ -277,6 +224,7 @@ static int train_some(struct threads *threads, unsigned number, fplt_round *roun
                                   threads->point, worker->up, worker->sum, &error);
         done = !status;
     }
+    FPLT__ASSERT(status ? done < count : done == count);
     for (uint32_t i = 0; i < count; i++)
         /* a multiple of 2^-20, so that the total does not depend on who counted */
         worker->gradients += nearbyint(local[i].gradients * 0x1p20) * 0x1p-20;
@@ -289,7 +237,7 @@ static int train_some(struct threads *threads, unsigned number, fplt_round *roun
 
 static void train_task(void *context, unsigned number)
 {
-    struct threads *threads = context;
+    struct fplt__threads *threads = context;
     fplt_round round = *threads->round;
     uint32_t first, last;
     while (take(threads, number, threads->active_own, threads->batched, &first, &last)) {
@@ -305,7 +253,7 @@ static void train_task(void *context, unsigned number)
 
 static void finish_task(void *context, unsigned number)
 {
-    struct threads *threads = context;
+    struct fplt__threads *threads = context;
     fplt_round round = *threads->round;
     uint32_t first, last;
     while (take(threads, number, threads->active_own, 1, &first, &last)) {
@@ -321,10 +269,11 @@ static void finish_task(void *context, unsigned number)
 }
 
 /* Adds what was measured of some agents, one behind the other; zero where one is out of range. */
-static int add_measures(struct threads *threads, struct worker *worker, uint32_t agent,
+static int add_measures(struct fplt__threads *threads, struct fplt__worker *worker, uint32_t agent,
                         uint32_t count)
 {
     size_t each = threads->plan.dimension + FPLT_MEASURES;
+    FPLT__ASSERT(worker->sums); /* cleared for this job */
     for (uint32_t i = 0; i < count; i++) {
         fplt_error error;
         fplt_status status = fplt_sum_add(worker->sum, 0, worker->up + i * each, each);
@@ -339,7 +288,7 @@ static int add_measures(struct threads *threads, struct worker *worker, uint32_t
     return 1;
 }
 
-static int evaluate_one(struct threads *threads, struct worker *worker, uint32_t agent)
+static int evaluate_one(struct fplt__threads *threads, struct fplt__worker *worker, uint32_t agent)
 {
     fplt_error error;
     fplt_status status = fplt__member_measure(threads->objective, agent, threads->point, worker->up,
@@ -354,8 +303,8 @@ static int evaluate_one(struct threads *threads, struct worker *worker, uint32_t
 /* Gradient sums, value, hits, records, agents that classify. */
 static void evaluate_task(void *context, unsigned number)
 {
-    struct threads *threads = context;
-    struct worker *worker = &threads->workers[number];
+    struct fplt__threads *threads = context;
+    struct fplt__worker *worker = &threads->workers[number];
     uint32_t first, last, group = (uint32_t)fplt__objective_batched(threads->objective);
     while (take(threads, number, threads->own, group, &first, &last)) {
         for (uint32_t i = first, some; i < last; i += some) {
@@ -377,8 +326,8 @@ static void evaluate_task(void *context, unsigned number)
 
 static void total_task(void *context, unsigned number)
 {
-    struct threads *threads = context;
-    struct worker *worker = &threads->workers[number];
+    struct fplt__threads *threads = context;
+    struct fplt__worker *worker = &threads->workers[number];
     size_t n = threads->plan.dimension;
     uint32_t first, last;
     while (take(threads, number, threads->own, 1, &first, &last)) {
@@ -399,16 +348,18 @@ static void total_task(void *context, unsigned number)
 /* The job at hand, with help for what is large. */
 static void take_part(void *context, unsigned number)
 {
-    struct threads *threads = context;
+    struct fplt__threads *threads = context;
     fplt__parallel_set(&threads->workers[number].hands);
     threads->task(threads, number);
     fplt__parallel_set(NULL);
 }
 
 /* Starts the job on all workers and adds up their sums. */
-static fplt_status run(struct threads *threads, void (*task)(void *, unsigned), fplt_sum *sum,
+static fplt_status run(struct fplt__threads *threads, void (*task)(void *, unsigned), fplt_sum *sum,
                        size_t count, fplt_error *error)
 {
+    FPLT__ASSERT(count <= threads->numbers);
+    FPLT__ASSERT(sum ? count <= fplt_sum_length(sum) : count == 0);
     atomic_store(&threads->next, 0);
     atomic_store(&threads->failed, 0);
     unsigned workers = fplt__pool_threads(threads->pool);
@@ -446,14 +397,16 @@ static uint32_t before(const uint32_t *active, uint32_t count, uint32_t agent)
     return low;
 }
 
-static void take_round(struct threads *threads, const fplt_round *round, const uint32_t *active,
-                       const double *down)
+static void take_round(struct fplt__threads *threads, const fplt_round *round,
+                       const uint32_t *active, const double *down)
 {
     threads->round = round;
     threads->active = active;
     threads->position = before(active, round->active, threads->first);
     threads->active_own =
         before(active, round->active, threads->first + threads->own) - threads->position;
+    FPLT__ASSERT(threads->position + threads->active_own <= round->active);
+    FPLT__ASSERT(threads->active_own <= threads->own);
     threads->point = down;
 }
 
@@ -461,7 +414,8 @@ static fplt_status train(fplt__fleet *fleet, const fplt_round *round, unsigned e
                          const uint32_t *active, const double *down, fplt_sum *sum,
                          double *gradients, fplt_error *error)
 {
-    struct threads *threads = threads_of(fleet);
+    struct fplt__threads *threads = threads_of(fleet);
+    FPLT__ASSERT(exchange < threads->shape.exchanges);
     take_round(threads, round, active, down);
     threads->exchange = exchange;
     unsigned workers = fplt__pool_threads(threads->pool);
@@ -477,14 +431,15 @@ static fplt_status train(fplt__fleet *fleet, const fplt_round *round, unsigned e
 static fplt_status finish(fplt__fleet *fleet, const fplt_round *round, const uint32_t *active,
                           const double *down, fplt_error *error)
 {
-    struct threads *threads = threads_of(fleet);
+    struct fplt__threads *threads = threads_of(fleet);
+    FPLT__ASSERT(threads->shape.finish_down > 0 && threads->plan.algorithm->finish);
     take_round(threads, round, active, down);
     return run(threads, finish_task, NULL, 0, error);
 }
 
 static fplt_status evaluate(fplt__fleet *fleet, const double *x, fplt_sum *sum, fplt_error *error)
 {
-    struct threads *threads = threads_of(fleet);
+    struct fplt__threads *threads = threads_of(fleet);
     threads->point = x;
     return run(threads, evaluate_task, sum, threads->plan.dimension + FPLT_MEASURES, error);
 }
@@ -492,14 +447,16 @@ static fplt_status evaluate(fplt__fleet *fleet, const double *x, fplt_sum *sum, 
 static fplt_status total(fplt__fleet *fleet, unsigned vector, unsigned count, fplt_sum *sum,
                          fplt_error *error)
 {
-    struct threads *threads = threads_of(fleet);
+    struct fplt__threads *threads = threads_of(fleet);
+    FPLT__ASSERT(vector + count <= threads->shape.kept);
     threads->vector = vector;
     threads->count = count;
     return run(threads, total_task, sum, count * threads->plan.dimension, error);
 }
 
 /* The agent's starting points into two work vectors. */
-static void draw_start(const struct threads *threads, uint32_t agent, double *start, double *second)
+static void draw_start(const struct fplt__threads *threads, uint32_t agent, double *start,
+                       double *second)
 {
     size_t n = threads->plan.dimension;
     fplt_stream stream =
@@ -515,14 +472,15 @@ static void draw_start(const struct threads *threads, uint32_t agent, double *st
         fplt_stream_normals(&stream, threads->start_scale, second, n);
     }
     if (threads->start == FPLT_START_PRIOR) {
-        double deviation = sqrt(2 / threads->lowest) * training_of(threads, agent)->noise_tau;
+        double deviation =
+            sqrt(2 / threads->lowest) * fplt__threads_training(threads, agent)->noise_tau;
         fplt_stream_normals(&stream, deviation, start, n);
     }
 }
 
 static void begin_task(void *context, unsigned number)
 {
-    struct threads *threads = context;
+    struct fplt__threads *threads = context;
     double *start = threads->workers[number].up, *second = start + threads->plan.dimension;
     uint32_t first, last;
     while (take(threads, number, threads->own, 1, &first, &last)) {
@@ -538,7 +496,7 @@ static void begin_task(void *context, unsigned number)
 
 static fplt_status begin(fplt__fleet *fleet, fplt_sum *totals, fplt_error *error)
 {
-    struct threads *threads = threads_of(fleet);
+    struct fplt__threads *threads = threads_of(fleet);
     fplt_status status = run(threads, begin_task, NULL, 0, error);
     if (!status)
         status = total(fleet, 0, threads->shape.mirrored, totals, error);
@@ -549,7 +507,7 @@ static fplt_status begin(fplt__fleet *fleet, fplt_sum *totals, fplt_error *error
 static fplt_status carry(fplt__fleet *fleet, fplt__direction direction, fplt__fleet_piece piece,
                          void *context, fplt_error *error)
 {
-    struct threads *threads = threads_of(fleet);
+    struct fplt__threads *threads = threads_of(fleet);
     (void)direction;
     fplt_status status = piece(context, threads->first, threads->own, threads->kept);
     return status ? fplt_error_set(error, status, "the agents' state cannot be carried") : FPLT_OK;
@@ -558,44 +516,18 @@ static fplt_status carry(fplt__fleet *fleet, fplt__direction direction, fplt__fl
 static fplt_status inform(fplt__fleet *fleet, const double *x, const fplt__information *sums,
                           fplt_error *error)
 {
-    struct threads *threads = threads_of(fleet);
+    struct fplt__threads *threads = threads_of(fleet);
     return fplt__objective_add_information(threads->objective, threads->first,
                                            threads->first + threads->own, x, sums, error);
 }
 
 static const double *kept(const fplt__fleet *fleet, uint32_t agent)
 {
-    const struct threads *threads = (const struct threads *)(const void *)fleet;
+    const struct fplt__threads *threads = (const struct fplt__threads *)(const void *)fleet;
     return agent - threads->first < threads->own ? kept_of(threads, agent) : NULL;
 }
 
-static void destroy(fplt__fleet *fleet)
-{
-    struct threads *threads = threads_of(fleet);
-    if (!threads)
-        return;
-    unsigned workers = threads->pool ? fplt__pool_threads(threads->pool) : 0;
-    for (unsigned i = 0; threads->workers && i < workers; i++) {
-        struct worker *worker = &threads->workers[i];
-        fplt__free(worker->staged);
-        fplt__free(worker->work);
-        fplt__free(worker->up);
-        fplt__free(worker->scratch);
-        fplt_sum_destroy(worker->sum);
-    }
-    fplt__free(threads->workers);
-    fplt__pool_destroy(threads->pool);
-    pthread_mutex_destroy(&threads->mutex);
-    fplt__free(threads->each);
-    fplt__free(threads->step);
-    fplt__free(threads->given);
-    fplt__free(threads->kept);
-    fplt__free(threads->held);
-    fplt__free(threads->state);
-    fplt__free(threads);
-}
-
-static const struct fplt__fleet_verbs verbs = {
+const struct fplt__fleet_verbs fplt__threads_verbs = {
     .begin = begin,
     .train = train,
     .finish = finish,
@@ -604,164 +536,5 @@ static const struct fplt__fleet_verbs verbs = {
     .carry = carry,
     .inform = inform,
     .kept = kept,
-    .destroy = destroy,
+    .destroy = fplt__threads_destroy,
 };
-
-static fplt_status copy_of(void *to, const void *from, size_t count, size_t size, fplt_error *error)
-{
-    void *copy;
-    fplt_status status = fplt__alloc_into(&copy, count, size, "the agents", error);
-    if (!status && from)
-        memcpy(copy, from, count * size);
-    memcpy(to, &copy, sizeof copy);
-    return status;
-}
-
-static fplt_status create_worker(struct threads *threads, unsigned number, size_t scratch,
-                                 fplt_error *error)
-{
-    size_t n = threads->plan.dimension;
-    size_t beside = (fplt__objective_batched(threads->objective) - 1) * (n + FPLT_MEASURES);
-    struct worker *worker = &threads->workers[number];
-    worker->hands.spread = spread;
-    worker->threads = threads;
-    worker->number = number;
-    fplt_status status;
-    if ((status = copy_of(&worker->staged, NULL, threads->batched * threads->shape.kept * n,
-                          sizeof(double), error)) ||
-        (status = copy_of(&worker->work, NULL, threads->batched * threads->shape.work * n,
-                          sizeof(double), error)) ||
-        (status = copy_of(&worker->up, NULL, threads->numbers + beside, sizeof(double), error)) ||
-        (status = copy_of(&worker->scratch, NULL, scratch, sizeof(double), error)))
-        return status;
-    return fplt_sum_create(threads->numbers, FPLT_SUM_EXPONENT, &worker->sum, error);
-}
-
-size_t fplt__fleet_longest(const fplt_plan *plan)
-{
-    fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
-    size_t n = plan->dimension, most = 2 * n + FPLT_MEASURES;
-    if (shape.mirrored * n > most)
-        most = shape.mirrored * n;
-    for (unsigned e = 0; e < shape.exchanges; e++) {
-        size_t size = fplt_plan_up(plan, e);
-        most = size > most ? size : most;
-    }
-    return most;
-}
-
-static fplt_status check_step(const struct threads *threads, uint32_t agent, fplt_error *error)
-{
-    const fplt_curvature *curvature = &threads->curvatures[agent - threads->first];
-    double step = threads->step[agent - threads->first];
-    if (!fplt_solver_has_step(training_of(threads, agent)->solver) || (step > 0 && isfinite(step)))
-        return FPLT_OK;
-    return fplt_error_set(
-        error, FPLT_BAD_VALUE,
-        "gamma would be %g for agent %u, whose cost curves between %g and %g, but "
-        "it must be a number above 0: give gamma, a ridge or a smaller rho",
-        step, agent, curvature->lowest, curvature->highest);
-}
-
-static fplt_status create_agents(struct threads *threads, const struct fplt__fleet_plan *plan,
-                                 size_t *scratch, fplt_error *error)
-{
-    const fplt_run_settings *settings = plan->settings;
-    size_t n = threads->plan.dimension, agents = threads->own, first = threads->first;
-    fplt_status status;
-    if ((settings->each && (status = copy_of(&threads->each, settings->each + first, agents,
-                                             sizeof *threads->each, error))) ||
-        (settings->given &&
-         (status = copy_of(&threads->given, settings->given, n, sizeof(double), error))) ||
-        (status = copy_of(&threads->step, NULL, agents, sizeof(double), error)) ||
-        (status = copy_of(&threads->kept, NULL, agents * threads->shape.kept * n, sizeof(double),
-                          error)) ||
-        (status = copy_of(&threads->held, NULL, agents * threads->shape.held * n, sizeof(double),
-                          error)))
-        return status;
-    *scratch = 0;
-    for (uint32_t i = 0; i < agents; i++) {
-        const fplt_training *training = training_of(threads, threads->first + i);
-        threads->step[i] =
-            fplt__member_step(&threads->plan, training, &threads->curvatures[i], plan->cohort);
-        if ((status = check_step(threads, threads->first + i, error)))
-            return status;
-        if (i && !threads->each)
-            continue;
-        if ((status = fplt_training_check(training, threads->objective, error)))
-            return status;
-        size_t size = fplt_local_scratch(threads->objective, training);
-        size_t state = fplt_solver_state(threads->objective, training);
-        *scratch = size > *scratch ? size : *scratch;
-        threads->state_size = state > threads->state_size ? state : threads->state_size;
-    }
-    return copy_of(&threads->state, NULL, agents * threads->state_size, sizeof(double), error);
-}
-
-/* No more than there is something to do for; a source of noise is there for every thread asked for. */
-static unsigned workers_for(const fplt_ranks *ranks, unsigned asked, uint32_t agents, size_t parts)
-{
-    unsigned workers = fplt__ranks_threads(ranks, asked);
-    size_t most = agents ? agents * parts : 1;
-    return workers > most ? (unsigned)most : workers;
-}
-
-/* Side by side go agents who train alike, where algorithm, solver and cost have the means. */
-static uint32_t abreast_of(const struct threads *threads)
-{
-    const fplt_algorithm *algorithm = threads->plan.algorithm;
-    size_t most = fplt__objective_batched(threads->objective);
-    if (!algorithm->prepare || !algorithm->conclude || threads->each ||
-        !threads->training.solver->several)
-        return 1;
-    return most < FPLT__MEMBERS ? (uint32_t)most : FPLT__MEMBERS;
-}
-
-fplt_status fplt__threads_create(const struct fplt__fleet_plan *plan, fplt__fleet **out,
-                                 fplt_error *error)
-{
-    *out = NULL;
-    const fplt_run_settings *settings = plan->settings;
-    uint32_t end;
-    struct threads *threads;
-    fplt_status status = fplt__alloc_into(&threads, 1, sizeof *threads, "the agents", error);
-    if (status)
-        return status;
-    threads->base.verbs = &verbs;
-    threads->plan = *plan->plan;
-    threads->shape =
-        fplt_algorithm_shape(plan->plan->algorithm, plan->plan->parameter, plan->plan->dimension);
-    fplt__ranks_block(settings->ranks, plan->plan->agents,
-                      settings->ranks ? settings->ranks->number : 0, &threads->first, &end);
-    threads->own = end - threads->first;
-    threads->objective = plan->objective;
-    threads->curvatures = plan->curvatures + threads->first;
-    threads->noise = settings->noise;
-    threads->training = settings->training;
-    threads->start = settings->start;
-    threads->start_scale = settings->start_scale;
-    pthread_mutex_init(&threads->mutex, NULL);
-    threads->lowest = HUGE_VAL;
-    for (uint32_t i = 0; i < plan->plan->agents; i++)
-        threads->lowest = fmin(threads->lowest, plan->curvatures[i].lowest);
-    threads->numbers = fplt__fleet_longest(&threads->plan);
-    size_t scratch = 0, parts = fplt__objective_parts(plan->objective);
-    threads->shares = parts > 1;
-    status = create_agents(threads, plan, &scratch, error);
-    threads->batched = status ? 1 : abreast_of(threads);
-    if (!status)
-        status =
-            fplt__pool_create(workers_for(settings->ranks, settings->threads, threads->own, parts),
-                              &threads->pool, error);
-    if (!status)
-        status = fplt__alloc_into(&threads->workers, fplt__pool_threads(threads->pool),
-                                  sizeof *threads->workers, "the threads", error);
-    for (unsigned i = 0; !status && i < fplt__pool_threads(threads->pool); i++)
-        status = create_worker(threads, i, scratch, error);
-    if (status) {
-        destroy(&threads->base);
-        return status;
-    }
-    *out = &threads->base;
-    return FPLT_OK;
-}

@@ -8,6 +8,9 @@
 fplt_status fplt__job_weights(const fplt_job_view *view, fplt_engine *engine, double *x,
                               fplt_error *error);
 
+/* Whether the setting of this name has this word as its value. */
+int fplt__job_setting_is(const fplt_settings *settings, const char *name, const char *word);
+
 /* The steps of a job where a source says something in place of the settings; NULL: it says nothing. */
 fplt_objective_settings fplt__job_cost(const fplt_settings *settings, const fplt_job_source *source,
                                        fplt_task task);

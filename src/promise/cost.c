@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "privacy/claim.h"
 #include "promise/promise.h"
 
@@ -29,6 +30,7 @@ static fplt_status rate_against(const fplt_promise_view *view, uint32_t agent, u
     const fplt_threat *covers;
     fplt_privacy_claim claim;
     double group = (double)view->group;
+    FPLT__ASSERT(agent < view->agents && view->group > 0);
     fplt_status status = covering(view, adversary, &covers, error);
     if (!status)
         status = fplt__promise_claim_against(view, agent, rounds, covers, &claim, error);
@@ -38,6 +40,7 @@ static fplt_status rate_against(const fplt_promise_view *view, uint32_t agent, u
     }
     if (!status)
         *rate = claim.renyi_rate / (group * group);
+    FPLT__ASSERT(status || !(*rate < 0));
     return status;
 }
 
@@ -52,6 +55,7 @@ fplt_status fplt__promise_cost(const fplt_promise_view *view, uint32_t agent, ui
                               error);
     if (status)
         return status;
+    FPLT__ASSERT(fplt__threat_index(view->threat) < FPLT_ADVERSARIES);
     cost->unit = view->by_person ? "person" : view->group > 1 ? "group" : "record";
     cost->group = view->group;
     snprintf(cost->mechanism, sizeof cost->mechanism, "%s, %s, %.*s", view->algorithm->name,

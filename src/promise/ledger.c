@@ -9,9 +9,9 @@
 
 #include <math.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "privacy/claim.h"
@@ -60,9 +60,6 @@ struct fplt_ledger {
     fplt__database *database;
     unsigned char key[crypto_auth_KEYBYTES];
 };
-
-/* Sums of the same rates in another order. */
-static const double rounding = 1e-9;
 
 fplt__database *fplt__ledger_database(fplt_ledger *ledger)
 {
@@ -130,7 +127,7 @@ static fplt_status check_sums(fplt_ledger *ledger, fplt_error *error)
     while (!status && !(status = fplt__database_step(ledger->database, query, &row, error)) &&
            row) {
         double spent = sqlite3_column_double(query, 2), sum = sqlite3_column_double(query, 3);
-        if (!(fabs(spent - sum) <= rounding * sum) || !sqlite3_column_int(query, 4))
+        if (!(fabs(spent - sum) <= FPLT__LEDGER_ROUNDING * sum) || !sqlite3_column_int(query, 4))
             status = fplt_error_set(error, FPLT_BAD_DATA,
                                     "%s: the charges to %s against %s add up to %.10g and not to "
                                     "%.10g, as the ledger says: it was altered",
@@ -273,6 +270,7 @@ fplt_status fplt_ledger_visit(fplt_ledger *ledger, const char *account, fplt_led
 static fplt_status check_rates(const fplt_rates *rates, const fplt_threat *threat,
                                fplt_error *error)
 {
+    FPLT__ASSERT(fplt__threat_index(threat) < FPLT_ADVERSARIES);
     double claimed = rates->against[fplt__threat_index(threat)];
     for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
         if (!(rates->against[k] >= 0))
@@ -320,6 +318,8 @@ fplt_status fplt_ledger_admit(fplt_ledger *ledger, const char *account, const fp
         return status;
     double held = total.spent.against[k] + total.reserved.against[k];
     double group = budget->group ? (double)budget->group : 1, scale = group * group;
+    FPLT__ASSERT(rates->against[k] >= 0 && isfinite(rates->against[k]));
+    FPLT__ASSERT(scale >= 1);
     if (isinf(held))
         return refuse_unproved(ledger, account, &total, threat, error);
     if (isinf(budget->epsilon))
@@ -344,6 +344,7 @@ fplt_status fplt__ledger_open_account(fplt_ledger *ledger, const char *account, 
     fplt_status status =
         fplt__rows_prepare(ledger->database, "INSERT OR IGNORE INTO account(name) VALUES(?1)",
                            account, NULL, &query, error);
+    FPLT__ASSERT(status || !sqlite3_get_autocommit(sqlite3_db_handle(query)));
     return fplt__database_finish(ledger->database, query, status, error);
 }
 
@@ -417,12 +418,13 @@ fplt_status fplt_ledger_reserve(fplt_ledger *ledger, const char *account,
     fplt_status status = find_reservation(ledger, account, run, &found, error);
     if (status)
         return status;
+    FPLT__ASSERT(found.found || !found.settled);
     if (found.found && found.settled)
         return fplt_error_set(error, FPLT_BAD_VALUE, "%s: the run was settled with %s before", path,
                               account);
     for (size_t k = 0; found.found && k < FPLT_ADVERSARIES; k++) {
         double kept = found.rates.against[k], asked = rates->against[k];
-        if (kept != asked && !(fabs(kept - asked) <= rounding * kept))
+        if (kept != asked && !(fabs(kept - asked) <= FPLT__LEDGER_ROUNDING * kept))
             return fplt_error_set(error, FPLT_BAD_VALUE,
                                   "%s: %.10g is kept for the run against %s and not %.10g", path,
                                   kept, fplt_privacy_threat(k)->name, asked);
@@ -446,7 +448,7 @@ static fplt_status check_charge(fplt_ledger *ledger, const fplt_charge *charge, 
     for (size_t k = 0; found.found && k < FPLT_ADVERSARIES; k++) {
         double spent = found.spent.against[k], rate = charge->rates.against[k];
         double kept = found.rates.against[k];
-        if (spent + rate > kept * (1 + rounding))
+        if (spent + rate > kept * (1 + FPLT__LEDGER_ROUNDING))
             return fplt_error_set(error, FPLT_UNREACHABLE,
                                   "%s: the run has spent %.6g of the %.6g that %s kept for it, and "
                                   "%.6g more would go beyond",
@@ -466,6 +468,9 @@ static fplt_status insert_charge(fplt_ledger *ledger, const fplt_charge *charge,
         " size, mechanism, account) SELECT ?3, ?2, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
         " ?12, id FROM account WHERE name = ?1",
         charge->account, charge->run, &query, error);
+    FPLT__ASSERT(status || !sqlite3_get_autocommit(sqlite3_db_handle(query)));
+    for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
+        FPLT__ASSERT(charge->rates.against[k] >= 0); /* nothing is ever paid back */
     fplt__time_text(time);
     sqlite3_bind_text(query, 3, time, -1, SQLITE_STATIC);
     sqlite3_bind_int64(query, 4, charge->incarnation);
@@ -482,8 +487,8 @@ static fplt_status insert_charge(fplt_ledger *ledger, const fplt_charge *charge,
     return fplt__database_finish(ledger->database, query, status, error);
 }
 
-/* Within a transaction, of an account that is there. */
-static fplt_status store_charge(fplt_ledger *ledger, const fplt_charge *charge, fplt_error *error)
+fplt_status fplt__ledger_store_charge(fplt_ledger *ledger, const fplt_charge *charge,
+                                      fplt_error *error)
 {
     fplt_status status = insert_charge(ledger, charge, error);
     if (!status)
@@ -512,7 +517,7 @@ fplt_status fplt_ledger_charge(fplt_ledger *ledger, const fplt_charge *charges, 
     for (size_t i = 0; !status && i < count; i++)
         if (!(status = fplt__ledger_open_account(ledger, charges[i].account, error)) &&
             !(status = check_charge(ledger, &charges[i], error)))
-            status = store_charge(ledger, &charges[i], error);
+            status = fplt__ledger_store_charge(ledger, &charges[i], error);
     return fplt__database_end(ledger->database, status, error);
 }
 
@@ -552,97 +557,4 @@ fplt_status fplt_ledger_declare(fplt_ledger *ledger, const fplt_threat *threat, 
         status = fplt__database_finish(ledger->database, query, status, error);
     }
     return fplt__database_end(ledger->database, status, error);
-}
-
-/* ---- receipts ---- */
-
-fplt_status fplt__ledger_receipt(fplt_ledger *ledger, const unsigned char run[FPLT_RUN_BYTES],
-                                 fplt__receipt *receipt, fplt_error *error)
-{
-    fplt_ledger_total total;
-    fplt_status status;
-    memset(receipt, 0, sizeof *receipt);
-    memcpy(receipt->run, run, sizeof receipt->run);
-    if ((status = fplt_ledger_sum(ledger, NULL, &total, error)) ||
-        (status =
-             fplt__rows_rates(ledger->database,
-                              "SELECT adversary, sum(rate), sum(unproved) FROM spent WHERE run = ?2"
-                              " GROUP BY adversary",
-                              NULL, run, &receipt->of_run, error)) ||
-        (status = fplt__rows_count(ledger->database, "SELECT max(rounds) FROM spent WHERE run = ?2",
-                                   NULL, run, &receipt->rounds, error)))
-        return status;
-    receipt->spent = total.spent;
-    return FPLT_OK;
-}
-
-/* The account that lost charges belong to. */
-static fplt_status find_adopting(fplt_ledger *ledger, const unsigned char *run, char *account,
-                                 fplt_error *error)
-{
-    sqlite3_stmt *query;
-    int row = 0;
-    fplt_status status =
-        fplt__rows_prepare(ledger->database,
-                           "SELECT name FROM account LEFT JOIN charge ON account = account.id"
-                           " ORDER BY run IS ?2 DESC, charge.id DESC LIMIT 1",
-                           NULL, run, &query, error);
-    if (!status)
-        status = fplt__database_step(ledger->database, query, &row, error);
-    snprintf(account, FPLT_ACCOUNT, "%s",
-             !status && row ? (const char *)sqlite3_column_text(query, 0) : FPLT__ACCOUNT_OWN);
-    sqlite3_finalize(query);
-    return status;
-}
-
-/* `more` less `less` where that is more than rounding; whether anything is left. */
-static int subtract(const fplt_rates *more, const fplt_rates *less, fplt_rates *left)
-{
-    int some = 0;
-    for (size_t k = 0; k < FPLT_ADVERSARIES; k++) {
-        double a = more->against[k], b = less->against[k];
-        left->against[k] = a > b * (1 + rounding) ? a - b : 0;
-        some |= left->against[k] > 0;
-    }
-    return some;
-}
-
-static fplt_status adopt(fplt_ledger *ledger, const fplt__receipt *receipt,
-                         const fplt__receipt *own, fplt_error *error)
-{
-    char account[FPLT_ACCOUNT];
-    fplt_rates left;
-    fplt_charge charge = {.account = account,
-                          .rounds =
-                              receipt->rounds > own->rounds ? receipt->rounds - own->rounds : 0,
-                          .mechanism = "adopted from a receipt"};
-    fplt_status status = find_adopting(ledger, receipt->run, account, error);
-    if (status || (status = fplt__ledger_open_account(ledger, account, error)))
-        return status;
-    memcpy(charge.run, receipt->run, sizeof charge.run);
-    int some = subtract(&receipt->spent, &own->spent, &left);
-    if (subtract(&receipt->of_run, &own->of_run, &charge.rates) || charge.rounds) {
-        if ((status = store_charge(ledger, &charge, error)))
-            return status;
-        for (size_t k = 0; some && k < FPLT_ADVERSARIES; k++)
-            left.against[k] -= charge.rates.against[k];
-    }
-    some = 0;
-    memset(charge.run, 0, sizeof charge.run);
-    charge.rounds = 0;
-    for (size_t k = 0; k < FPLT_ADVERSARIES; k++) {
-        double rate = left.against[k];
-        charge.rates.against[k] = rate > rounding * receipt->spent.against[k] ? rate : 0;
-        some |= charge.rates.against[k] > 0;
-    }
-    return some ? store_charge(ledger, &charge, error) : FPLT_OK;
-}
-
-fplt_status fplt__ledger_adopt(fplt_ledger *ledger, const fplt__receipt *receipt, fplt_error *error)
-{
-    fplt__receipt own;
-    fplt_status status = fplt__ledger_receipt(ledger, receipt->run, &own, error);
-    if (status || (status = fplt__database_begin(ledger->database, error)))
-        return status;
-    return fplt__database_end(ledger->database, adopt(ledger, receipt, &own, error), error);
 }

@@ -12,6 +12,16 @@ const unsigned char *fplt__ledger_key(const fplt_ledger *ledger);
 /* Makes the account if it is not there; within a transaction. */
 fplt_status fplt__ledger_open_account(fplt_ledger *ledger, const char *account, fplt_error *error);
 
+/* Relative difference of two sums of the same rates in different order. */
+#define FPLT__LEDGER_ROUNDING 1e-9
+
+/* Stores a charge with its rates, and adds them to what its run has spent; within a transaction, of an account that is
+ * there, and whatever was reserved. */
+fplt_status fplt__ledger_store_charge(fplt_ledger *ledger, const fplt_charge *charge,
+                                      fplt_error *error);
+
+/* ---- receipts (receipts.c) ---- */
+
 /* What the whole ledger has spent, and on a run. */
 fplt_status fplt__ledger_receipt(fplt_ledger *ledger, const unsigned char run[FPLT_RUN_BYTES],
                                  fplt__receipt *receipt, fplt_error *error);

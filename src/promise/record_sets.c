@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/machine.h"
 #include "base/map.h"
@@ -66,6 +67,9 @@ static void settle_sketch(struct sketch *sketch)
             sketch->hash[kept++] = sketch->hash[i];
     sketch->is_cut |= kept > SKETCH;
     sketch->count = kept < SKETCH ? kept : SKETCH;
+    for (size_t i = 1; i < sketch->count; i++)
+        FPLT__ASSERT(sketch->hash[i - 1] < sketch->hash[i]);
+    FPLT__ASSERT(!sketch->is_cut || sketch->count == SKETCH);
 }
 
 static void add_line(struct record_set *set, const char *line, size_t length,
@@ -77,6 +81,7 @@ static void add_line(struct record_set *set, const char *line, size_t length,
         length--;
     if (!length)
         return;
+    FPLT__ASSERT(sketch->count < sizeof sketch->hash / sizeof *sketch->hash);
     crypto_shorthash(hash, (const unsigned char *)line, length, key);
     sketch->hash[sketch->count++] = fplt__get64(hash);
     if (sketch->count == sizeof sketch->hash / sizeof *sketch->hash)
@@ -88,6 +93,7 @@ static size_t add_lines(struct record_set *set, char *text, size_t length, int i
                         const unsigned char *key)
 {
     size_t at = 0;
+    FPLT__ASSERT(length <= BUFFER);
     for (const char *end; (end = memchr(text + at, '\n', length - at));
          at = (size_t)(end - text) + 1)
         add_line(set, text + at, (size_t)(end - text) - at, key);
@@ -95,6 +101,7 @@ static size_t add_lines(struct record_set *set, char *text, size_t length, int i
         add_line(set, text + at, length - at, key);
         at = length;
     }
+    FPLT__ASSERT(at <= length && length - at < BUFFER); /* there is room to read on */
     memmove(text, text + at, length - at);
     return length - at;
 }
@@ -184,6 +191,7 @@ static size_t common_lines(const struct sketch *a, const uint8_t *b, size_t coun
     while (j < count && fplt__get64(b + 8 * j) <= limit)
         j++;
     *of = i < j ? i : j;
+    FPLT__ASSERT(i <= a->count && j <= count);
     return common;
 }
 
@@ -328,6 +336,7 @@ static fplt_status make_name(fplt_ledger *ledger, const fplt__record_sets *sets,
         for (const struct record_set *other = sets->set; other < set; other++)
             taken |= strcmp(other->account, set->account) == 0;
     }
+    FPLT__ASSERT(status || *set->account);
     return status;
 }
 
@@ -363,6 +372,7 @@ static fplt_status find_account(fplt_ledger *ledger, const fplt__record_source *
                                 fplt_error *error)
 {
     struct known known;
+    FPLT__ASSERT(set >= sets->set && set < sets->set + sets->count && set->path && set->sketch);
     fplt_status status = look_up(ledger, set, &known, error);
     if (status)
         return status;
@@ -475,6 +485,8 @@ fplt_status fplt__record_sets_find(fplt_ledger *ledger, const fplt__record_sourc
         fplt__record_sets_destroy(sets);
         return status;
     }
+    for (size_t i = 0; i < sets->count; i++)
+        FPLT__ASSERT(*sets->set[i].account);
     *out = sets;
     return FPLT_OK;
 }
@@ -498,11 +510,13 @@ size_t fplt__record_sets_count(const fplt__record_sets *sets)
 
 const char *fplt__record_sets_account(const fplt__record_sets *sets, size_t index)
 {
+    FPLT__ASSERT(index < sets->count);
     return sets->set[index].account;
 }
 
 const char *fplt__record_sets_stem(const fplt__record_sets *sets, size_t index)
 {
+    FPLT__ASSERT(index < sets->count);
     return sets->set[index].stem;
 }
 
@@ -513,6 +527,8 @@ static fplt_status attach(fplt_ledger *ledger, const struct record_set *set, fpl
     sqlite3_stmt *query = NULL;
     uint8_t *sketch;
     char time[FPLT_TIME_SPACE];
+    FPLT__ASSERT(*set->account && kept <= SKETCH);
+    FPLT__ASSERT(!set->path == !set->sketch);
     fplt_status status = fplt__ledger_open_account(ledger, set->account, error);
     if (status || (status = fplt__alloc_into(&sketch, 8 * kept + 1, 1, "the accounts", error)))
         return status;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "privacy/claim.h"
 
@@ -42,6 +43,7 @@ fplt_status fplt_spending_check(const fplt_settings *settings, fplt_error *error
 
 void fplt__cost_scale(fplt__cost *cost, double times)
 {
+    FPLT__ASSERT(times >= 0);
     for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
         cost->rates.against[k] *= times;
 }
@@ -49,14 +51,17 @@ void fplt__cost_scale(fplt__cost *cost, double times)
 /* Of records that are in one of several places, each place's: whichever it is. */
 static void take_larger(fplt__cost *cost, const fplt__cost *other)
 {
-    for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
+    for (size_t k = 0; k < FPLT_ADVERSARIES; k++) {
+        FPLT__ASSERT(!(cost->rates.against[k] < 0) && !(other->rates.against[k] < 0));
         cost->rates.against[k] = fmax(cost->rates.against[k], other->rates.against[k]);
+    }
 }
 
 /* Whether an earlier set has the same account. */
 static int is_repeated(const fplt__record_sets *sets, size_t index)
 {
     const char *account = fplt__record_sets_account(sets, index);
+    FPLT__ASSERT(*account);
     for (size_t i = 0; i < index; i++)
         if (strcmp(fplt__record_sets_account(sets, i), account) == 0)
             return 1;
@@ -91,6 +96,7 @@ fplt_status fplt__accounts_charge(fplt_ledger *ledger, const fplt__record_sets *
 {
     size_t count = fplt__record_sets_count(sets), due = 0;
     fplt_charge *charges;
+    FPLT__ASSERT(costs == 1 || costs == count);
     fplt_status status = fplt__alloc_into(&charges, count, sizeof *charges, "the charges", error);
     for (size_t i = 0; !status && i < count; i++) {
         const fplt__cost *own = &cost[costs > 1 ? i : 0];
@@ -107,6 +113,7 @@ fplt_status fplt__accounts_charge(fplt_ledger *ledger, const fplt__record_sets *
         charges[due].group = whole.group;
         charges[due++].mechanism = own->mechanism;
     }
+    FPLT__ASSERT(status || (due <= count && (due > 0) == (count > 0)));
     if (!status)
         status = fplt_ledger_charge(ledger, charges, due, error);
     fplt__free(charges);
@@ -135,6 +142,7 @@ fplt_status fplt__accounts_weakest(fplt_ledger *ledger, const fplt__record_sets 
             *index = i;
         }
     }
+    FPLT__ASSERT(status || *index < fplt__record_sets_count(sets));
     return status;
 }
 
@@ -158,6 +166,7 @@ static int collect(void *context, const fplt_ledger_entry *entry)
                              "the charges", all->error);
     if (all->status)
         return 1;
+    FPLT__ASSERT(all->count < all->capacity && all->adversary < FPLT_ADVERSARIES);
     fplt_certificate_charge *charge = &all->charges[all->count++];
     *charge = (fplt_certificate_charge){.rounds = entry->rounds,
                                         .rate = entry->rates.against[all->adversary]};
@@ -207,6 +216,7 @@ static fplt_status find_cost(const fplt_spending *spending, const uint64_t *roun
 {
     const fplt_promise_view *plan = spending->plan;
     size_t sets = fplt__record_sets_count(spending->sets);
+    FPLT__ASSERT(!spending->one_each || sets == plan->agents);
     for (uint32_t agent = 0; agent < plan->agents; agent++) {
         fplt__cost own;
         fplt_status status = fplt__promise_cost(plan, agent, rounds[agent], &own, error);
@@ -230,6 +240,7 @@ static fplt_status open_account(fplt_spending *spending, uint32_t agent, fplt_er
     fplt_certificate_account *account = &spending->accounts[agent];
     fplt_certificate_charge *earlier = NULL;
     size_t index = agent;
+    FPLT__ASSERT(agent < spending->plan->agents && !account->earlier);
     fplt_status status =
         spending->one_each
             ? FPLT_OK
@@ -334,15 +345,20 @@ fplt_status fplt_spending_pay(fplt_spending *spending, const unsigned char run[F
     fplt_status status;
     if (memcmp(rounds, spending->paid, plan->agents * sizeof *rounds) == 0)
         return FPLT_OK;
+    for (uint32_t i = 0; i < plan->agents; i++)
+        FPLT__ASSERT(rounds[i] >= spending->paid[i]); /* rounds are never taken back */
+    FPLT__ASSERT(most <= plan->mechanism.rounds);
     memcpy(about.run, run, sizeof about.run);
     if ((status = find_cost(spending, rounds, now, error)) ||
         (status = find_cost(spending, spending->paid, before, error)))
         return status;
     for (size_t i = 0; i < sets; i++)
         for (size_t k = 0; k < FPLT_ADVERSARIES; k++)
-            if (isfinite(now[i].rates.against[k]))
+            if (isfinite(now[i].rates.against[k])) {
+                FPLT__ASSERT(isfinite(before[i].rates.against[k]));
                 now[i].rates.against[k] =
                     fmax(0, now[i].rates.against[k] - before[i].rates.against[k]);
+            }
     if (!(status = fplt__record_sets_attach(spending->ledger, spending->sets, error)) &&
         !(status =
               fplt__accounts_charge(spending->ledger, spending->sets, now, sets, &about, error)))

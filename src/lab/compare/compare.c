@@ -1,5 +1,5 @@
 /* Comparison of algorithms: tune each (if asked for), run each many times, take medians. */
-#include "fedplt/compare.h"
+#include "lab/compare/compare.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,47 +7,10 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "data/dataset.h"
-#include "lab/tuning/crew.h"
-#include "lab/tuning/problem.h"
-#include "lab/tuning/tuning.h"
-#include "fedplt/job.h"
-#include "base/sorting.h"
 
-/* Tuning: keys that no judged run has, generated data sets, and runs behind a point of a method with
- * randomness in it. */
-enum { TUNING_SETS = 5, TUNING_RUNS = 20, CURVES = 5 };
+/* Tuning: keys that no judged run has, and runs behind a point of a method with randomness in it. */
+enum { TUNING_RUNS = 20 };
 #define TUNING_KEY UINT32_C(0x80000000)
-
-/* A job's costs for one Monte Carlo run. */
-struct stage {
-    fplt_job *job;              /* owned */
-    fplt_curvature *curvatures; /* owned */
-};
-
-struct entry {
-    fplt_compared view;
-    char refusal[1024];
-    fplt__method method;
-    fplt__tuned tuned;
-    fplt__judged *judged;        /* owned; one a run */
-    uint8_t *diverged;           /* owned; one a run */
-    fplt__recording *recordings; /* owned; one a run */
-    double *curve;               /* owned; CURVES x count */
-};
-
-struct fplt_comparison {
-    fplt_compare_settings wanted;
-    fplt_settings *settings; /* owned: those of the job with an algorithm among them */
-    fplt__crew crew;
-    int generated;
-    struct entry *entries; /* owned */
-    size_t count;
-    struct stage shared;              /* data that stay, or of run 0 */
-    struct stage tuning[TUNING_SETS]; /* generated data to tune on */
-    size_t done, total;               /* steps */
-    double *targets;                  /* owned; one a run */
-    double target;
-};
 
 /* Settings */
 
@@ -109,7 +72,7 @@ static const char *algorithm_name(size_t index, const char **help)
 }
 
 /* The value is checked by the algorithm's own table. */
-static fplt_status give(struct entry *entry, const char *name, const char *value,
+static fplt_status give(struct fplt__compare_entry *entry, const char *name, const char *value,
                         const char *origin, fplt_error *error)
 {
     const fplt_algorithm *algorithm = entry->view.algorithm;
@@ -168,22 +131,22 @@ static fplt_status give_parameters(fplt_comparison *comparison, fplt_error *erro
 
 /* Stages */
 
-static void clear_stage(struct stage *stage)
+static void clear_stage(struct fplt__compare_stage *stage)
 {
     fplt_job_destroy(stage->job);
     fplt__free(stage->curvatures);
-    *stage = (struct stage){NULL, NULL};
+    *stage = (struct fplt__compare_stage){NULL, NULL};
 }
 
-static fplt_status make_stage(const fplt_comparison *comparison, uint32_t run, struct stage *stage,
-                              fplt_error *error)
+static fplt_status make_stage(const fplt_comparison *comparison, uint32_t run,
+                              struct fplt__compare_stage *stage, fplt_error *error)
 {
     const fplt_compare_settings *wanted = &comparison->wanted;
     fplt_job_source source = {.objective = wanted->objective,
                               .solver = wanted->solver,
                               .solver_context = wanted->solver_context};
     fplt_status status = FPLT_OK;
-    *stage = (struct stage){NULL, NULL};
+    *stage = (struct fplt__compare_stage){NULL, NULL};
     if (wanted->dataset)
         status = fplt__dataset_lend(wanted->dataset, &source.dataset, error);
     if (!status)
@@ -197,8 +160,9 @@ static fplt_status make_stage(const fplt_comparison *comparison, uint32_t run, s
 }
 
 /* `prox` has working memory of its own, so each user makes one. */
-static fplt_status make_case(const fplt_comparison *comparison, const struct stage *stage,
-                             uint32_t run, fplt__case *one, fplt_prox **prox, fplt_error *error)
+static fplt_status make_case(const fplt_comparison *comparison,
+                             const struct fplt__compare_stage *stage, uint32_t run, fplt__case *one,
+                             fplt_prox **prox, fplt_error *error)
 {
     const fplt_job_view *view = fplt_job_get_view(stage->job);
     size_t n = fplt_objective_dimension(view->objective);
@@ -219,7 +183,7 @@ static fplt_status make_case(const fplt_comparison *comparison, const struct sta
 
 /* Entries */
 
-static fplt_status fill_entry(fplt_comparison *comparison, struct entry *entry,
+static fplt_status fill_entry(fplt_comparison *comparison, struct fplt__compare_entry *entry,
                               const fplt_algorithm *algorithm, fplt_error *error)
 {
     uint32_t runs = comparison->wanted.runs;
@@ -273,7 +237,7 @@ static fplt_status admit(fplt_comparison *comparison, fplt_error *error)
     fplt_error reason = {FPLT_OK, ""};
     fplt_status status = make_case(comparison, &comparison->shared, 0, &one, &prox, error);
     for (size_t i = 0; !status && i < comparison->count; i++) {
-        struct entry *entry = &comparison->entries[i];
+        struct fplt__compare_entry *entry = &comparison->entries[i];
         fplt__automatic automatic;
         adopt_run(comparison, &entry->method);
         fplt_status verdict = fplt__automatic_find(&one, &entry->method, &automatic, &reason);
@@ -294,7 +258,7 @@ static fplt_status admit(fplt_comparison *comparison, fplt_error *error)
     return status;
 }
 
-static struct entry *admitted_entry(const fplt_comparison *comparison, size_t index)
+struct fplt__compare_entry *fplt__compare_admitted(const fplt_comparison *comparison, size_t index)
 {
     for (size_t i = 0; i < comparison->count; i++)
         if (!comparison->entries[i].view.refusal && index-- == 0)
@@ -305,20 +269,22 @@ static struct entry *admitted_entry(const fplt_comparison *comparison, size_t in
 static size_t admitted_count(const fplt_comparison *comparison)
 {
     size_t count = 0;
-    while (admitted_entry(comparison, count))
+    while (fplt__compare_admitted(comparison, count))
         count++;
     return count;
 }
 
 /* Tuning */
 
-static const struct stage *tuning_stage(const fplt_comparison *comparison, size_t index)
+static const struct fplt__compare_stage *tuning_stage(const fplt_comparison *comparison,
+                                                      size_t index)
 {
-    return comparison->generated ? &comparison->tuning[index % TUNING_SETS] : &comparison->shared;
+    return comparison->generated ? &comparison->tuning[index % FPLT__COMPARE_TUNING_SETS]
+                                 : &comparison->shared;
 }
 
 /* Whether another key changes anything. */
-static fplt_status is_random(struct entry *entry, const fplt__case *one, int *random,
+static fplt_status is_random(struct fplt__compare_entry *entry, const fplt__case *one, int *random,
                              fplt_error *error)
 {
     fplt__judged first, second;
@@ -333,11 +299,11 @@ static fplt_status is_random(struct entry *entry, const fplt__case *one, int *ra
     return FPLT_OK;
 }
 
-static fplt_status tune_on(fplt_comparison *comparison, struct entry *entry,
+static fplt_status tune_on(fplt_comparison *comparison, struct fplt__compare_entry *entry,
                            const fplt__case *cases, fplt_error *error)
 {
     int random;
-    size_t count = comparison->generated ? TUNING_SETS : 1;
+    size_t count = comparison->generated ? FPLT__COMPARE_TUNING_SETS : 1;
     fplt_status status = is_random(entry, &cases[0], &random, error);
     if (status)
         return status;
@@ -356,7 +322,7 @@ static fplt_status tune_on(fplt_comparison *comparison, struct entry *entry,
 static fplt_status tune_task(void *context, size_t index, fplt_error *error)
 {
     fplt_comparison *comparison = context;
-    struct entry *entry = admitted_entry(comparison, index);
+    struct fplt__compare_entry *entry = fplt__compare_admitted(comparison, index);
     fplt__case cases[TUNING_RUNS];
     fplt_prox *proxes[TUNING_RUNS] = {NULL};
     fplt_status status = FPLT_OK;
@@ -372,7 +338,7 @@ static fplt_status tune_task(void *context, size_t index, fplt_error *error)
 
 static fplt_status tune_results(void *context, size_t index, fplt__parcel *parcel)
 {
-    struct entry *entry = admitted_entry(context, index);
+    struct fplt__compare_entry *entry = fplt__compare_admitted(context, index);
     fplt_status status;
     if ((status = fplt__parcel_carry(parcel, &entry->tuned, sizeof entry->tuned)) ||
         (status = fplt__parcel_carry(parcel, &entry->view.points, sizeof entry->view.points)))
@@ -395,23 +361,25 @@ static fplt_status tune_all(fplt_comparison *comparison, fplt_error *error)
     if (!comparison->wanted.tune)
         return FPLT_OK;
     if (comparison->generated)
-        status = fplt__crew_run(&quiet, TUNING_SETS, tuning_stage_task, comparison, 0, 0, error);
+        status = fplt__crew_run(&quiet, FPLT__COMPARE_TUNING_SETS, tuning_stage_task, comparison, 0,
+                                0, error);
     for (size_t i = 0; i < count; i++)
-        admitted_entry(comparison, i)->method.run.threads =
+        fplt__compare_admitted(comparison, i)->method.run.threads =
             fplt__crew_share(&comparison->crew, count);
     if (!status)
         status = fplt__crew_spread(&comparison->crew, count, tune_task, tune_results, comparison, 0,
                                    comparison->total, error);
     comparison->done = count;
-    for (size_t i = 0; i < TUNING_SETS; i++)
+    for (size_t i = 0; i < FPLT__COMPARE_TUNING_SETS; i++)
         clear_stage(&comparison->tuning[i]);
     return status;
 }
 
 /* Judging */
 
-static fplt_status judge_run(fplt_comparison *comparison, struct entry *entry,
-                             const struct stage *stage, uint32_t run, fplt_error *error)
+static fplt_status judge_run(fplt_comparison *comparison, struct fplt__compare_entry *entry,
+                             const struct fplt__compare_stage *stage, uint32_t run,
+                             fplt_error *error)
 {
     fplt__case one;
     fplt__automatic automatic;
@@ -431,14 +399,14 @@ static fplt_status judge_run(fplt_comparison *comparison, struct entry *entry,
     }
     if (!status)
         entry->diverged[run] = !entry->judged[run].converged && isinf(entry->judged[run].fine);
-    if (!status && entry == admitted_entry(comparison, 0))
+    if (!status && entry == fplt__compare_admitted(comparison, 0))
         comparison->targets[run] = entry->judged[run].target;
     fplt_prox_destroy(prox);
     return status;
 }
 
-static fplt_status judge_results(fplt_comparison *comparison, struct entry *entry, uint32_t run,
-                                 fplt__parcel *parcel)
+static fplt_status judge_results(fplt_comparison *comparison, struct fplt__compare_entry *entry,
+                                 uint32_t run, fplt__parcel *parcel)
 {
     fplt__recording *recording = &entry->recordings[run];
     fplt_status status;
@@ -457,7 +425,7 @@ static fplt_status judge_results(fplt_comparison *comparison, struct entry *entr
                                                   sizeof entry->view.parameter)) ||
                      (status = fplt__parcel_carry(parcel, &entry->view.step, sizeof(double)))))
         return status;
-    return entry == admitted_entry(comparison, 0)
+    return entry == fplt__compare_admitted(comparison, 0)
                ? fplt__parcel_carry(parcel, &comparison->targets[run], sizeof(double))
                : FPLT_OK;
 }
@@ -465,15 +433,15 @@ static fplt_status judge_results(fplt_comparison *comparison, struct entry *entr
 static fplt_status judge_shared_results(void *context, size_t index, fplt__parcel *parcel)
 {
     size_t count = admitted_count(context);
-    return judge_results(context, admitted_entry(context, index % count), (uint32_t)(index / count),
-                         parcel);
+    return judge_results(context, fplt__compare_admitted(context, index % count),
+                         (uint32_t)(index / count), parcel);
 }
 
 static fplt_status judge_generated_results(void *context, size_t index, fplt__parcel *parcel)
 {
-    struct entry *entry;
+    struct fplt__compare_entry *entry;
     fplt_status status = FPLT_OK;
-    for (size_t i = 0; !status && (entry = admitted_entry(context, i)); i++)
+    for (size_t i = 0; !status && (entry = fplt__compare_admitted(context, i)); i++)
         status = judge_results(context, entry, (uint32_t)index, parcel);
     return status;
 }
@@ -483,20 +451,20 @@ static fplt_status judge_shared_task(void *context, size_t index, fplt_error *er
 {
     fplt_comparison *comparison = context;
     size_t count = admitted_count(comparison);
-    return judge_run(comparison, admitted_entry(comparison, index % count), &comparison->shared,
-                     (uint32_t)(index / count), error);
+    return judge_run(comparison, fplt__compare_admitted(comparison, index % count),
+                     &comparison->shared, (uint32_t)(index / count), error);
 }
 
 /* Generated data: a task draws the data of one run and runs every method on them. */
 static fplt_status judge_generated_task(void *context, size_t index, fplt_error *error)
 {
     fplt_comparison *comparison = context;
-    struct stage stage;
-    struct entry *entry;
+    struct fplt__compare_stage stage;
+    struct fplt__compare_entry *entry;
     fplt_status status = make_stage(comparison, (uint32_t)index, &stage, error);
     if (status)
         return status;
-    for (size_t i = 0; !status && (entry = admitted_entry(comparison, i)); i++)
+    for (size_t i = 0; !status && (entry = fplt__compare_admitted(comparison, i)); i++)
         status = judge_run(comparison, entry, &stage, (uint32_t)index, error);
     clear_stage(&stage);
     return status;
@@ -516,86 +484,6 @@ static fplt_status judge_all(fplt_comparison *comparison, fplt_error *error)
                              comparison->generated ? judge_generated_task : judge_shared_task,
                              comparison->generated ? judge_generated_results : judge_shared_results,
                              comparison, comparison->done, comparison->total, error);
-}
-
-/* Medians */
-
-static fplt_spread spread_of(const struct entry *entry, double *room, size_t field)
-{
-    for (uint32_t r = 0; r < entry->view.runs; r++) {
-        const fplt__judged *judged = &entry->judged[r];
-        double value;
-        memcpy(&value, (const char *)judged + field, sizeof value);
-        room[r] = judged->converged ? value : HUGE_VAL;
-    }
-    fplt__sort(room, entry->view.runs);
-    return (fplt_spread){fplt__quantile(room, entry->view.runs, 0.25),
-                         fplt__quantile(room, entry->view.runs, 0.5),
-                         fplt__quantile(room, entry->view.runs, 0.75)};
-}
-
-static double median_at(const struct entry *entry, double *room, size_t k, size_t field)
-{
-    for (uint32_t r = 0; r < entry->view.runs; r++) {
-        const fplt__recording *recording = &entry->recordings[r];
-        const fplt__sample *sample =
-            &recording->samples[k < recording->count ? k : recording->count - 1];
-        memcpy(&room[r], (const char *)sample + field, sizeof *room);
-    }
-    fplt__sort(room, entry->view.runs);
-    return fplt__quantile(room, entry->view.runs, 0.5);
-}
-
-/* Up to where the median has reached the target: beyond it fewer and fewer runs go on. */
-static fplt_status draw_curve(struct entry *entry, double target, double *room, fplt_error *error)
-{
-    static const size_t fields[] = {offsetof(fplt__sample, gradients),
-                                    offsetof(fplt__sample, vectors),
-                                    offsetof(fplt__sample, paper_time),
-                                    offsetof(fplt__sample, criterion)};
-    size_t longest = 0, count = 0;
-    for (uint32_t r = 0; r < entry->view.runs; r++)
-        longest = entry->recordings[r].count > longest ? entry->recordings[r].count : longest;
-    while (count < longest && median_at(entry, room, count++, fields[3]) > target)
-        ;
-    fplt_status status =
-        fplt__alloc_into(&entry->curve, CURVES * count, sizeof(double), "a curve", error);
-    if (status)
-        return status;
-    for (size_t k = 0; k < count; k++) {
-        entry->curve[k] = (double)(k * entry->method.run.evaluate_every);
-        for (size_t f = 0; f < 4; f++)
-            entry->curve[(f + 1) * count + k] = median_at(entry, room, k, fields[f]);
-    }
-    double *curve = entry->curve;
-    entry->view.curve = (fplt_curve){
-        count, curve, curve + count, curve + 2 * count, curve + 3 * count, curve + 4 * count};
-    return FPLT_OK;
-}
-
-static fplt_status sum_up(fplt_comparison *comparison, fplt_error *error)
-{
-    uint32_t runs = comparison->wanted.runs;
-    double *room;
-    struct entry *entry;
-    fplt_status status = fplt__alloc_into(&room, runs, sizeof *room, "medians", error);
-    fplt__sort(comparison->targets, runs);
-    comparison->target = fplt__quantile(comparison->targets, runs, 0.5);
-    for (size_t i = 0; !status && (entry = admitted_entry(comparison, i)); i++) {
-        for (uint32_t r = 0; r < runs; r++) {
-            entry->view.failures += !entry->judged[r].converged;
-            entry->view.diverged += entry->diverged[r];
-            entry->view.stalled += entry->judged[r].stalled;
-        }
-        entry->view.rounds = spread_of(entry, room, offsetof(fplt__judged, rounds));
-        entry->view.gradients = spread_of(entry, room, offsetof(fplt__judged, gradients));
-        entry->view.vectors = spread_of(entry, room, offsetof(fplt__judged, vectors));
-        entry->view.time = spread_of(entry, room, offsetof(fplt__judged, time));
-        entry->view.paper_time = spread_of(entry, room, offsetof(fplt__judged, paper_time));
-        status = draw_curve(entry, comparison->target, room, error);
-    }
-    fplt__free(room);
-    return status;
 }
 
 /* The whole */
@@ -630,7 +518,7 @@ static fplt_status build(fplt_comparison *comparison, fplt_error *error)
         judging_tasks(comparison) + (comparison->wanted.tune ? admitted_count(comparison) : 0);
     if ((status = tune_all(comparison, error)) || (status = judge_all(comparison, error)))
         return status;
-    return sum_up(comparison, error);
+    return fplt__compare_sum_up(comparison, error);
 }
 
 fplt_status fplt_comparison_create(const fplt_compare_settings *settings, fplt_comparison **out,
@@ -658,7 +546,7 @@ void fplt_comparison_destroy(fplt_comparison *comparison)
     if (!comparison)
         return;
     for (size_t i = 0; i < comparison->count; i++) {
-        struct entry *entry = &comparison->entries[i];
+        struct fplt__compare_entry *entry = &comparison->entries[i];
         for (uint32_t r = 0; entry->recordings && r < comparison->wanted.runs; r++)
             fplt__free(entry->recordings[r].samples);
         fplt__free(entry->recordings);
@@ -666,7 +554,7 @@ void fplt_comparison_destroy(fplt_comparison *comparison)
         fplt__free(entry->diverged);
         fplt__free(entry->curve);
     }
-    for (size_t i = 0; i < TUNING_SETS; i++)
+    for (size_t i = 0; i < FPLT__COMPARE_TUNING_SETS; i++)
         clear_stage(&comparison->tuning[i]);
     clear_stage(&comparison->shared);
     fplt__free(comparison->entries);

@@ -1,0 +1,243 @@
+/* Hessians and sums of squared gradients of f_i over an agent's records. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "linalg/product.h"
+#include "objective/traversal.h"
+
+/* A matrix of pairs of weights, in the order of the packed columns: the sum over records of w_kl a a', output k's
+ * rows and output l's columns, where w_kl is a number of the record. Only l <= k and, inside each block,
+ * what is on or below its diagonal is added; complete_pairs makes the rest of it. */
+
+static void add_sparse_pairs(const fplt_objective *o, const fplt__matrix *a, size_t first,
+                             size_t count, const double *weights, double *block)
+{
+    for (size_t r = first; r < first + count; r++)
+        for (size_t e = a->start[r]; e < a->start[r + 1]; e++) {
+            double *row = block + a->column[e] * o->dimension;
+            double number = weights[r - first] * fplt__matrix_entry(a, r, e);
+            for (size_t d = a->start[r]; d <= e; d++)
+                row[a->column[d]] += number * fplt__matrix_entry(a, r, d);
+        }
+}
+
+static void add_pairs(const fplt_objective *o, const fplt__matrix *a, size_t first, size_t count,
+                      size_t k, size_t l, const double *weights, double *matrix)
+{
+    double *block = matrix + k * o->columns * o->dimension + l * o->columns;
+    if (a->layout == FPLT_SPARSE) {
+        add_sparse_pairs(o, a, first, count, weights, block);
+        return;
+    }
+    fplt__vectors columns = fplt__columns_from(a, first);
+    fplt__product_add(o->kernel, columns, columns, o->columns, o->columns, count, weights, 1, block,
+                      o->dimension);
+}
+
+/* What a kind of matrix needs of a block of records: `prepare` makes of margins what `pair` turns into
+ * w_k0, w_k1, ... in room->others. */
+struct pairing {
+    void (*prepare)(const fplt_objective *o, const fplt__block *block, double *margins);
+    void (*pair)(const fplt_objective *o, const fplt__block *block, const fplt__records_room *room,
+                 size_t k);
+};
+
+/* With one output the weights of several chunks are held, so that products are deep enough. */
+static void sum_pairs(const fplt_objective *o, const fplt__shard *shard, const double *weights,
+                      const fplt__records_room *room, const struct pairing *kind, double *matrix)
+{
+    const fplt__matrix *a = &shard->matrix;
+    double held[FPLT_CHUNK];
+    size_t holding = 0;
+    for (size_t first = 0; first < a->rows; first += o->chunk) {
+        fplt__block block = fplt__records_block_at(o, shard, room, first);
+        fplt__records_margins(o, shard, first, &block, weights, room->margins);
+        kind->prepare(o, &block, room->margins);
+        for (size_t k = 0; k < o->outputs; k++) {
+            kind->pair(o, &block, room, k);
+            for (size_t l = 0; o->outputs > 1 && l <= k; l++)
+                add_pairs(o, a, first, block.count, k, l, room->others + l * o->chunk, matrix);
+        }
+        if (o->outputs > 1)
+            continue;
+        memcpy(held + holding, room->others, block.count * sizeof *held);
+        holding += block.count;
+        size_t done = first + block.count;
+        if (done < a->rows && holding + o->chunk <= FPLT_CHUNK)
+            continue;
+        add_pairs(o, a, done - holding, holding, 0, 0, held, matrix);
+        holding = 0;
+    }
+}
+
+static void mirror(double *block, size_t n, size_t stride)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            block[j * stride + i] = block[i * stride + j];
+}
+
+/* Columns from the packed order to that of x. */
+static void place_columns(const fplt_objective *o, double *matrix, double *row)
+{
+    size_t n = o->dimension;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(row, matrix + i * n, n * sizeof *row);
+        for (size_t k = 0; k < o->outputs; k++)
+            for (size_t j = 0; j < o->columns; j++)
+                matrix[i * n + fplt__records_place(o, k, j)] = row[k * o->columns + j];
+    }
+}
+
+static void transpose(double *matrix, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++) {
+            double above = matrix[j * n + i];
+            matrix[j * n + i] = matrix[i * n + j];
+            matrix[i * n + j] = above;
+        }
+}
+
+static void complete_pairs(const fplt_objective *o, double factor, const fplt__records_room *room,
+                           double *matrix)
+{
+    size_t n = o->dimension;
+    for (size_t k = 0; k < o->outputs; k++)
+        for (size_t l = 0; l < k; l++)
+            mirror(matrix + k * o->columns * n + l * o->columns, o->columns, n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++)
+            matrix[i * n + j] *= factor;
+    mirror(matrix, n, n);
+    if (!fplt__records_gathers(o))
+        return;
+    place_columns(o, matrix, room->sums);
+    transpose(matrix, n); /* it is symmetric but for the order of its columns */
+    place_columns(o, matrix, room->sums);
+}
+
+static void prepare_curve(const fplt_objective *o, const fplt__block *block, double *margins)
+{
+    o->loss->curve(block, margins);
+}
+
+static void pair_curve(const fplt_objective *o, const fplt__block *block,
+                       const fplt__records_room *room, size_t k)
+{
+    double *u = room->others;
+    memset(u, 0, o->outputs * o->chunk * sizeof *u);
+    for (size_t r = 0; r < block->count; r++)
+        u[k * o->chunk + r] = 1;
+    o->loss->bend(block, room->margins, u);
+    fplt__records_weigh(o, block, u);
+}
+
+static const struct pairing curved = {prepare_curve, pair_curve};
+
+/* Of a loss that is no sum over records: direction by direction. */
+static void sum_whole(const fplt_objective *o, const fplt__shard *shard, const double *weights,
+                      const fplt__records_room *room, double *hessian)
+{
+    fplt__block block = fplt__records_block_at(o, shard, room, 0);
+    fplt__records_margins(o, shard, 0, &block, weights, room->margins);
+    o->loss->curve(&block, room->margins);
+    for (size_t j = 0; j < o->columns; j++) {
+        memset(room->others, 0, o->chunk * sizeof *room->others);
+        fplt__matrix_column(&shard->matrix, 0, block.count, j, room->others);
+        o->loss->bend(&block, room->margins, room->others);
+        fplt__records_combine(o, &shard->matrix, 0, &block, room->others,
+                              hessian + j * o->dimension);
+    }
+}
+
+fplt_status fplt__records_loss_hessian(const fplt_objective *o, uint32_t agent, const double *x,
+                                       double *hessian, double *scratch)
+{
+    const fplt__shard view = fplt__shard_of(o, agent), *shard = &view;
+    fplt__records_room room = fplt__records_divide(o, scratch);
+    const double *weights = fplt__records_gather(o, x, room.weights);
+    memset(hessian, 0, o->dimension * o->dimension * sizeof *hessian);
+    if (o->loss->whole)
+        sum_whole(o, shard, weights, &room, hessian);
+    else
+        sum_pairs(o, shard, weights, &room, &curved, hessian);
+    complete_pairs(o, shard->scale / (double)shard->matrix.rows, &room, hessian);
+    return FPLT_OK;
+}
+
+fplt_status fplt__records_hessian(const fplt_objective *o, uint32_t agent, const double *x,
+                                  double *hessian, double *scratch)
+{
+    fplt_status status = fplt__records_loss_hessian(o, agent, x, hessian, scratch);
+    size_t n = o->dimension;
+    for (size_t j = 0; !status && j < n - o->intercepts; j++)
+        hessian[j * n + j] += o->place[agent].scale * o->weight * o->regulariser->curve(x[j]);
+    return status;
+}
+
+static void prepare_slope(const fplt_objective *o, const fplt__block *block, double *margins)
+{
+    o->loss->slope(block, margins);
+    fplt__records_weigh(o, block, margins);
+}
+
+static void pair_slope(const fplt_objective *o, const fplt__block *block,
+                       const fplt__records_room *room, size_t k)
+{
+    const double *slopes = room->margins;
+    for (size_t l = 0; l < o->outputs; l++)
+        for (size_t r = 0; r < block->count; r++)
+            room->others[l * o->chunk + r] = slopes[k * o->chunk + r] * slopes[l * o->chunk + r];
+}
+
+static const struct pairing squared = {prepare_slope, pair_slope};
+
+/* Of a loss that is no sum over records: their score residuals, column after column. */
+static fplt_status sum_whole_scores(const fplt_objective *o, const fplt__shard *shard,
+                                    const double *weights, const fplt__records_room *room,
+                                    double *scores)
+{
+    size_t rows = shard->matrix.rows, n = o->columns;
+    double *residuals;
+    fplt__block block = fplt__records_block_at(o, shard, room, 0);
+    if (!o->loss->score)
+        return FPLT_UNSUPPORTED;
+    fplt_status status =
+        fplt__alloc_into(&residuals, n * rows, sizeof *residuals, "score residuals", NULL);
+    if (status)
+        return status;
+    fplt__records_margins(o, shard, 0, &block, weights, room->margins);
+    o->loss->curve(&block, room->margins);
+    for (size_t j = 0; j < n; j++) {
+        memset(room->others, 0, o->chunk * sizeof *room->others);
+        fplt__matrix_column(&shard->matrix, 0, rows, j, room->others);
+        o->loss->score(&block, room->margins, room->others);
+        memcpy(residuals + j * rows, room->others, rows * sizeof *residuals);
+    }
+    for (size_t j = 0; j < n; j++)
+        for (size_t k = 0; k <= j; k++)
+            scores[j * o->dimension + k] =
+                o->kernel->dot(residuals + j * rows, residuals + k * rows, rows);
+    fplt__free(residuals);
+    return FPLT_OK;
+}
+
+fplt_status fplt__records_loss_scores(const fplt_objective *o, uint32_t agent, const double *x,
+                                      double *scores, double *scratch)
+{
+    const fplt__shard view = fplt__shard_of(o, agent), *shard = &view;
+    fplt__records_room room = fplt__records_divide(o, scratch);
+    const double *weights = fplt__records_gather(o, x, room.weights);
+    double share = shard->scale / (double)shard->matrix.rows;
+    fplt_status status = FPLT_OK;
+    memset(scores, 0, o->dimension * o->dimension * sizeof *scores);
+    if (o->loss->whole)
+        status = sum_whole_scores(o, shard, weights, &room, scores);
+    else
+        sum_pairs(o, shard, weights, &room, &squared, scores);
+    if (status)
+        return status;
+    complete_pairs(o, share * share, &room, scores);
+    return FPLT_OK;
+}
