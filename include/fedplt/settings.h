@@ -66,7 +66,10 @@ typedef struct fplt_setting_need {
 
 typedef struct fplt_settings fplt_settings;
 
+/* Makes settings without tables; released with fplt_settings_destroy. FPLT_NO_MEMORY is the only
+ * failure. Settings belong to one thread while they are changed; any number may read them. */
 FPLT_API fplt_status fplt_settings_create(fplt_settings **settings, fplt_error *error);
+/* Releases the settings and every text of theirs; NULL is legal. Tables stay the caller's. */
 FPLT_API void fplt_settings_destroy(fplt_settings *settings);
 
 /* Adds a table (borrowed, ends with FPLT_SETTINGS_END); `group` names it in help and messages. A
@@ -94,12 +97,18 @@ FPLT_API fplt_status fplt_settings_prefer(fplt_settings *settings, const char *n
 /* The reason, where such a default holds; otherwise NULL. */
 FPLT_API const char *fplt_settings_preference(const fplt_settings *settings, const char *name);
 
-/* The row of a name, or NULL; and the nearest existing name, or NULL when none is near. */
+/* The row of a name, or NULL; it belongs to its table. */
 FPLT_API const fplt_setting *fplt_settings_find(const fplt_settings *settings, const char *name);
+/* The nearest existing name, for messages; NULL when none is near. */
 FPLT_API const char *fplt_settings_nearest(const fplt_settings *settings, const char *name);
 
-/* Values. A name that no table has is a programming error: it reads as NaN, 0 or NULL, and is logged
- * as an error and counted. */
+/* Values. fplt_settings_given: whether a value was set, defaults do not count.
+ * fplt_settings_is_auto: the value is the word auto. fplt_settings_real is NaN, and
+ * fplt_settings_integer 0, where there is no value or no such number (auto). fplt_settings_switch
+ * is 1 or 0. fplt_settings_text is the value as text, NULL where there is none, and
+ * fplt_settings_origin where it comes from ("default" where from the table); both belong to the
+ * settings until the value changes. A name that no table has is a programming error: it reads as
+ * NaN, 0 or NULL (its origin as "default"), and is logged as an error and counted. */
 FPLT_API int fplt_settings_given(const fplt_settings *settings, const char *name);
 FPLT_API int fplt_settings_is_auto(const fplt_settings *settings, const char *name);
 FPLT_API double fplt_settings_real(const fplt_settings *settings, const char *name);
@@ -139,14 +148,16 @@ FPLT_API fplt_status fplt_settings_effective_alone(const fplt_settings *settings
 FPLT_API fplt_status fplt_settings_learn(fplt_settings *settings, const char *fact,
                                          const char *value, fplt_error *error);
 
-/* Strict numbers: the whole text, finite, nothing behind it; the decimal point is a point in every
- * locale. */
+/* Strict numbers: the whole text, finite (fplt_parse_real), nothing behind it, whole
+ * (fplt_parse_integer); the decimal point is a point in every locale. FPLT_BAD_VALUE otherwise;
+ * `value` is then unchanged. Thread-safe. */
 FPLT_API fplt_status fplt_parse_real(const char *text, double *value);
 FPLT_API fplt_status fplt_parse_integer(const char *text, long long *value);
 
-/* Takes the first item off a list "a,b,c" or off "key=value,key=value": writes it, cut to the space
- * there is, and returns what follows, which is empty after the last. A backslash takes the character
- * behind it (comma, equals sign, backslash) as part of the item and is left out. */
+/* Takes the first item off a list "a,b,c" (fplt_list_next) or off "key=value,key=value"
+ * (fplt_pairs_next): writes it, cut to the space there is, and returns what follows, which is
+ * empty after the last. A backslash takes the character behind it (comma, equals sign, backslash)
+ * as part of the item and is left out. */
 FPLT_API const char *fplt_list_next(const char *list, char *item, size_t size);
 FPLT_API const char *fplt_pairs_next(const char *pairs, char *key, size_t key_size, char *value,
                                      size_t value_size);
