@@ -93,7 +93,10 @@ typedef struct fplt_federation_event {
     double criterion; /* NaN: not measured */
 } fplt_federation_event;
 
+/* Callbacks of a running coordinator or agent, each called with `context` in the thread that runs it. Each may be
+ * NULL. */
 typedef struct fplt_federation_watch {
+    size_t size; /* sizeof(fplt_federation_watch); FPLT_BAD_VALUE otherwise */
     void *context;
     void (*tell)(void *context, const fplt_federation_event *event); /* or NULL */
     /* Asked several times a second; non-zero ends the process in order: a run goes on another
