@@ -77,10 +77,25 @@ FPLT_API void fplt_settings_destroy(fplt_settings *settings);
 FPLT_API fplt_status fplt_settings_add(fplt_settings *settings, const char *group,
                                        const fplt_setting *table, fplt_error *error);
 
-/* Takes a value as text. `origin` says where it comes from ("train.yaml:12", "--rho") and begins
- * the message when the value is not legal; an unknown name is answered with the nearest one. */
+/* Takes a value as text (copied). `origin` (copied) says where it comes from ("train.yaml:12", "--rho")
+ * and begins the message when the value is not legal; an unknown name is answered with the nearest
+ * one. FPLT_BAD_VALUE for both, FPLT_NO_MEMORY; the setting then keeps its value. */
 FPLT_API fplt_status fplt_settings_set(fplt_settings *settings, const char *name, const char *value,
                                        const char *origin, fplt_error *error);
+
+/* Take a value as a number or switch; status codes, messages and origin as of fplt_settings_set.
+ * fplt_settings_set_real: the value reads back with the same bits, in every locale; NaN and infinities
+ * are refused, and so is every value for a setting that takes whole numbers.
+ * fplt_settings_set_integer: also for settings that take any number. fplt_settings_set_switch: 0 is
+ * no, any other number yes. A setting that takes text holds the value as text ("0.5", "3", "yes"), a
+ * list one item. */
+FPLT_API fplt_status fplt_settings_set_real(fplt_settings *settings, const char *name, double value,
+                                            const char *origin, fplt_error *error);
+FPLT_API fplt_status fplt_settings_set_integer(fplt_settings *settings, const char *name,
+                                               long long value, const char *origin,
+                                               fplt_error *error);
+FPLT_API fplt_status fplt_settings_set_switch(fplt_settings *settings, const char *name, int value,
+                                              const char *origin, fplt_error *error);
 
 /* What is set from here on overrules what was set before, as flags do with a file. */
 FPLT_API void fplt_settings_overrule(fplt_settings *settings);
