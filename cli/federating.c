@@ -81,7 +81,8 @@ fplt_federation_watch cli_federation_watch(const fplt_settings *settings)
     sigemptyset(&action.sa_mask);
     sigaction(SIGHUP, &action, NULL);
     cli_catch_signals();
-    return (fplt_federation_watch){.context = (void *)(uintptr_t)settings,
+    return (fplt_federation_watch){.size = sizeof(fplt_federation_watch),
+                                   .context = (void *)(uintptr_t)settings,
                                    .tell = tell,
                                    .stop = stop,
                                    .agree = agree,

@@ -174,11 +174,19 @@ typedef struct fplt_algorithm {
                      const double *down, double *up);
 } fplt_algorithm;
 
+/* Looks up an algorithm by its name, such as "fed-plt"; NULL where no algorithm has that name.
+ * `name` is not NULL. The table is constant and lives as long as the process. Thread-safe. */
 FPLT_API const fplt_algorithm *fplt_algorithm_find(const char *name);
-FPLT_API const fplt_algorithm *fplt_algorithm_list(size_t index); /* NULL past the last */
+/* Algorithm number `index`, from 0; NULL past the last. Constant tables that live as long as the
+ * process. Thread-safe. */
+FPLT_API const fplt_algorithm *fplt_algorithm_list(size_t index);
 
+/* How many vectors the algorithm needs of each kind: its `shape`, or what its `reshape` makes of
+ * it. `parameter` holds resolved parameters in the order of the algorithm's settings, `dimension`
+ * is that of the model, 1 or more. Thread-safe. */
 FPLT_API fplt_shape fplt_algorithm_shape(const fplt_algorithm *algorithm, const double *parameter,
                                          size_t dimension);
+/* Number of the algorithm's own parameters, at most FPLT_MAX_PARAMETERS. Thread-safe. */
 FPLT_API size_t fplt_algorithm_parameters(const fplt_algorithm *algorithm);
 /* Index of a parameter by name, or -1. */
 FPLT_API int fplt_algorithm_parameter(const fplt_algorithm *algorithm, const char *name);

@@ -102,6 +102,7 @@ typedef struct fplt_audit_result {
 FPLT_API fplt_status fplt_audit_run(const fplt_job *job, const fplt_promise *plan,
                                     const fplt_audit_settings *settings, fplt_audit_result *result,
                                     fplt_error *error);
+/* Releases what the result owns; a zeroed struct is legal, NULL is not. */
 FPLT_API void fplt_audit_clear(fplt_audit_result *result);
 
 #ifdef __cplusplus

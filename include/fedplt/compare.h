@@ -84,9 +84,13 @@ typedef struct fplt_comparison fplt_comparison;
 /* FPLT_FAILED when the watch, or `stop`, asked to stop. */
 FPLT_API fplt_status fplt_comparison_create(const fplt_compare_settings *settings,
                                             fplt_comparison **comparison, fplt_error *error);
+/* Releases the comparison with everything that fplt_comparison_get gave; NULL is legal. */
 FPLT_API void fplt_comparison_destroy(fplt_comparison *comparison);
 
+/* Number of methods that were compared, refused ones included. */
 FPLT_API size_t fplt_comparison_count(const fplt_comparison *comparison);
+/* Method number `index`, from 0, in the order of the settings; NULL past the last. Belongs to the
+ * comparison. */
 FPLT_API const fplt_compared *fplt_comparison_get(const fplt_comparison *comparison, size_t index);
 /* The criterion to be reached: the tolerance, or its median over the runs where it is relative. */
 FPLT_API double fplt_comparison_target(const fplt_comparison *comparison);

@@ -29,6 +29,7 @@ typedef struct fplt_config fplt_config;
 /* FPLT_IO when the file cannot be read, FPLT_BAD_DATA when it is not YAML, larger than 1 MiB, or not
  * of the form above whatever the settings are. */
 FPLT_API fplt_status fplt_config_load(const char *path, fplt_config **config, fplt_error *error);
+/* Releases the file's values and every text that fplt_config_find gave; NULL is legal. */
 FPLT_API void fplt_config_destroy(fplt_config *config);
 
 /* The value of a scalar or sequence ("privacy.epsilon") and, when `line` is not NULL, its line; NULL

@@ -56,20 +56,28 @@ FPLT_API fplt_status fplt_dataset_borrow(const fplt_rows *rows, fplt_task task,
 FPLT_API fplt_status fplt_dataset_name(fplt_dataset *dataset, const char *const *features,
                                        const char *const *agents, const char *const *classes,
                                        fplt_error *error);
+/* Releases the data set with its names, and calls the `release` of borrowed rows; NULL is legal.
+ * Objectives made from the data set stay valid: they hold copies. */
 FPLT_API void fplt_dataset_destroy(fplt_dataset *dataset);
 
+/* Sizes of the data set, in constant time: fplt_dataset_rows counts the rows of all agents,
+ * fplt_dataset_features the features of a row (after categories became columns),
+ * fplt_dataset_agents the agents; fplt_dataset_task says what the labels are. Thread-safe. */
 FPLT_API size_t fplt_dataset_rows(const fplt_dataset *dataset);
 FPLT_API size_t fplt_dataset_features(const fplt_dataset *dataset);
 FPLT_API uint32_t fplt_dataset_agents(const fplt_dataset *dataset);
 FPLT_API fplt_task fplt_dataset_task(const fplt_dataset *dataset);
 /* 2 for two classes, the number of classes for more, 1 in regression and survival. */
 FPLT_API uint32_t fplt_dataset_outputs(const fplt_dataset *dataset);
+/* The rows of one agent, 0 to fplt_dataset_agents() - 1 (not checked), without a copy: the arrays
+ * belong to the data set. Constant time; thread-safe. */
 FPLT_API fplt_rows fplt_dataset_shard(const fplt_dataset *dataset, uint32_t agent);
 /* All rows, agent after agent. */
 FPLT_API fplt_rows fplt_dataset_all(const fplt_dataset *dataset);
 
-/* Names, borrowed from the data set; NULL where they are not known or the number is past the last.
- * Class 0 is the label -1 of two classes and class 1 the label +1. */
+/* Names, borrowed from the data set, of features (fplt_dataset_feature_name), agents
+ * (fplt_dataset_agent_name) and classes (fplt_dataset_class_name); NULL where they are not known
+ * or the number is past the last. Class 0 is the label -1 of two classes and class 1 the label +1. */
 FPLT_API const char *fplt_dataset_feature_name(const fplt_dataset *dataset, size_t feature);
 FPLT_API const char *fplt_dataset_agent_name(const fplt_dataset *dataset, uint32_t agent);
 FPLT_API const char *fplt_dataset_class_name(const fplt_dataset *dataset, uint32_t index);
@@ -121,6 +129,9 @@ typedef struct fplt_generate_settings {
 
 /* The paper's problem: 100 agents, 5 features, 250 rows, spread 1. */
 FPLT_API fplt_generate_settings fplt_generate_defaults(void);
+/* Makes a synthetic data set. The settings are borrowed for the call; `dataset` is released with
+ * fplt_dataset_destroy, and NULL on failure. FPLT_BAD_VALUE for an unknown name or a number out of
+ * range, FPLT_NO_MEMORY. The same settings give the same bits on every number of threads. */
 FPLT_API fplt_status fplt_dataset_generate(const fplt_generate_settings *settings,
                                            fplt_dataset **dataset, fplt_error *error);
 /* What exists: name number `index` and one line of help; NULL past the last. */
@@ -258,9 +269,14 @@ typedef struct fplt_partition_settings {
 
 /* contiguous, 10 agents, alpha 0.5 */
 FPLT_API fplt_partition_settings fplt_partition_defaults(void);
+/* Makes a new data set with the rows divided anew; the old one is unchanged and may be destroyed.
+ * FPLT_BAD_VALUE for an unknown name, 0 agents, more agents than rows, or alpha not above 0;
+ * FPLT_UNSUPPORTED for more than 2^32 - 1 rows. `partitioned` is NULL on failure. */
 FPLT_API fplt_status fplt_dataset_partition(const fplt_dataset *dataset,
                                             const fplt_partition_settings *settings,
                                             fplt_dataset **partitioned, fplt_error *error);
+/* What exists: name number `index` and, where `help` is not NULL, one line of help; NULL past the
+ * last. */
 FPLT_API const char *fplt_partition_list(size_t index, const char **help);
 
 /* Holds out round(fraction q_i) rows of each agent, drawn at random; an agent keeps at least one.
@@ -326,6 +342,8 @@ typedef struct fplt_description {
     double lowest_label, highest_label;
 } fplt_description;
 
+/* Counts and extremes of a data set. Reads every row, so it takes time proportional to the data.
+ * No memory belongs to the result. Thread-safe. */
 FPLT_API fplt_description fplt_dataset_describe(const fplt_dataset *dataset);
 /* Rows of class number `index` (of two classes: 0 is -1); 0 in regression. */
 FPLT_API size_t fplt_dataset_class_rows(const fplt_dataset *dataset, uint32_t index);
@@ -350,9 +368,12 @@ FPLT_API fplt_status fplt_survey_create(const char *const *paths, size_t count,
 FPLT_API int fplt_survey_get(const fplt_survey *survey, size_t index, fplt_survey_line *line);
 /* A sentence about a likely mistake, with the remedy: number `index`, NULL past the last. */
 FPLT_API const char *fplt_survey_problem(const fplt_survey *survey, size_t index);
+/* Releases the survey and every text in its lines; NULL is legal. */
 FPLT_API void fplt_survey_destroy(fplt_survey *survey);
 
-/* The settings as tables, for files and flags: reading, generating, dividing, transforming. */
+/* The settings as tables, for files and flags: reading (fplt_read_table), generating
+ * (fplt_generate_table), dividing (fplt_partition_table), transforming (fplt_transform_table).
+ * Constant; each ends with FPLT_SETTINGS_END. */
 FPLT_API extern const fplt_setting fplt_read_table[];
 FPLT_API extern const fplt_setting fplt_generate_table[];
 FPLT_API extern const fplt_setting fplt_partition_table[];

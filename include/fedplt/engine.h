@@ -81,6 +81,8 @@ typedef enum fplt_outcome {
     FPLT_RUN_DIVERGED /* diverged */
 } fplt_outcome;
 
+/* The outcome as a word: running, converged, stalled, rounds-done, stopped, diverged; "unknown"
+ * for another number. Constant text. */
 FPLT_API const char *fplt_outcome_name(fplt_outcome outcome);
 
 typedef struct fplt_progress {
@@ -108,6 +110,8 @@ typedef struct fplt_engine fplt_engine;
 FPLT_API fplt_status fplt_engine_create(const fplt_objective *objective,
                                         const fplt_run_settings *settings, fplt_engine **engine,
                                         fplt_error *error);
+/* Ends the engine's threads and releases its memory; NULL is legal. With several processes the
+ * leader's call ends fplt_engine_serve in the others. Blocks until the threads have ended. */
 FPLT_API void fplt_engine_destroy(fplt_engine *engine);
 
 /* In a process that does not lead: answers the leader until that destroys its engine. Nothing else may
@@ -143,8 +147,12 @@ FPLT_API fplt_status fplt_engine_measure(fplt_engine *engine, fplt_measure *meas
 FPLT_API fplt_status fplt_engine_measure_at(fplt_engine *engine, const double *x,
                                             fplt_measure *measure, fplt_error *error);
 
+/* Writes the coordinator's model, `dimension` numbers. Fails only where the algorithm's proximal
+ * operator does (fplt_prox_apply). */
 FPLT_API fplt_status fplt_engine_model(const fplt_engine *engine, double *x);
-FPLT_API fplt_status fplt_engine_mean(fplt_engine *engine, double *x); /* of the agents' models */
+/* Writes the mean of the agents' own models, `dimension` numbers; the coordinator's model where
+ * agents keep none. FPLT_DIVERGED where a model left the range of the exact sum. */
+FPLT_API fplt_status fplt_engine_mean(fplt_engine *engine, double *x);
 /* An agent's vectors; NULL where they are in another process. */
 FPLT_API const double *fplt_engine_kept(const fplt_engine *engine, uint32_t agent);
 /* The vectors of all agents, one after the other, wherever they are: calls visit(context, agent, kept)
@@ -153,10 +161,14 @@ FPLT_API fplt_status fplt_engine_visit(fplt_engine *engine,
                                        fplt_status (*visit)(void *context, uint32_t agent,
                                                             const double *kept),
                                        void *context, fplt_error *error);
+/* Totals since the start. Belongs to the engine and changes with every round. */
 FPLT_API const fplt_counters *fplt_engine_counters(const fplt_engine *engine);
+/* The shape of the algorithm for the parameters of this run. */
 FPLT_API fplt_shape fplt_engine_shape(const fplt_engine *engine);
-/* The parameters as resolved, the curvature of all, an agent's step (NaN where its solver takes
- * none) and updates so far. */
+/* The parameters as resolved (fplt_engine_parameters, belongs to the engine), the curvature of all
+ * agents with cohort and epochs (fplt_engine_facts), an agent's step, NaN where its solver takes
+ * none (fplt_engine_step), and its updates so far (fplt_engine_updates). Agents count from 0; the
+ * number is not checked. */
 FPLT_API const double *fplt_engine_parameters(const fplt_engine *engine);
 FPLT_API fplt_facts fplt_engine_facts(const fplt_engine *engine);
 FPLT_API double fplt_engine_step(const fplt_engine *engine, uint32_t agent);
@@ -164,8 +176,11 @@ FPLT_API uint64_t fplt_engine_updates(const fplt_engine *engine, uint32_t agent)
 /* Whether the running sums equal the sum of the agents' own vectors, to the bit. */
 FPLT_API int fplt_engine_consistent(fplt_engine *engine);
 
-/* A checkpoint continues to the same last bit as an uninterrupted run. Written to a temporary name
- * and renamed. Loading refuses, with a sentence, a file of another problem or other settings. */
+/* fplt_engine_save writes a checkpoint to a temporary name and renames it: the file appears whole
+ * or not at all. fplt_engine_load returns to one and continues to the same last bit as an
+ * uninterrupted run; it refuses, with a sentence and the engine unchanged, a file of another
+ * problem or other settings. FPLT_IO where the file cannot be read or written, FPLT_BAD_DATA where
+ * it is no checkpoint of this run. Both block on the file. */
 FPLT_API fplt_status fplt_engine_save(fplt_engine *engine, const char *path, fplt_error *error);
 FPLT_API fplt_status fplt_engine_load(fplt_engine *engine, const char *path, fplt_error *error);
 

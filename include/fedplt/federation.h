@@ -52,10 +52,17 @@ FPLT_API fplt_status fplt_federation_join_address(const char *code, char *url, s
 FPLT_API fplt_status fplt_federation_join(const char *code, const char *folder, const char *proxy,
                                           char *name, fplt_error *error);
 
-/* The same in two steps, where requests and certificates travel as files. The request is released
- * with fplt_free; what is signed is to be put beside the key as agent.pem. */
+/* fplt_federation_join in two steps, where requests and certificates travel as files. At the site:
+ * makes agent.key in the folder (kept where it exists) and the request for it, PEM, released with
+ * fplt_free; the same folder and name give the same request. The certificate that the coordinator
+ * signs is to be put beside the key as agent.pem. FPLT_BAD_VALUE for a name that is not legal, or
+ * a folder that has a certificate. */
 FPLT_API fplt_status fplt_federation_request(const char *folder, const char *name, char **request,
                                              fplt_error *error);
+/* At the coordinator: signs a request (PEM text) of any agent name. `certificate`, the agent's
+ * certificate followed by the authority's (PEM), is released with fplt_free, and NULL on failure.
+ * The certificate is recorded in the folder before the call returns. FPLT_BAD_DATA for a text that
+ * is no request, FPLT_IO where the folder cannot be used. */
 FPLT_API fplt_status fplt_federation_sign(const char *folder, const char *request,
                                           char **certificate, fplt_error *error);
 
@@ -69,6 +76,9 @@ typedef struct fplt_federation_member {
     const char *until; /* 2028-11-15 */
 } fplt_federation_member;
 typedef void (*fplt_federation_visitor)(void *context, const fplt_federation_member *member);
+/* Calls the visitor once for every member and invitation of the coordinator's folder; the texts
+ * live for the call only. Reads the folder, and may do so while a coordinator runs. FPLT_IO or
+ * FPLT_BAD_DATA where the folder is not that of a coordinator. */
 FPLT_API fplt_status fplt_federation_members(const char *folder, fplt_federation_visitor visitor,
                                              void *context, fplt_error *error);
 
@@ -83,7 +93,10 @@ typedef struct fplt_federation_event {
     double criterion; /* NaN: not measured */
 } fplt_federation_event;
 
+/* Callbacks of a running coordinator or agent, each called with `context` in the thread that runs it. Each may be
+ * NULL. */
 typedef struct fplt_federation_watch {
+    size_t size; /* sizeof(fplt_federation_watch); FPLT_BAD_VALUE otherwise */
     void *context;
     void (*tell)(void *context, const fplt_federation_event *event); /* or NULL */
     /* Asked several times a second; non-zero ends the process in order: a run goes on another
@@ -109,15 +122,31 @@ typedef struct fplt_federation_outcome {
     char model[512]; /* path of the model file; empty: none */
 } fplt_federation_outcome;
 
-/* Keys of federation.yaml and of site.yaml. Paths in them are relative to `folder`. */
+/* Keys of federation.yaml: a constant table for fplt_settings_add. Paths are relative to `folder`. */
 FPLT_API extern const fplt_setting fplt_federation_lead_table[];
+/* Adds the keys of site.yaml to the settings: the agent's own, those of reading data, the policy
+ * and disclosure rules. Paths are relative to `folder`. FPLT_NO_MEMORY is the only failure. */
 FPLT_API fplt_status fplt_federation_site_declare(fplt_settings *settings, fplt_error *error);
 
-/* Leads the run that the settings describe until it is over and served, or `stop` says so. */
+/* Runs the coordinator: leads the run that the settings describe until it is over and served, or
+ * `stop` says so. Blocks; callbacks are called in the caller's thread. Settings and watch are
+ * borrowed for the call; NULL: nobody watches. `outcome` is written in every case.
+ * Side effects on the process, which stay: SIGPIPE is ignored, and the soft limit RLIMIT_NOFILE is
+ * raised for the number of agents. Threads are started and ended within the call.
+ * FPLT_BAD_VALUE and FPLT_BAD_DATA for settings, folder or schema, FPLT_IO where the port, folder
+ * or disk cannot be used, FPLT_FAILED where the run or the writing of the model failed. State is
+ * on disk: another call goes on with the run. */
 FPLT_API fplt_status fplt_federation_lead(const fplt_settings *settings,
                                           const fplt_federation_watch *watch,
                                           fplt_federation_outcome *outcome, fplt_error *error);
-/* Takes part in the runs of the coordinator, one after another, or in one with `once`. */
+/* Runs an agent: takes part in the runs of the coordinator, one after another, or in one with
+ * `once`. Blocks until then, or until `stop` says so; an unreachable coordinator is dialled again.
+ * Callbacks are called in the caller's thread. Settings and watch are borrowed for the call; NULL:
+ * nobody watches, and nothing is agreed to but by the policy. `outcome` is written in every case.
+ * Side effect on the process, which stays: SIGPIPE is ignored. The ledger is charged before an
+ * update is sent.
+ * FPLT_BAD_VALUE and FPLT_BAD_DATA for settings, policy, data or folder, FPLT_IO where the folder
+ * or ledger cannot be used, FPLT_FAILED where the agent cannot go on. */
 FPLT_API fplt_status fplt_federation_take_part(const fplt_settings *settings,
                                                const fplt_federation_watch *watch,
                                                fplt_federation_outcome *outcome, fplt_error *error);
@@ -126,7 +155,8 @@ FPLT_API fplt_status fplt_federation_take_part(const fplt_settings *settings,
  * charged to the run that it is of. The agent must not run meanwhile. */
 FPLT_API fplt_status fplt_federation_adopt(const char *folder, fplt_error *error);
 
-/* A port of 127.0.0.1 that nobody listens on at the moment: for demonstrations and tests. */
+/* A port of 127.0.0.1 that nobody listens on at the moment, for demonstrations and tests; another
+ * process may take it before the caller does. FPLT_IO where none is free. */
 FPLT_API fplt_status fplt_federation_port(unsigned *port, fplt_error *error);
 
 /* ---- from beside ---- */
@@ -152,8 +182,9 @@ FPLT_API fplt_status fplt_federation_events(const char *folder, uint32_t run,
                                             fplt_federation_event_visitor visitor, void *context,
                                             fplt_error *error);
 
-/* Tells a coordinator that runs on this machine: status, pause, resume, end, check. The answer is a JSON
- * document, released with fplt_free. */
+/* Tells a coordinator that runs on this machine: status, pause, resume, end, check. Blocks until
+ * it answers. The answer is a JSON document, released with fplt_free, NULL on failure. FPLT_IO
+ * where no coordinator runs in that folder or it does not answer. */
 FPLT_API fplt_status fplt_federation_command(const char *folder, const char *word, char **answer,
                                              fplt_error *error);
 

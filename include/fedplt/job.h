@@ -63,10 +63,21 @@ FPLT_API fplt_status fplt_job_schema(const fplt_settings *settings, fplt_schema 
 
 /* Loss `auto` is decided by the task; strings are borrowed from the settings. */
 FPLT_API fplt_objective_settings fplt_job_cost(const fplt_settings *settings, fplt_task task);
+/* Makes h from the settings of the part FPLT_JOB_COMPOSITE; it acts on all but the last
+ * `intercepts` of `dimension` coordinates. Released with fplt_prox_destroy, NULL on failure.
+ * FPLT_BAD_VALUE where a number does not fit the kind of h. */
 FPLT_API fplt_status fplt_job_composite(const fplt_settings *settings, size_t dimension,
                                         size_t intercepts, fplt_prox **prox, fplt_error *error);
+/* Makes the rule of participation for so many agents from the settings of the part
+ * FPLT_JOB_PARTICIPATION; where `active` is not given, half of the agents, rounded up. Reads the
+ * file of `trace`. Released with fplt_participation_destroy, NULL on failure. FPLT_BAD_VALUE where
+ * the settings do not fit the number of agents or a trace is not named, FPLT_IO or FPLT_BAD_DATA
+ * for its file. */
 FPLT_API fplt_status fplt_job_participation(const fplt_settings *settings, uint32_t agents,
                                             fplt_participation **participation, fplt_error *error);
+/* Writes how agents train by the settings of the part FPLT_JOB_TRAINING. A step of 0 is automatic.
+ * Nothing is allocated: the solver is a constant table. FPLT_BAD_VALUE, with the reason, where the
+ * settings do not fit together. */
 FPLT_API fplt_status fplt_job_training(const fplt_settings *settings, fplt_training *training,
                                        fplt_error *error);
 /* Training of each agent: `common` with what the CSV file says about some of them. Columns `agent`
@@ -147,7 +158,10 @@ FPLT_API fplt_status fplt_job_create(const fplt_settings *settings, uint32_t run
 FPLT_API fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_t run,
                                           const fplt_job_source *source, fplt_job **job,
                                           fplt_error *error);
+/* Releases the job with its data, costs and every pointer of its view; NULL is legal. Destroy
+ * engines that were made from it first. What a source lent stays the caller's. */
 FPLT_API void fplt_job_destroy(fplt_job *job);
+/* What the job consists of; belongs to the job. */
 FPLT_API const fplt_job_view *fplt_job_get_view(const fplt_job *job);
 /* The same, for changes before an engine is made from it. */
 FPLT_API fplt_job_view *fplt_job_edit(fplt_job *job);

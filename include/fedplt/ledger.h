@@ -36,6 +36,7 @@ typedef struct fplt_ledger fplt_ledger;
  * has the file, FPLT_BAD_DATA when it is something else, damaged, or of a newer version. */
 FPLT_API fplt_status fplt_ledger_open(const char *path, int make, fplt_ledger **ledger,
                                       fplt_error *error);
+/* Closes the file and lets other processes open it; NULL is legal. */
 FPLT_API void fplt_ledger_close(fplt_ledger *ledger);
 
 /* What all runs together may cost; epsilon is infinite where nothing is stated. */

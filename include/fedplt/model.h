@@ -69,18 +69,24 @@ FPLT_API fplt_status fplt_model_from_run(const fplt_job *job, fplt_engine *engin
 enum { FPLT_MODEL_DIGEST = 32 };
 FPLT_API fplt_status fplt_model_digest(const fplt_model *model,
                                        unsigned char digest[FPLT_MODEL_DIGEST], fplt_error *error);
+/* Releases the model and everything of its view; NULL is legal. */
 FPLT_API void fplt_model_destroy(fplt_model *model);
+/* What the model consists of; everything in it belongs to the model. Thread-safe. */
 FPLT_API const fplt_model_info *fplt_model_get_view(const fplt_model *model);
 /* Whether its record has a certificate of privacy. */
 FPLT_API int fplt_model_is_private(const fplt_model *model);
 /* Weight vectors: the number of classes with softmax, 1 otherwise. */
 FPLT_API uint32_t fplt_model_outputs(const fplt_model *model);
 
-/* JSON, numbers with 17 digits: reading gives the same bits. The file appears whole or not at all. A
- * reader refuses, naming file and field, whatever is missing, malformed or does not fit together. */
+/* JSON, numbers with 17 digits: reading gives the same bits. fplt_model_write: the file appears
+ * whole or not at all. fplt_model_read takes a file or a folder with a model.json, and refuses,
+ * naming file and field, whatever is missing, malformed or does not fit together. Models are
+ * released with fplt_model_destroy; `model` is NULL on failure. FPLT_IO, FPLT_BAD_DATA,
+ * FPLT_BAD_VALUE. */
 FPLT_API fplt_status fplt_model_write(const fplt_model *model, const char *path, fplt_error *error);
 FPLT_API fplt_status fplt_model_read(const char *path, fplt_model **model, fplt_error *error);
-/* The same text in memory; the written text is released with fplt_free. `path` begins messages. */
+/* fplt_model_text is the same text in memory, released with fplt_free; fplt_model_parse reads it,
+ * `path` begins its messages. */
 FPLT_API fplt_status fplt_model_text(const fplt_model *model, char **text, fplt_error *error);
 FPLT_API fplt_status fplt_model_parse(const char *text, size_t length, const char *path,
                                       fplt_model **model, fplt_error *error);

@@ -22,7 +22,10 @@ extern "C" {
  * process forked from its owner draws afresh. */
 typedef struct fplt_noise fplt_noise;
 
+/* Makes a source of private noise; released with fplt_noise_destroy. FPLT_FAILED where libsodium
+ * cannot start, FPLT_NO_MEMORY; `noise` is then NULL. */
 FPLT_API fplt_status fplt_noise_create(fplt_noise **noise, fplt_error *error);
+/* Wipes and releases a source; NULL is legal. */
 FPLT_API void fplt_noise_destroy(fplt_noise *noise);
 
 /* `count` independent draws X with P(X = x) proportional to exp(-x^2 / 2^41), exactly. */

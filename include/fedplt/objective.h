@@ -88,11 +88,20 @@ typedef struct fplt_objective_callbacks {
     int (*hits)(void *context, uint32_t agent, const double *x, size_t *hits);
 } fplt_objective_callbacks;
 
+/* Makes an objective of callbacks. The struct is copied; its context is borrowed until
+ * fplt_objective_destroy. Calls `records` once for each agent. FPLT_BAD_VALUE for another `size`,
+ * no dimension or agents, a missing callback, batch_gradient without records, or an agent that has
+ * not 1 to 2^32 - 1 records; `objective` is then NULL. */
 FPLT_API fplt_status fplt_objective_create_callback(const fplt_objective_callbacks *callbacks,
                                                     fplt_objective **objective, fplt_error *error);
 
+/* Releases the objective; NULL is legal. Destroy engines and nodes that borrow it first. */
 FPLT_API void fplt_objective_destroy(fplt_objective *objective);
 
+/* Sizes, in constant time: fplt_objective_dimension is the number of coordinates of x, intercepts
+ * included, fplt_objective_agents the number of costs f_i, fplt_objective_records the records of
+ * one agent (callbacks: as `records` says). Agents count from 0; the number is not checked.
+ * Thread-safe. */
 FPLT_API size_t fplt_objective_dimension(const fplt_objective *objective);
 FPLT_API uint32_t fplt_objective_agents(const fplt_objective *objective);
 FPLT_API size_t fplt_objective_records(const fplt_objective *objective, uint32_t agent);
@@ -111,6 +120,11 @@ FPLT_API const char *fplt_kernel_list(size_t index, const char **help, int *avai
 /* Doubles of scratch that each call below may use. */
 FPLT_API size_t fplt_objective_scratch(const fplt_objective *objective);
 
+/* f_i(x) and its gradient: fplt_objective_value writes one number, fplt_objective_gradient
+ * `dimension` numbers, fplt_objective_value_gradient both, in less time than two calls. `agent` is
+ * not checked. `scratch` has fplt_objective_scratch doubles and is the caller's. Thread-safe with
+ * a scratch for each thread; nothing is allocated. Over a data set they always return FPLT_OK,
+ * also where a number overflows; by callbacks FPLT_FAILED where one reports failure. */
 FPLT_API fplt_status fplt_objective_value(const fplt_objective *objective, uint32_t agent,
                                           const double *x, double *value, double *scratch);
 FPLT_API fplt_status fplt_objective_gradient(const fplt_objective *objective, uint32_t agent,
@@ -126,6 +140,10 @@ FPLT_API int fplt_objective_has_batches(const fplt_objective *objective);
 FPLT_API fplt_status fplt_objective_batch_gradient(const fplt_objective *objective, uint32_t agent,
                                                    const double *x, const uint32_t *rows,
                                                    size_t count, double *gradient, double *scratch);
+/* Writes the product of the Hessian of f_i at x with v, `dimension` numbers; `product` must not
+ * overlap x or v. Callbacks without hessian_times are answered by central differences of the
+ * gradient, two evaluations. FPLT_FAILED where a callback reports failure. Thread-safe with a
+ * scratch for each thread. */
 FPLT_API fplt_status fplt_objective_hessian_times(const fplt_objective *objective, uint32_t agent,
                                                   const double *x, const double *v, double *product,
                                                   double *scratch);
@@ -176,8 +194,8 @@ FPLT_API fplt_status fplt_objective_hits(const fplt_objective *objective, uint32
 
 /* Whether a loss sees an intercept: cox does not. 0 for an unknown name. */
 FPLT_API int fplt_loss_takes_intercept(const char *name);
-/* The losses and regularisers there are: name number `index` and one line of help; NULL past the
- * last. */
+/* The losses (fplt_loss_name) and regularisers (fplt_regulariser_name) there are: name number
+ * `index` and, where `help` is not NULL, one line of help; NULL past the last. */
 FPLT_API const char *fplt_loss_name(size_t index, const char **help);
 FPLT_API const char *fplt_regulariser_name(size_t index, const char **help);
 

@@ -70,6 +70,7 @@ typedef struct fplt_paper fplt_paper;
 /* FPLT_FAILED when the watch, or `stop`, asked to stop. */
 FPLT_API fplt_status fplt_paper_create(const fplt_paper_settings *settings, fplt_paper **paper,
                                        fplt_error *error);
+/* Releases the tables and every view of them; NULL is legal. */
 FPLT_API void fplt_paper_destroy(fplt_paper *paper);
 /* Table number `index` of those asked for; NULL past the last. */
 FPLT_API const fplt_paper_table *fplt_paper_get_view(const fplt_paper *paper, size_t index);

@@ -26,9 +26,14 @@ typedef struct fplt_participation_settings {
                                    round */
 } fplt_participation_settings;
 
+/* Makes a rule for `agents` agents, 1 or more. Settings are borrowed for the call; a trace is read
+ * now. Released with fplt_participation_destroy. FPLT_BAD_VALUE for an unknown rule or a number
+ * out of range, FPLT_IO or FPLT_BAD_DATA for the trace's file, naming its line; `participation` is
+ * then NULL. A rule does not change: any number of threads may use it. */
 FPLT_API fplt_status fplt_participation_create(const fplt_participation_settings *settings,
                                                uint32_t agents, fplt_participation **participation,
                                                fplt_error *error);
+/* Releases the rule; NULL is legal. */
 FPLT_API void fplt_participation_destroy(fplt_participation *participation);
 
 /* The roster it was made for. */
@@ -43,6 +48,7 @@ FPLT_API double fplt_participation_rate(const fplt_participation *participation,
 FPLT_API uint32_t fplt_participation_least(const fplt_participation *participation);
 /* Nonzero when everyone takes part in every round. */
 FPLT_API int fplt_participation_is_full(const fplt_participation *participation);
+/* The rule's name, as in the settings; constant text. */
 FPLT_API const char *fplt_participation_name(const fplt_participation *participation);
 
 /* What exists: rule number `index` and one line of help; NULL past the last. */

@@ -99,6 +99,10 @@ typedef struct fplt_privacy_claim {
     double mu_final;      /* one final release */
 } fplt_privacy_claim;
 
+/* What the mechanism may claim against an adversary, by the threat's name. The mechanism is
+ * borrowed for the call; the claim holds no memory. FPLT_BAD_VALUE for an unknown name or a number
+ * out of range, FPLT_UNSUPPORTED, with the reason, where nothing can be claimed (such as unbounded
+ * epochs without contraction). A function of its arguments only; thread-safe. */
 FPLT_API fplt_status fplt_privacy_claim_make(const fplt_privacy_mechanism *mechanism,
                                              const char *threat, fplt_privacy_claim *claim,
                                              fplt_error *error);
@@ -119,6 +123,7 @@ typedef enum fplt_conversion {
 
 /* Name and one line of help of a conversion; NULL past the last. */
 FPLT_API const char *fplt_privacy_conversion(size_t index, const char **help);
+/* The conversion of that name; FPLT_BAD_VALUE, with the names there are, for an unknown one. */
 FPLT_API fplt_status fplt_privacy_conversion_find(const char *name, fplt_conversion *conversion,
                                                   fplt_error *error);
 
@@ -150,6 +155,9 @@ typedef struct fplt_privacy_lottery {
     uint64_t rounds;    /* held, taken part in or not */
 } fplt_privacy_lottery;
 
+/* The Renyi divergence of all rounds together at an order above 1, finite. FPLT_BAD_VALUE where
+ * probability is not above 0 and at most 1, mu_round not above 0, or the order not legal. Thread-
+ * safe. */
 FPLT_API fplt_status fplt_privacy_lottery_renyi(const fplt_privacy_lottery *lottery, double order,
                                                 double *divergence, fplt_error *error);
 /* The best over whole orders; `order` may be NULL. */
@@ -174,6 +182,8 @@ FPLT_API double fplt_privacy_noise_multiplier(const fplt_privacy_minibatch *mini
 FPLT_API fplt_status fplt_privacy_minibatch_renyi(const fplt_privacy_minibatch *minibatch,
                                                   uint32_t order, double *divergence,
                                                   fplt_error *error);
+/* Epsilon at 0 < delta < 1 by the tight conversion, the best over whole orders; `order` receives
+ * that order and may be NULL. FPLT_BAD_VALUE for a number out of range. Thread-safe. */
 FPLT_API fplt_status fplt_privacy_minibatch_epsilon(const fplt_privacy_minibatch *minibatch,
                                                     double delta, double *epsilon, uint32_t *order,
                                                     fplt_error *error);

@@ -107,7 +107,10 @@ typedef struct fplt_roster {
  * are borrowed. FPLT_BAD_VALUE where no promise is asked for, or the roster is none. */
 FPLT_API fplt_status fplt_promise_plan(const fplt_settings *settings, const fplt_roster *roster,
                                        fplt_promise **plan, fplt_error *error);
+/* Releases the plan, its view and its noise sources; NULL is legal. Destroy engines of the job
+ * first. */
 FPLT_API void fplt_promise_destroy(fplt_promise *plan);
+/* What was decided; belongs to the plan. */
 FPLT_API const fplt_promise_view *fplt_promise_get_view(const fplt_promise *plan);
 
 /**

@@ -41,6 +41,8 @@ typedef struct fplt_prox_callbacks {
     int (*apply)(void *context, double t, const double *v, double *x);
 } fplt_prox_callbacks;
 
+/* Makes h from callbacks. The struct is copied; its context is borrowed until fplt_prox_destroy.
+ * FPLT_BAD_VALUE for another `size` or a missing callback; `prox` is then NULL. */
 FPLT_API fplt_status fplt_prox_create_callback(const fplt_prox_callbacks *callbacks,
                                                size_t dimension, fplt_prox **prox,
                                                fplt_error *error);
@@ -57,11 +59,17 @@ typedef struct fplt_prox_inexact {
     double accuracy;   /* distance to the exact prox that is allowed */
 } fplt_prox_inexact;
 
+/* Makes h from its value and gradient. The struct is copied; its context is borrowed until
+ * fplt_prox_destroy. FPLT_BAD_VALUE for another `size`, a missing callback, a smoothness below 0
+ * or an accuracy not above 0; `prox` is then NULL. */
 FPLT_API fplt_status fplt_prox_create_inexact(const fplt_prox_inexact *inexact, size_t dimension,
                                               fplt_prox **prox, fplt_error *error);
 
+/* Releases h; NULL is legal. */
 FPLT_API void fplt_prox_destroy(fplt_prox *prox);
 
+/* fplt_prox_dimension is the number of coordinates that h was made for, fplt_prox_name its kind as
+ * in the settings, a constant text. Thread-safe. */
 FPLT_API size_t fplt_prox_dimension(const fplt_prox *prox);
 FPLT_API const char *fplt_prox_name(const fplt_prox *prox);
 /* Nonzero when h is the zero function: by name, by weights of 0, or with nothing penalised. */

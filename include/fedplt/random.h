@@ -34,13 +34,20 @@ typedef struct fplt_stream {
     int has_spare;
 } fplt_stream;
 
+/* The stream of a key: equal arguments give the same numbers in every process. Holds no memory.
+ * Not for secrets: a seed can be guessed, and privacy noise comes from fedplt/noise.h. A stream
+ * belongs to one thread at a time. */
 FPLT_API fplt_stream fplt_stream_make(uint64_t seed, uint32_t run, fplt_purpose purpose,
                                       uint64_t round, uint64_t agent, uint64_t step);
 
+/* The next 64 uniformly random bits. */
 FPLT_API uint64_t fplt_stream_bits(fplt_stream *stream);
 /* (k + 1/2) 2^-52 with k uniform on 0 .. 2^52 - 1: never 0 or 1. */
 FPLT_API double fplt_stream_uniform(fplt_stream *stream);
+/* The next draw of N(0, 1), by the method of Box and Muller. */
 FPLT_API double fplt_stream_normal(fplt_stream *stream);
+/* Writes `count` independent draws of N(0, deviation^2), the same as so many calls of
+ * fplt_stream_normal. */
 FPLT_API void fplt_stream_normals(fplt_stream *stream, double deviation, double *out, size_t count);
 /* Uniform on 0 .. bound - 1, without bias; bound > 0. */
 FPLT_API uint64_t fplt_stream_below(fplt_stream *stream, uint64_t bound);

@@ -17,11 +17,16 @@ extern "C" {
  * when the table is rendered. */
 typedef struct fplt_table fplt_table;
 
+/* Makes an empty table with `count` headings, 1 or more (copied). Released with
+ * fplt_table_destroy. FPLT_BAD_VALUE for 0 headings, FPLT_NO_MEMORY; `table` is then NULL. A table
+ * belongs to one thread at a time. */
 FPLT_API fplt_status fplt_table_create(const char *const *columns, size_t count, fplt_table **table,
                                        fplt_error *error);
+/* Releases the table; NULL is legal. */
 FPLT_API void fplt_table_destroy(fplt_table *table);
-/* The next cell. Text is copied, NULL is a missing value; a number is shown with so many
- * significant digits and kept whole for CSV and JSON, NaN is a missing value. */
+/* The next cell. fplt_table_text: a text (copied), NULL is a missing value. fplt_table_number:
+ * shown with so many significant digits and kept whole for CSV and JSON; what is not finite is a
+ * missing value. fplt_table_whole: a whole number. */
 FPLT_API void fplt_table_text(fplt_table *table, const char *text);
 FPLT_API void fplt_table_number(fplt_table *table, double value, int digits);
 FPLT_API void fplt_table_whole(fplt_table *table, long long value);
@@ -42,11 +47,15 @@ FPLT_API fplt_status fplt_table_render(const fplt_table *table, fplt_table_form 
 /* The measurements of a run, one row each. */
 typedef struct fplt_history fplt_history;
 
+/* Makes an empty history; released with fplt_history_destroy. FPLT_NO_MEMORY is the only failure. */
 FPLT_API fplt_status fplt_history_create(fplt_history **history, fplt_error *error);
+/* Releases the history; NULL is legal. */
 FPLT_API void fplt_history_destroy(fplt_history *history);
 /* Keeps a measured round; others are passed over. */
 FPLT_API fplt_status fplt_history_add(fplt_history *history, const fplt_progress *progress,
                                       fplt_error *error);
+/* fplt_history_count is the number of measurements; fplt_history_get gives number `index`, from 0,
+ * or NULL past the last. It belongs to the history until the next fplt_history_add. */
 FPLT_API size_t fplt_history_count(const fplt_history *history);
 FPLT_API const fplt_progress *fplt_history_get(const fplt_history *history, size_t index);
 /* round, active, criterion, objective, accuracy, gradients, vectors and bytes both ways, time. */
@@ -77,10 +86,11 @@ typedef struct fplt_plot {
     const char *diagonal; /* the name of a line y = x, or NULL: none */
 } fplt_plot;
 
-/* Draws into .svg, .png or .pdf, by the extension of the path. PNG and PDF are rendered from the SVG by the module
- * `render` (fedplt/module.h): FPLT_UNSUPPORTED where it is missing. FPLT_BAD_VALUE for another extension, or where no
- * point can be drawn. The file appears whole or not at all. */
-FPLT_API fplt_status fplt_plot_check(const char *path, fplt_error *error); /* its extension alone */
+/* fplt_plot_write draws into .svg, .png or .pdf, by the extension of the path; fplt_plot_check
+ * looks at the extension alone. PNG and PDF are rendered from the SVG by the module `render`
+ * (fedplt/module.h): FPLT_UNSUPPORTED where it is missing. FPLT_BAD_VALUE for another extension,
+ * or where no point can be drawn. The file appears whole or not at all. */
+FPLT_API fplt_status fplt_plot_check(const char *path, fplt_error *error);
 FPLT_API fplt_status fplt_plot_write(const fplt_plot *plot, const char *path, fplt_error *error);
 /* The criterion over the rounds of a run; `label` says what it is (NULL: the squared norm of the sum
  * of the gradients), tolerance 0: no line. */

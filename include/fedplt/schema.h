@@ -48,6 +48,7 @@ FPLT_API fplt_status fplt_schema_parse(const char *text, size_t length, const ch
                                        fplt_schema **schema, fplt_error *error);
 /* A schema is counted: data sets keep the one they were read by. */
 FPLT_API fplt_schema *fplt_schema_keep(const fplt_schema *schema);
+/* Gives back one reference: a schema is released with its last one. NULL is legal. Thread-safe. */
 FPLT_API void fplt_schema_destroy(fplt_schema *schema);
 
 /* The canonical text: JSON without blanks, every default written out, columns in their order, numbers
@@ -56,6 +57,7 @@ FPLT_API const char *fplt_schema_text(const fplt_schema *schema);
 /* BLAKE2b-256 of the canonical text, 64 hexadecimal digits. Borrowed. */
 FPLT_API const char *fplt_schema_digest(const fplt_schema *schema);
 
+/* Number of features that a row has after reading, each level of a category counted. */
 FPLT_API size_t fplt_schema_features(const fplt_schema *schema);
 /* Name (NULL with LIBSVM), bounds, centre and scale of a feature; each out-parameter may be NULL. */
 FPLT_API const char *fplt_schema_feature(const fplt_schema *schema, size_t feature, double *low,

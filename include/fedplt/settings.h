@@ -66,7 +66,10 @@ typedef struct fplt_setting_need {
 
 typedef struct fplt_settings fplt_settings;
 
+/* Makes settings without tables; released with fplt_settings_destroy. FPLT_NO_MEMORY is the only
+ * failure. Settings belong to one thread while they are changed; any number may read them. */
 FPLT_API fplt_status fplt_settings_create(fplt_settings **settings, fplt_error *error);
+/* Releases the settings and every text of theirs; NULL is legal. Tables stay the caller's. */
 FPLT_API void fplt_settings_destroy(fplt_settings *settings);
 
 /* Adds a table (borrowed, ends with FPLT_SETTINGS_END); `group` names it in help and messages. A
@@ -74,10 +77,25 @@ FPLT_API void fplt_settings_destroy(fplt_settings *settings);
 FPLT_API fplt_status fplt_settings_add(fplt_settings *settings, const char *group,
                                        const fplt_setting *table, fplt_error *error);
 
-/* Takes a value as text. `origin` says where it comes from ("train.yaml:12", "--rho") and begins
- * the message when the value is not legal; an unknown name is answered with the nearest one. */
+/* Takes a value as text (copied). `origin` (copied) says where it comes from ("train.yaml:12", "--rho")
+ * and begins the message when the value is not legal; an unknown name is answered with the nearest
+ * one. FPLT_BAD_VALUE for both, FPLT_NO_MEMORY; the setting then keeps its value. */
 FPLT_API fplt_status fplt_settings_set(fplt_settings *settings, const char *name, const char *value,
                                        const char *origin, fplt_error *error);
+
+/* Take a value as a number or switch; status codes, messages and origin as of fplt_settings_set.
+ * fplt_settings_set_real: the value reads back with the same bits, in every locale; NaN and infinities
+ * are refused, and so is every value for a setting that takes whole numbers.
+ * fplt_settings_set_integer: also for settings that take any number. fplt_settings_set_switch: 0 is
+ * no, any other number yes. A setting that takes text holds the value as text ("0.5", "3", "yes"), a
+ * list one item. */
+FPLT_API fplt_status fplt_settings_set_real(fplt_settings *settings, const char *name, double value,
+                                            const char *origin, fplt_error *error);
+FPLT_API fplt_status fplt_settings_set_integer(fplt_settings *settings, const char *name,
+                                               long long value, const char *origin,
+                                               fplt_error *error);
+FPLT_API fplt_status fplt_settings_set_switch(fplt_settings *settings, const char *name, int value,
+                                              const char *origin, fplt_error *error);
 
 /* What is set from here on overrules what was set before, as flags do with a file. */
 FPLT_API void fplt_settings_overrule(fplt_settings *settings);
@@ -94,12 +112,18 @@ FPLT_API fplt_status fplt_settings_prefer(fplt_settings *settings, const char *n
 /* The reason, where such a default holds; otherwise NULL. */
 FPLT_API const char *fplt_settings_preference(const fplt_settings *settings, const char *name);
 
-/* The row of a name, or NULL; and the nearest existing name, or NULL when none is near. */
+/* The row of a name, or NULL; it belongs to its table. */
 FPLT_API const fplt_setting *fplt_settings_find(const fplt_settings *settings, const char *name);
+/* The nearest existing name, for messages; NULL when none is near. */
 FPLT_API const char *fplt_settings_nearest(const fplt_settings *settings, const char *name);
 
-/* Values. A name that no table has is a programming error: it reads as NaN, 0 or NULL, and is logged
- * as an error and counted. */
+/* Values. fplt_settings_given: whether a value was set, defaults do not count.
+ * fplt_settings_is_auto: the value is the word auto. fplt_settings_real is NaN, and
+ * fplt_settings_integer 0, where there is no value or no such number (auto). fplt_settings_switch
+ * is 1 or 0. fplt_settings_text is the value as text, NULL where there is none, and
+ * fplt_settings_origin where it comes from ("default" where from the table); both belong to the
+ * settings until the value changes. A name that no table has is a programming error: it reads as
+ * NaN, 0 or NULL (its origin as "default"), and is logged as an error and counted. */
 FPLT_API int fplt_settings_given(const fplt_settings *settings, const char *name);
 FPLT_API int fplt_settings_is_auto(const fplt_settings *settings, const char *name);
 FPLT_API double fplt_settings_real(const fplt_settings *settings, const char *name);
@@ -139,14 +163,16 @@ FPLT_API fplt_status fplt_settings_effective_alone(const fplt_settings *settings
 FPLT_API fplt_status fplt_settings_learn(fplt_settings *settings, const char *fact,
                                          const char *value, fplt_error *error);
 
-/* Strict numbers: the whole text, finite, nothing behind it; the decimal point is a point in every
- * locale. */
+/* Strict numbers: the whole text, finite (fplt_parse_real), nothing behind it, whole
+ * (fplt_parse_integer); the decimal point is a point in every locale. FPLT_BAD_VALUE otherwise;
+ * `value` is then unchanged. Thread-safe. */
 FPLT_API fplt_status fplt_parse_real(const char *text, double *value);
 FPLT_API fplt_status fplt_parse_integer(const char *text, long long *value);
 
-/* Takes the first item off a list "a,b,c" or off "key=value,key=value": writes it, cut to the space
- * there is, and returns what follows, which is empty after the last. A backslash takes the character
- * behind it (comma, equals sign, backslash) as part of the item and is left out. */
+/* Takes the first item off a list "a,b,c" (fplt_list_next) or off "key=value,key=value"
+ * (fplt_pairs_next): writes it, cut to the space there is, and returns what follows, which is
+ * empty after the last. A backslash takes the character behind it (comma, equals sign, backslash)
+ * as part of the item and is left out. */
 FPLT_API const char *fplt_list_next(const char *list, char *item, size_t size);
 FPLT_API const char *fplt_pairs_next(const char *pairs, char *key, size_t key_size, char *value,
                                      size_t value_size);

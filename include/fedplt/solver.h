@@ -110,12 +110,16 @@ struct fplt_solver {
                            fplt_error *error);
 };
 
+/* Looks up a solver by its name, such as "gradient"; NULL where no solver has that name. `name` is
+ * not NULL. The table is constant and lives as long as the process. Thread-safe. */
 FPLT_API const fplt_solver *fplt_solver_find(const char *name);
-FPLT_API const fplt_solver *fplt_solver_list(size_t index); /* NULL past the last */
+/* Solver number `index`, from 0; NULL past the last. */
+FPLT_API const fplt_solver *fplt_solver_list(size_t index);
 /* Whether it takes a step size: plain gradient steps and those with a rule of their own do. */
 FPLT_API int fplt_solver_has_step(const fplt_solver *solver);
 
-/* Doubles of scratch for a run, the objective's included; doubles of state an agent. */
+/* Doubles of scratch for a run, the objective's included (fplt_local_scratch); doubles of state an
+ * agent (fplt_solver_state), 0 where the solver keeps none. training->solver is not NULL. */
 FPLT_API size_t fplt_local_scratch(const fplt_objective *objective, const fplt_training *training);
 FPLT_API size_t fplt_solver_state(const fplt_objective *objective, const fplt_training *training);
 
@@ -123,9 +127,15 @@ FPLT_API size_t fplt_solver_state(const fplt_objective *objective, const fplt_tr
 FPLT_API fplt_status fplt_training_check(const fplt_training *training,
                                          const fplt_objective *objective, fplt_error *error);
 
+/* Lowers d(w) from w, in place, for the epochs of the training. The caller fills `local`, with
+ * scratch and state of the sizes above; fplt_training_check must have passed. FPLT_DIVERGED when w
+ * is not finite, FPLT_FAILED when a callback failed; w is then without meaning. Different `local`
+ * may run in different threads. */
 FPLT_API fplt_status fplt_local_run(fplt_local *local, double *w, fplt_error *error);
 
-/* Value and gradient of d at w, counted; a building block for solvers of one's own. */
+/* Gradient of d at w (fplt_local_gradient), with its value (fplt_local_value_gradient): building
+ * blocks for solvers of one's own. Each call counts as one gradient in local->gradients and uses
+ * the objective's part of the scratch. FPLT_FAILED where a callback failed. */
 FPLT_API fplt_status fplt_local_gradient(fplt_local *local, const double *w, double *gradient);
 FPLT_API fplt_status fplt_local_value_gradient(fplt_local *local, const double *w, double *value,
                                                double *gradient);

@@ -38,6 +38,7 @@ typedef struct fplt_spending fplt_spending;
 FPLT_API fplt_status fplt_spending_create(const fplt_settings *settings, int in_memory,
                                           const fplt_promise_view *plan, fplt_spending **spending,
                                           fplt_error *error);
+/* Closes the ledger and releases the accounts; NULL is legal. What was charged stays charged. */
 FPLT_API void fplt_spending_destroy(fplt_spending *spending);
 
 /* Charges each account for the rounds of its agents, less those it paid for before, all at once; on the disc

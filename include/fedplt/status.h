@@ -50,6 +50,8 @@ typedef struct fplt_error {
     char text[1024];
 } fplt_error;
 
+/* fplt_status_name is the code as a word, "bad-value"; fplt_status_text says in a few words what
+ * it means. Constant texts; for another number "unknown" and "unknown status". Thread-safe. */
 FPLT_API const char *fplt_status_name(fplt_status status);
 FPLT_API const char *fplt_status_text(fplt_status status);
 

@@ -17,10 +17,16 @@ extern "C" {
 
 typedef struct fplt_sum fplt_sum;
 
+/* Makes a sum of `length` elements, all 0, in multiples of 2^exponent: FPLT_SUM_EXPONENT, or -512
+ * to 512. Released with fplt_sum_destroy. FPLT_BAD_VALUE for another exponent, FPLT_NO_MEMORY;
+ * `sum` is then NULL. A sum belongs to one thread at a time. */
 FPLT_API fplt_status fplt_sum_create(size_t length, int exponent, fplt_sum **sum,
                                      fplt_error *error);
+/* Releases the sum; NULL is legal. */
 FPLT_API void fplt_sum_destroy(fplt_sum *sum);
+/* Sets all elements to 0, also after FPLT_DIVERGED. */
 FPLT_API void fplt_sum_clear(fplt_sum *sum);
+/* Number of elements. */
 FPLT_API size_t fplt_sum_length(const fplt_sum *sum);
 
 /* Adds `count` numbers to elements first, first + 1, ... FPLT_DIVERGED when one is not finite or
@@ -55,10 +61,11 @@ FPLT_API fplt_status fplt_sum_add_part(fplt_sum *sum, size_t first, const fplt_s
 FPLT_API fplt_status fplt_sum_create_words(size_t length, int exponent, fplt_sum **sum,
                                            fplt_error *error);
 
-/* Such integers without their common zeros and signs, exactly, for the wire: at most
- * fplt_words_most(count) bytes. Returns the bytes needed; what does not fit into `room` is not
- * written. */
+/* The integers of fplt_sum_export without their common zeros and signs, exactly, for the wire: at
+ * most this many bytes for `count` of them. */
 FPLT_API size_t fplt_words_most(size_t count);
+/* Packs `count` integers of two words each into `bytes`. Returns the bytes needed; what does not
+ * fit into `room` is not written. Thread-safe. */
 FPLT_API size_t fplt_words_pack(const uint64_t *words, size_t count, void *bytes, size_t room);
 /* Refuses what fplt_words_pack does not write, a byte too many or too few. */
 FPLT_API fplt_status fplt_words_unpack(const void *bytes, size_t size, uint64_t *words,

@@ -57,6 +57,7 @@ FPLT_API fplt_status fplt_theory_check(const fplt_theory_problem *problem,
 /* The strong convexity that rho is chosen by: where it is missing or below this share of the
  * smoothness, that share of the smoothness. */
 #define FPLT_THEORY_FLAT 1e-4
+/* The strong convexity or, where that is less, FPLT_THEORY_FLAT times the smoothness. Thread-safe. */
 FPLT_API double fplt_theory_usable_convexity(const fplt_theory_problem *problem);
 /* 1/sqrt(usable convexity x smoothness); where the costs are not convex, at most
  * 1/(2 |strong_convexity|), so that local training is. */
@@ -95,6 +96,8 @@ typedef struct fplt_theory_matrix {
     double norm;          /* Euclidean; may exceed 1 though stable */
 } fplt_theory_matrix;
 
+/* The matrix for these numbers, which must pass fplt_theory_check. A function of its arguments
+ * only; thread-safe. */
 FPLT_API fplt_theory_matrix fplt_theory_matrix_make(const fplt_theory_problem *problem,
                                                     const fplt_theory_parameters *parameters,
                                                     fplt_theory_version version);
@@ -129,6 +132,8 @@ typedef struct fplt_theory_bound {
     double noise; /* nu; infinite when accelerated with noise_tau > 0: no proof covers that */
 } fplt_theory_bound;
 
+/* The bound in one of the norms. FPLT_BAD_VALUE as fplt_theory_check; a bound that does not hold
+ * is no failure: see `holds`. The struct holds no memory. Thread-safe. */
 FPLT_API fplt_status fplt_theory_bound_make(const fplt_theory_problem *problem,
                                             const fplt_theory_parameters *parameters,
                                             fplt_theory_norm norm, fplt_theory_bound *bound,
@@ -166,6 +171,9 @@ typedef struct fplt_theory_verdict {
     int guaranteed; /* convergence is proved: to the minimiser without noise, near it with */
 } fplt_theory_verdict;
 
+/* Answers all questions about the parameters, each with advice where it does not hold.
+ * FPLT_BAD_VALUE as fplt_theory_check; a negative answer is no failure. The struct holds no
+ * memory. Thread-safe. */
 FPLT_API fplt_status fplt_theory_judge(const fplt_theory_problem *problem,
                                        const fplt_theory_parameters *parameters,
                                        fplt_theory_verdict *verdict, fplt_error *error);
@@ -185,6 +193,8 @@ typedef struct fplt_theory_rate {
     int consensus;    /* nonzero: in the mean over agents; 0: in their disagreement */
 } fplt_theory_rate;
 
+/* The greatest rate over all curvatures from strong_convexity to smoothness; takes up to
+ * milliseconds. Infinite where local training overflows. Thread-safe. */
 FPLT_API fplt_theory_rate fplt_theory_quadratic_rate(const fplt_theory_problem *problem,
                                                      const fplt_theory_parameters *parameters);
 /* Of identical quadratics of one curvature. */

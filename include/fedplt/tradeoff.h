@@ -40,6 +40,7 @@ typedef struct fplt_tradeoff_result {
 FPLT_API fplt_status fplt_tradeoff_run(fplt_settings *settings,
                                        const fplt_tradeoff_settings *wanted,
                                        fplt_tradeoff_result *result, fplt_error *error);
+/* Releases what the result owns; a zeroed struct is legal, NULL is not. */
 FPLT_API void fplt_tradeoff_clear(fplt_tradeoff_result *result);
 
 #ifdef __cplusplus

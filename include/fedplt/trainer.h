@@ -48,6 +48,9 @@ typedef struct fplt_trainer fplt_trainer;
 FPLT_API fplt_status fplt_trainer_create(const fplt_settings *settings,
                                          const fplt_job_source *source, fplt_trainer **trainer,
                                          fplt_error *error);
+/* Releases the trainer with its engine, job, plan and every view of them, and closes the ledger;
+ * NULL is legal. Settings, and what the source lent, stay the caller's. Models that were made stay
+ * valid. */
 FPLT_API void fplt_trainer_destroy(fplt_trainer *trainer);
 
 /* To the end, or until the observer (or NULL) stops it; called again it goes on. In a process that does
@@ -56,6 +59,8 @@ FPLT_API void fplt_trainer_destroy(fplt_trainer *trainer);
 FPLT_API fplt_status fplt_trainer_run(fplt_trainer *trainer, fplt_observer observer, void *context,
                                       fplt_result *result, fplt_error *error);
 
+/* fplt_trainer_job is the job as it was made, fplt_trainer_engine the engine that runs it; both
+ * belong to the trainer. */
 FPLT_API const fplt_job_view *fplt_trainer_job(const fplt_trainer *trainer);
 FPLT_API fplt_engine *fplt_trainer_engine(fplt_trainer *trainer);
 /* NULL: nothing is promised. */

@@ -77,6 +77,7 @@ typedef struct fplt_gap fplt_gap;
  * criterion does not come down to 1e-10 of what it is at the origin. */
 FPLT_API fplt_status fplt_gap_create(const fplt_objective *objective, const fplt_prox *prox,
                                      double rho, fplt_gap **gap, fplt_error *error);
+/* Releases the limit; NULL is legal. */
 FPLT_API void fplt_gap_destroy(fplt_gap *gap);
 /* sqrt(sum_i |x_i - x*|^2 + weight^2 |z_i - z_i*|^2) of an engine that runs fed-plt: the error that
  * fplt_theory_bound speaks of. */

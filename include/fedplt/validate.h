@@ -84,6 +84,7 @@ typedef struct fplt_baseline {
 /* Refused with privacy. */
 FPLT_API fplt_status fplt_baseline_run(const fplt_baseline_settings *settings,
                                        fplt_baseline *baseline, fplt_error *error);
+/* Releases what the struct owns and zeroes it; a zeroed struct is legal, NULL is not. */
 FPLT_API void fplt_baseline_clear(fplt_baseline *baseline);
 
 #ifdef __cplusplus

@@ -264,7 +264,8 @@ def beside(function: Callable[[], None], watcher: Watcher) -> None:
 # ---- settings ----
 
 def as_text(value: Any) -> str:
-    """A value as one would write it in a file: yes and no, numbers with all their digits, commas."""
+    """A value as one would write it in a file: yes and no, numbers with all their digits, commas. For lists, mappings
+    and what the library asks for before there are tables; single numbers are set as numbers (Settings._set)."""
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if isinstance(value, (float, np.floating)):
@@ -290,9 +291,9 @@ def setting_name(keyword: str) -> str:
     return keyword.removesuffix("_").replace("_", "-")
 
 
-def given(settings: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+def given(settings: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
     """Keywords to (value, origin) by the settings' own names; None is not given."""
-    return {setting_name(keyword): (as_text(value), keyword)
+    return {setting_name(keyword): (value, keyword)
             for keyword, value in settings.items() if value is not None}
 
 
@@ -302,16 +303,29 @@ Declare = Callable[[Any, Any], None]
 class Settings:
     """Tables of settings with the values that were given."""
 
-    def __init__(self, values: Mapping[str, tuple[str, str]], declare: Declare) -> None:
+    def __init__(self, values: Mapping[str, tuple[Any, str]], declare: Declare) -> None:
         self.kept: list[Any] = []  # texts that the library borrows
         made = ffi.new("fplt_settings **")
         call(lib.fplt_settings_create, made)
         self.pointer = ffi.gc(made[0], lib.fplt_settings_destroy)
-        pairs = [self._keep(word) for name, (value, _) in values.items() for word in (name, value)]
+        pairs = [self._keep(word) for name, (value, _) in values.items() for word in (name, as_text(value))]
         self.ahead = ffi.new("char *[]", [*pairs, ffi.NULL])
         declare(self, values)
         for name, (value, origin) in values.items():
-            call(lib.fplt_settings_set, self.pointer, encoded(name), encoded(value), encoded(origin))
+            self._set(name, value, origin)
+
+    def _set(self, name: str, value: Any, origin: str) -> None:
+        """Numbers as numbers, everything else as text."""
+        setter, taken = lib.fplt_settings_set, value
+        if isinstance(value, (bool, np.bool_)):
+            setter, taken = lib.fplt_settings_set_switch, int(value)
+        elif isinstance(value, (float, np.floating)):
+            setter, taken = lib.fplt_settings_set_real, float(value)
+        elif isinstance(value, (int, np.integer)) and -2**63 <= value < 2**63:
+            setter, taken = lib.fplt_settings_set_integer, int(value)
+        else:
+            taken = encoded(as_text(value))
+        call(setter, self.pointer, encoded(name), taken, encoded(origin))
 
     def _keep(self, word: str) -> Any:
         self.kept.append(ffi.new("char[]", encoded(word)))
@@ -335,7 +349,7 @@ class Settings:
             index += 1
 
 
-def trainer_settings(values: Mapping[str, tuple[str, str]], own_data: bool) -> Settings:
+def trainer_settings(values: Mapping[str, tuple[Any, str]], own_data: bool) -> Settings:
     def declare(settings: Any, _: Any) -> None:
         call(lib.fplt_trainer_declare, settings.pointer, own_data, GIVEN, settings.ahead)
 
@@ -388,7 +402,7 @@ class Trainer:
     """fplt_trainer: settings and data, or own costs, to a model. Engines before plans before jobs are
     released by `close`, not by the collector; there is no __del__, where an interrupt would be lost."""
 
-    def __init__(self, values: Mapping[str, tuple[str, str]], *, dataset: Any = None, costs: Any = None,
+    def __init__(self, values: Mapping[str, tuple[Any, str]], *, dataset: Any = None, costs: Any = None,
                  solver: Any = None, start: Any = None,
                  callback: Callable[[Any], Any] | None = None) -> None:
         self.pointer = ffi.NULL

@@ -147,14 +147,14 @@ class _Federated(BaseEstimator):  # type: ignore[misc]
                 found["relative"] = (True, "tol")
         return found
 
-    def _values(self, sites: Any) -> dict[str, tuple[str, str]]:
+    def _values(self, sites: Any) -> dict[str, tuple[Any, str]]:
         found = {**self._problem(), **self._method(), **self._run()}
         if number_of(sites) is not None:
             found["agents"] = (number_of(sites), "sites")
             found["partition"] = ("shuffled", "sites")
         for name, value in (self.settings or {}).items():
             found[_core.setting_name(name)] = (value, name)
-        values = {name: (_core.as_text(value), origin) for name, (value, origin) in found.items()
+        values = {name: (value, origin) for name, (value, origin) in found.items()
                   if value is not None and not (value == "auto" and name in self._method())}
         if self.privacy is not None:
             values.update(self.privacy.settings())

@@ -180,7 +180,7 @@ def algorithms() -> list[str]:
     return found
 
 
-def _compare_settings(values: Mapping[str, tuple[str, str]], own_data: bool) -> Settings:
+def _compare_settings(values: Mapping[str, tuple[Any, str]], own_data: bool) -> Settings:
     def declare(settings: Any, _: Any) -> None:
         call(lib.fplt_compare_declare, settings.pointer)
         call(lib.fplt_trainer_prefer, settings.pointer, own_data, GIVEN, settings.ahead)
@@ -267,7 +267,7 @@ class Tuning:
         return f"<fedplt.Tuning {self.choice}>"
 
 
-def _job_settings(values: Mapping[str, tuple[str, str]], algorithm: str) -> Settings:
+def _job_settings(values: Mapping[str, tuple[Any, str]], algorithm: str) -> Settings:
     return Settings(values, lambda settings, _: call(lib.fplt_job_declare, settings.pointer,
                                                      lib.FPLT_JOB_ALL, algorithm.encode()))
 

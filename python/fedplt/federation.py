@@ -97,6 +97,7 @@ class _Member(Watcher):
         self.outcome: dict[str, Any] | None = None
         self._worker: Beside | None = None
         self._watch = ffi.new("fplt_federation_watch *")
+        self._watch.size = ffi.sizeof("fplt_federation_watch")
         self._watch.context = self.struct
         self._watch.tell = lib.fpltpy_event
         self._watch.stop = STOP

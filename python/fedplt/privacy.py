@@ -8,7 +8,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from fedplt._core import (BadValue, Error, as_text, call, given, interrupted, strings, take_text, text,
+from fedplt._core import (BadValue, Error, call, given, interrupted, strings, take_text, text,
                           trainer_settings)
 from fedplt._data import TASKS
 from fedplt._fedplt import ffi, lib
@@ -43,14 +43,14 @@ class Privacy:
             words = tuple(one.item() if isinstance(one, np.generic) else one for one in self.classes)
             object.__setattr__(self, "classes", words)
 
-    def settings(self) -> dict[str, tuple[str, str]]:
+    def settings(self) -> dict[str, tuple[Any, str]]:
         found = {}
         for field in ("epsilon", "delta", "rows", "threat", "tau", "group", "noise", "diagnose", "budget",
                       "ledger", "ledger_account"):
             value = getattr(self, field)
             name = field.replace("_", "-") if field.startswith("ledger") else "privacy." + field
             if value is not None:
-                found[name] = (as_text(value), "Privacy." + field)
+                found[name] = (value, "Privacy." + field)
         return found
 
 

@@ -1,6 +1,7 @@
 """Memory, signals, and layouts."""
 import gc
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import fedplt
-from fedplt._core import Trainer, given
+from fedplt._core import Trainer, given, trainer_settings
 from fedplt._fedplt import lib
 
 
@@ -257,3 +258,23 @@ def test_other_threads_run_meanwhile():
     trainer.run()
     worker.join()
     assert trainer.outcome == "stopped" and turns > 20
+
+
+def test_settings_take_numbers_as_numbers():
+    """With all their bits, and refused by the sentence of the table."""
+    def value(keyword, number, read=lib.fplt_settings_real):
+        settings = trainer_settings(given({keyword: number}), False)
+        return read(settings.pointer, keyword.replace("_", "-").encode())
+
+    for number in (0.1, 1e-300, 5e-324, 1 / 3, 2.0, 1e22, np.float64(0.3), np.float32(0.1), 3, np.int8(7)):
+        assert value("eps", number) == float(number)
+    assert value("seed", 2**53, lib.fplt_settings_integer) == 2**53
+    assert value("intercept", True, lib.fplt_settings_switch) == value("intercept", np.bool_(True),
+                                                                       lib.fplt_settings_switch) == 1
+    assert value("intercept", False, lib.fplt_settings_switch) == 0
+    for keyword, number, sentence in (("eps", float("nan"), "eps is 'nan'"), ("eps", np.inf, "eps is 'inf'"),
+                                      ("rounds", 5.0, "rounds is '5.0', but it must be a whole number"),
+                                      ("rounds", 2**70, "rounds is '1180591620717411303424'"),
+                                      ("eps", True, "eps is 'yes'"), ("intercept", 1, "intercept is '1'")):
+        with pytest.raises(fedplt.BadValue, match=re.escape(f"{keyword}: {sentence}")):
+            value(keyword, number)

@@ -357,6 +357,47 @@ fplt_status fplt_settings_set(fplt_settings *settings, const char *name, const c
     return FPLT_OK;
 }
 
+/* The shortest text that reads back as the same bits, in every locale. A whole number keeps a point, so that a setting
+ * that takes whole numbers only refuses it. */
+static void write_real(double value, char text[40])
+{
+    pthread_once(&plain_locale_once, make_plain_locale);
+    locale_t before = plain_locale ? uselocale(plain_locale) : (locale_t)0;
+    if (isnan(value))
+        snprintf(text, 40, "nan");
+    for (int digits = 15; digits <= 17 && !isnan(value); digits++) {
+        snprintf(text, 40, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    if (before)
+        uselocale(before);
+    if (isfinite(value) && !strpbrk(text, ".e"))
+        snprintf(text + strlen(text), 3, ".0");
+}
+
+fplt_status fplt_settings_set_real(fplt_settings *settings, const char *name, double value,
+                                   const char *origin, fplt_error *error)
+{
+    char text[40];
+    write_real(value, text);
+    return fplt_settings_set(settings, name, text, origin, error);
+}
+
+fplt_status fplt_settings_set_integer(fplt_settings *settings, const char *name, long long value,
+                                      const char *origin, fplt_error *error)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", value);
+    return fplt_settings_set(settings, name, text, origin, error);
+}
+
+fplt_status fplt_settings_set_switch(fplt_settings *settings, const char *name, int value,
+                                     const char *origin, fplt_error *error)
+{
+    return fplt_settings_set(settings, name, value ? "yes" : "no", origin, error);
+}
+
 void fplt_settings_overrule(fplt_settings *settings)
 {
     settings->overruled++;

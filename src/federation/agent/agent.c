@@ -14,6 +14,7 @@
 #include "fedplt/file.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "base/status.h"
 #include "federation/agent/policy.h"
 
 enum {
@@ -472,8 +473,8 @@ fplt_status fplt_federation_take_part(const fplt_settings *settings,
     memset(outcome, 0, sizeof *outcome);
     if (sodium_init() < 0)
         return fplt_error_set(error, FPLT_FAILED, "the system has no randomness");
-    fplt_status status = fplt__alloc_into(&agent, 1, sizeof *agent, "the agent", error);
-    if (status)
+    fplt_status status = watch ? FPLT__CHECK_TABLE(fplt_federation_watch, watch, error) : FPLT_OK;
+    if (status || (status = fplt__alloc_into(&agent, 1, sizeof *agent, "the agent", error)))
         return status;
     signal(SIGPIPE, SIG_IGN);
     agent->settings = settings;

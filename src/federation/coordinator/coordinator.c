@@ -16,6 +16,7 @@
 
 #include "base/machine.h"
 #include "base/memory.h"
+#include "base/status.h"
 #include "federation/plan/proposal_text.h"
 
 enum {
@@ -730,8 +731,8 @@ fplt_status fplt_federation_lead(const fplt_settings *settings, const fplt_feder
     static const fplt_federation_watch nobody = {.context = NULL};
     fplt__coordinator *c;
     memset(outcome, 0, sizeof *outcome);
-    fplt_status status = fplt__alloc_into(&c, 1, sizeof *c, "the coordinator", error);
-    if (status)
+    fplt_status status = watch ? FPLT__CHECK_TABLE(fplt_federation_watch, watch, error) : FPLT_OK;
+    if (status || (status = fplt__alloc_into(&c, 1, sizeof *c, "the coordinator", error)))
         return status;
     signal(SIGPIPE, SIG_IGN);
     c->settings = settings;

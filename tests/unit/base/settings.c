@@ -1,6 +1,8 @@
 /* Settings: what is taken, what is refused, and with which sentence. */
 #include "problems.h"
 
+#include <float.h>
+#include <limits.h>
 #include <locale.h>
 
 #include "base/settings.h"
@@ -302,6 +304,78 @@ static void numbers_survive_writing(void **state)
     }
 }
 
+static void numbers_are_taken_as_numbers(void **state)
+{
+    (void)state;
+    static const double reals[] = {0.1,  1e-5,      2,       -0.0,     1e15,    1e16,
+                                   1e22, 0x1p-1074, DBL_MAX, -DBL_MAX, 1.0 / 3, 0x1p53};
+    fplt_settings *s = make();
+    fplt_error error;
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
+        assert_ok(fplt_settings_set_real(s, "free", reals[i], "test", &error), error);
+        double read = fplt_settings_real(s, "free");
+        assert_memory_equal(&read, &reals[i], sizeof read);
+    }
+    fplt_stream stream = fplt_stream_make(12, 0, FPLT_FOR_TEST, 0, 0, 0);
+    for (int i = 0; i < 20000; i++) {
+        uint64_t bits = fplt_stream_bits(&stream);
+        double x, read;
+        memcpy(&x, &bits, sizeof x);
+        if (!isfinite(x))
+            continue;
+        assert_ok(fplt_settings_set_real(s, "free", x, "test", &error), error);
+        read = fplt_settings_real(s, "free");
+        assert_memory_equal(&read, &x, sizeof read);
+    }
+    assert_ok(fplt_settings_set_real(s, "output", 0.1, "test", &error), error);
+    assert_string_equal(fplt_settings_text(s, "output"), "0.1");
+    assert_ok(fplt_settings_set_integer(s, "epochs", 9007199254740993, "test", &error), error);
+    assert_true(fplt_settings_integer(s, "epochs") == 9007199254740993);
+    assert_ok(fplt_settings_set_integer(s, "free", LLONG_MIN, "test", &error), error);
+    assert_true(fplt_settings_real(s, "free") == -0x1p63);
+    assert_ok(fplt_settings_set_integer(s, "seeds", 7, "test", &error), error);
+    assert_string_equal(fplt_settings_text(s, "seeds"), "7");
+    assert_ok(fplt_settings_set_switch(s, "verbose", 2, "here", &error), error);
+    assert_int_equal(fplt_settings_switch(s, "verbose"), 1);
+    assert_string_equal(fplt_settings_origin(s, "verbose"), "here");
+    assert_ok(fplt_settings_set_switch(s, "verbose", 0, "test", &error), error);
+    assert_int_equal(fplt_settings_switch(s, "verbose"), 0);
+    fplt_settings_destroy(s);
+}
+
+static void says(const fplt_error *error, fplt_status status, const char *sentence)
+{
+    assert_int_equal(status, FPLT_BAD_VALUE);
+    assert_string_equal(error->text, sentence);
+}
+
+static void numbers_that_are_not_legal(void **state)
+{
+    (void)state;
+    fplt_settings *s = make();
+    fplt_error e;
+    assert_ok(fplt_settings_set_real(s, "rho", 3, "test", &e), e);
+    says(&e, fplt_settings_set_real(s, "rho", NAN, "x", &e),
+         "x: rho is 'nan', but it must be a number above 0, or auto");
+    says(&e, fplt_settings_set_real(s, "rho", INF, "x", &e),
+         "x: rho is 'inf', but it must be a number above 0, or auto");
+    says(&e, fplt_settings_set_real(s, "rho", 0, "x", &e),
+         "x: rho is '0.0', but it must be a number above 0, or auto");
+    says(&e, fplt_settings_set_real(s, "epochs", 5, "x", &e),
+         "x: epochs is '5.0', but it must be a whole number of at least 1");
+    says(&e, fplt_settings_set_integer(s, "epochs", 0, "x", &e),
+         "x: epochs is '0', but it must be a whole number of at least 1");
+    says(&e, fplt_settings_set_integer(s, "verbose", 1, "x", &e),
+         "x: verbose is '1', but it must be yes or no");
+    says(&e, fplt_settings_set_switch(s, "rho", 1, "x", &e),
+         "x: rho is 'yes', but it must be a number above 0, or auto");
+    says(&e, fplt_settings_set_integer(s, "momentu", 1, "x", &e),
+         "x: there is no setting 'momentu'; did you mean 'momentum'?");
+    assert_true(fplt_settings_real(s, "rho") == 3);
+    assert_false(fplt_settings_given(s, "epochs"));
+    fplt_settings_destroy(s);
+}
+
 static void a_locale_changes_nothing(void **state)
 {
     (void)state;
@@ -315,6 +389,11 @@ static void a_locale_changes_nothing(void **state)
     assert_int_equal(fplt_parse_real("0.5", &real), FPLT_OK);
     assert_true(real == 0.5);
     assert_int_equal(fplt_parse_real("0,5", &real), FPLT_BAD_VALUE);
+    fplt_settings *s = make();
+    fplt_error error;
+    assert_ok(fplt_settings_set_real(s, "rho", 0.5, "test", &error), error);
+    assert_string_equal(fplt_settings_text(s, "rho"), "0.5");
+    fplt_settings_destroy(s);
     setlocale(LC_NUMERIC, "C");
 }
 
@@ -598,6 +677,8 @@ int main(void)
         cmocka_unit_test(rows_in_order),
         cmocka_unit_test(strict_numbers),
         cmocka_unit_test(numbers_survive_writing),
+        cmocka_unit_test(numbers_are_taken_as_numbers),
+        cmocka_unit_test(numbers_that_are_not_legal),
         cmocka_unit_test(a_locale_changes_nothing),
         cmocka_unit_test(settings_without_effect),
         cmocka_unit_test(settings_without_effect_for_one_user),

@@ -216,7 +216,7 @@ static void counts_that_cannot_be(void **state)
                                       {2.5, 20}, {2, 20.5}, {INFINITY, 20},     {2, -INFINITY}};
     static const char rows[] = "a,label\n1,1\n2,-1\n3,1\n4,-1\n5,1\n6,-1\n7,1\n8,-1\n9,1\n10,-1\n";
     struct told told;
-    fplt_federation_watch watch = {.context = &told, .tell = tell};
+    fplt_federation_watch watch = {.size = sizeof watch, .context = &told, .tell = tell};
     fplt__proposal proposal = {.federation = "heart", .members = 2, .roster = roster};
     fplt__site_settings machine = {.once = 1};
     fplt_error error;
