@@ -163,8 +163,6 @@ FPLT_API fplt_status fplt_job_create_from(const fplt_settings *settings, uint32_
 FPLT_API void fplt_job_destroy(fplt_job *job);
 /* What the job consists of; belongs to the job. */
 FPLT_API const fplt_job_view *fplt_job_get_view(const fplt_job *job);
-/* The same, for changes before an engine is made from it. */
-FPLT_API fplt_job_view *fplt_job_edit(fplt_job *job);
 
 /* Starts at this point (copied). FPLT_BAD_VALUE, saying `origin`, for another dimension. */
 FPLT_API fplt_status fplt_job_start(fplt_job *job, const double *x, size_t dimension,

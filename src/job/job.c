@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "base/settings.h"
 #include "base/text.h"
@@ -220,9 +221,26 @@ const fplt_job_view *fplt_job_get_view(const fplt_job *job)
     return &job->view;
 }
 
-fplt_job_view *fplt_job_edit(fplt_job *job)
+void fplt__job_take_plan(fplt_job *job, const fplt__job_plan *plan)
 {
-    return &job->view;
+    fplt_run_settings *run = &job->view.run;
+    FPLT__ASSERT(plan->parameter && plan->epochs > 0);
+    run->parameter = plan->parameter;
+    run->training.step = plan->step;
+    run->training.epochs = plan->epochs;
+    run->training.noise_tau = plan->noise_tau;
+    run->each = plan->each;
+    run->rounds = plan->rounds;
+    run->tolerance = run->change = 0;
+    if (!plan->measures)
+        run->evaluate_every = 0;
+    run->curvature = plan->curvature;
+    run->curvatures = NULL;
+    run->blind = !plan->measures;
+    run->noise = plan->noise;
+    job->view.automatic = NULL; /* its sentences tell of the data */
+    job->view.releases_mean = plan->releases_mean;
+    job->view.planned = plan->planned;
 }
 
 fplt_status fplt_job_start(fplt_job *job, const double *x, size_t dimension, const char *origin,

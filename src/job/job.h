@@ -11,6 +11,25 @@ fplt_status fplt__job_weights(const fplt_job_view *view, fplt_engine *engine, do
 /* Whether the setting of this name has this word as its value. */
 int fplt__job_setting_is(const fplt_settings *settings, const char *name, const char *word);
 
+/* A run that was planned from public numbers, to take the place of what the settings and the data say. */
+typedef struct fplt__job_plan {
+    const double *
+        parameter; /* of the algorithm; borrowed, as are `each` and `noise`, for the life of the job */
+    double step, noise_tau;
+    uint32_t epochs;
+    uint64_t rounds;
+    const fplt_training *each;      /* one an agent; NULL: all train alike */
+    const fplt_noise_source *noise; /* one a thread; NULL: noise from the seed */
+    fplt_curvature curvature;       /* bounds for all agents */
+    int measures;      /* losses may be measured, at the rounds that the settings say */
+    int releases_mean; /* the model is the mean of the agents' own */
+    unsigned planned;  /* FPLT_PLANNED_RHO and so on: what the plan chose */
+} fplt__job_plan;
+
+/* Gives a job its plan, before an engine is made from it: all rounds are run, nothing stops them, and the sentences about
+ * automatic values are gone, since they tell of the data. */
+void fplt__job_take_plan(fplt_job *job, const fplt__job_plan *plan);
+
 /* The steps of a job where a source says something in place of the settings; NULL: it says nothing. */
 fplt_objective_settings fplt__job_cost(const fplt_settings *settings, const fplt_job_source *source,
                                        fplt_task task);

@@ -144,27 +144,21 @@ static fplt_status make_sources(fplt_promise *plan, unsigned threads, fplt_error
 static void apply(fplt_promise *plan, fplt_job *job)
 {
     const fplt_promise_view *view = &plan->view;
-    fplt_job_view *edited = fplt_job_edit(job);
-    fplt_run_settings *run = &edited->run;
-    run->parameter = plan->parameter;
-    run->training.step = view->mechanism.step;
-    run->training.epochs = view->epochs;
-    run->training.noise_tau = view->mechanism.noise_tau;
-    run->each = plan->each;
-    run->rounds = view->rounds;
-    run->tolerance = run->change = 0;
-    if (!view->diagnosed)
-        run->evaluate_every = 0;
-    run->curvature = view->curvature;
-    run->curvatures = NULL;
-    edited->automatic = NULL; /* its sentences tell of the data */
-    run->blind = !view->diagnosed;
-    run->noise = plan->source;
-    edited->releases_mean = fplt__promise_releases_mean(view);
-    edited->planned = (view->planned_rho ? FPLT_PLANNED_RHO : 0) |
-                      (view->planned_step ? FPLT_PLANNED_STEP : 0) |
-                      (view->planned_epochs ? FPLT_PLANNED_EPOCHS : 0) |
-                      (view->planned_rounds ? FPLT_PLANNED_ROUNDS : 0);
+    fplt__job_plan planned = {.parameter = plan->parameter,
+                              .step = view->mechanism.step,
+                              .noise_tau = view->mechanism.noise_tau,
+                              .epochs = view->epochs,
+                              .rounds = view->rounds,
+                              .each = plan->each,
+                              .noise = plan->source,
+                              .curvature = view->curvature,
+                              .measures = view->diagnosed,
+                              .releases_mean = fplt__promise_releases_mean(view),
+                              .planned = (view->planned_rho ? FPLT_PLANNED_RHO : 0) |
+                                         (view->planned_step ? FPLT_PLANNED_STEP : 0) |
+                                         (view->planned_epochs ? FPLT_PLANNED_EPOCHS : 0) |
+                                         (view->planned_rounds ? FPLT_PLANNED_ROUNDS : 0)};
+    fplt__job_take_plan(job, &planned);
 }
 
 static fplt_status make_plan(const fplt_settings *settings,
