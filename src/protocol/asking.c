@@ -13,32 +13,32 @@ static fplt_status put_question(fplt__leader *leader, unsigned kind, const doubl
 {
     FPLT__ASSERT(kind != FPLT__TRAIN && kind != FPLT__ENROL && kind != FPLT__VERDICT &&
                  kind != FPLT__END);
-    FPLT__ASSERT(!leader->opened);
+    FPLT__ASSERT(!leader->open.is_open);
     fplt_error error;
     fplt__shared *shared;
     fplt_status status = fplt__shared_make(8 * count, &shared, &error);
     if (status)
         return status;
     fplt__put_reals(shared->bytes, down, count);
-    fplt__shared_release(leader->ask_down);
-    leader->ask_down = shared;
-    leader->ask_digest = fplt__body_hash(shared->bytes, shared->size);
-    leader->asking = kind;
-    leader->ask_scalars = scalars;
-    leader->ask_numbers = numbers;
-    leader->ask_answers = 0;
-    leader->ask_deadline = leader->now + fplt__leader_patience(leader);
+    fplt__shared_release(leader->ask.down);
+    leader->ask.down = shared;
+    leader->ask.digest = fplt__body_hash(shared->bytes, shared->size);
+    leader->ask.kind = kind;
+    leader->ask.scalars = scalars;
+    leader->ask.numbers = numbers;
+    leader->ask.answers = 0;
+    leader->ask.deadline = leader->now + fplt__leader_patience(leader);
     for (uint32_t i = 0; i < leader->settings.members; i++)
         leader->member_session[i].answered = 0;
-    fplt_sum_destroy(leader->ask_sum);
-    leader->ask_sum = NULL;
-    return fplt_sum_create_words((size_t)numbers, FPLT_SUM_EXPONENT, &leader->ask_sum, &error);
+    fplt_sum_destroy(leader->ask.sum);
+    leader->ask.sum = NULL;
+    return fplt_sum_create_words((size_t)numbers, FPLT_SUM_EXPONENT, &leader->ask.sum, &error);
 }
 
 void fplt__ask_facts(fplt__leader *leader, const fplt__ask *ask)
 {
-    FPLT__ASSERT(leader->record.state == FPLT__FORMING && !leader->asking);
-    leader->ask_step = ask->step;
+    FPLT__ASSERT(leader->record.state == FPLT__FORMING && !leader->ask.kind);
+    leader->ask.step = ask->step;
     if (put_question(leader, FPLT__MOMENTS, ask->down, (size_t)ask->count, ask->scalars,
                      ask->numbers))
         fplt__leader_finish(leader, FPLT__ENDED, "failed", "no memory for the facts");
@@ -46,10 +46,10 @@ void fplt__ask_facts(fplt__leader *leader, const fplt__ask *ask)
 
 void fplt__ask_head(const fplt__leader *leader, uint32_t i, uint8_t head[FPLT__FRAME_HEAD])
 {
-    FPLT__ASSERT(leader->asking && i < leader->settings.members);
-    FPLT__ASSERT(leader->ask_down->size % 8 == 0);
-    fplt__frame frame = {.kind = (uint8_t)leader->asking,
-                         .exchange = (uint8_t)leader->ask_step,
+    FPLT__ASSERT(leader->ask.kind && i < leader->settings.members);
+    FPLT__ASSERT(leader->ask.down->size % 8 == 0);
+    fplt__frame frame = {.kind = (uint8_t)leader->ask.kind,
+                         .exchange = (uint8_t)leader->ask.step,
                          .encoding = FPLT__DOUBLES,
                          .incarnation = leader->record.incarnation,
                          .member_index = i,
@@ -57,10 +57,10 @@ void fplt__ask_head(const fplt__leader *leader, uint32_t i, uint8_t head[FPLT__F
                          .cohort = leader->settings.members,
                          .position = i,
                          .version = leader->row[i].version,
-                         .count = leader->ask_down->size / 8,
-                         .payload = leader->ask_down->size,
+                         .count = leader->ask.down->size / 8,
+                         .payload = leader->ask.down->size,
                          .plan = leader->record.hash,
-                         .digest = leader->ask_digest};
+                         .digest = leader->ask.digest};
     fplt__frame_write(&frame, head);
 }
 
@@ -68,7 +68,7 @@ static void ask_point(fplt__leader *leader, unsigned kind, uint64_t numbers)
 {
     FPLT__ASSERT(leader->record.state == FPLT__ROUND);
     FPLT__ASSERT(!leader->agreement->private || kind == FPLT__CHECK);
-    leader->ask_step = 0;
+    leader->ask.step = 0;
     if (put_question(leader, kind, leader->point, leader->n, 0, numbers))
         fplt__ask_stop(leader);
 }
@@ -101,7 +101,7 @@ static int is_wanted(const fplt__leader *leader, unsigned kind)
     case FPLT__INFORMATION: return leader->settings.inform && leader->has_measured && ends(leader);
     default:
         return fplt_plan_enrol_words(plan) &&
-               (leader->check_wanted || (leader->settings.check && ends(leader)));
+               (leader->check.wanted || (leader->settings.check && ends(leader)));
     }
 }
 
@@ -126,8 +126,8 @@ static void ask_more(fplt__leader *leader, unsigned done)
 /* After a round, and before the first, where the rules ask for it. */
 void fplt__ask_begin(fplt__leader *leader)
 {
-    FPLT__ASSERT(leader->due && !leader->asking);
-    FPLT__ASSERT(!leader->committing && !leader->opened);
+    FPLT__ASSERT(leader->due && !leader->ask.kind);
+    FPLT__ASSERT(!leader->committing && !leader->open.is_open);
     leader->has_measured = leader->has_score = leader->at_zero = 0;
     if (!fplt__is_due(&leader->stopping, leader->record.round, leader->record.has_start,
                       leader->stalled) ||
@@ -160,7 +160,7 @@ static void conclude(fplt__leader *leader)
 /* The evaluation is over, complete or not: the run ends or goes on. */
 void fplt__ask_stop(fplt__leader *leader)
 {
-    leader->asking = 0;
+    leader->ask.kind = 0;
     leader->due = 0;
     if (leader->at_zero) /* without it nothing can be judged: asked again */
         leader->has_measured = leader->at_zero = 0;
@@ -248,37 +248,37 @@ static void take_score(fplt__leader *leader, const double *sums)
 /* The agents' own vectors, added up, against the running sums: to the bit. */
 static void take_check(fplt__leader *leader)
 {
-    FPLT__ASSERT(fplt_sum_length(leader->ask_sum) ==
+    FPLT__ASSERT(fplt_sum_length(leader->ask.sum) ==
                  fplt_plan_enrol_words(&leader->agreement->plan) / 2);
     size_t count = fplt_plan_enrol_words(&leader->agreement->plan);
     uint64_t *words;
     fplt_error error;
-    leader->check_wanted = 0;
+    leader->check.wanted = 0;
     if (fplt__alloc_into(&words, 2 * count, sizeof *words, "sums", &error))
         return;
     fplt_hub_totals(leader->hub, words);
-    fplt_sum_export(leader->ask_sum, 0, words + count, count / 2);
-    leader->has_check = 1;
-    leader->check_equal = memcmp(words, words + count, count * sizeof *words) == 0;
-    leader->check_round = leader->record.round;
+    fplt_sum_export(leader->ask.sum, 0, words + count, count / 2);
+    leader->check.done = 1;
+    leader->check.equal = memcmp(words, words + count, count * sizeof *words) == 0;
+    leader->check.round = leader->record.round;
     fplt__free(words);
     fplt__leader_log(leader, leader->settings.members, "checked",
-                     leader->check_equal
+                     leader->check.equal
                          ? "round %llu: the vectors of all agents add up to the sum, to "
                            "the bit"
                          : "round %llu: the vectors of all agents do not add up to the "
                            "sum",
-                     (unsigned long long)leader->check_round);
+                     (unsigned long long)leader->check.round);
 }
 
 static void complete_facts(fplt__leader *leader)
 {
     FPLT__ASSERT(leader->record.state == FPLT__FORMING && !leader->resolving);
-    leader->asking = 0;
+    leader->ask.kind = 0;
     leader->resolving = 1;
     fplt__leader_action *action = fplt__leader_add(leader, FPLT__LEADER_RESOLVE);
     if (action)
-        action->step = (int)leader->ask_step;
+        action->step = (int)leader->ask.step;
 }
 
 /* All have answered: what the sum says, and what is asked next. `sums` is taken over. */
@@ -307,26 +307,26 @@ static void complete_question(fplt__leader *leader, unsigned kind, double *sums)
 
 static void complete(fplt__leader *leader)
 {
-    FPLT__ASSERT(leader->ask_answers == leader->settings.members);
-    FPLT__ASSERT(fplt_sum_length(leader->ask_sum) == leader->ask_numbers);
+    FPLT__ASSERT(leader->ask.answers == leader->settings.members);
+    FPLT__ASSERT(fplt_sum_length(leader->ask.sum) == leader->ask.numbers);
     double *sums;
     fplt_error error;
-    if (leader->asking == FPLT__MOMENTS) {
+    if (leader->ask.kind == FPLT__MOMENTS) {
         complete_facts(leader);
         return;
     }
-    if (fplt__alloc_into(&sums, (size_t)leader->ask_numbers + 1, sizeof *sums, "sums", &error)) {
+    if (fplt__alloc_into(&sums, (size_t)leader->ask.numbers + 1, sizeof *sums, "sums", &error)) {
         fplt__ask_stop(leader);
         return;
     }
-    fplt_sum_read(leader->ask_sum, 0, sums, (size_t)leader->ask_numbers);
-    complete_question(leader, leader->asking, sums);
+    fplt_sum_read(leader->ask.sum, 0, sums, (size_t)leader->ask.numbers);
+    complete_question(leader, leader->ask.kind, sums);
 }
 
 /* A site whose policy does not let it answer: asked no more this time. */
 void fplt__ask_refused(fplt__leader *leader, uint32_t member_index, const char *sentence)
 {
-    if (!leader->asking || leader->asking == FPLT__MOMENTS)
+    if (!leader->ask.kind || leader->ask.kind == FPLT__MOMENTS)
         return;
     fplt__leader_log(leader, member_index, "trouble", "%s", sentence);
     fplt__ask_stop(leader);
@@ -337,21 +337,21 @@ static int lacks_somebody(const fplt__leader *leader)
 {
     for (uint32_t i = 0; i < leader->settings.members; i++)
         if (!leader->member_session[i].answered &&
-            (!fplt__is_standing(leader, i) || fplt__is_silent(leader, i, leader->ask_down->size)))
+            (!fplt__is_standing(leader, i) || fplt__is_silent(leader, i, leader->ask.down->size)))
             return 1;
     return 0;
 }
 
 void fplt__ask_look(fplt__leader *leader)
 {
-    if (!leader->asking)
+    if (!leader->ask.kind)
         return;
     uint32_t wanted = leader->settings.members;
-    FPLT__ASSERT(leader->ask_answers <= wanted);
-    if (leader->ask_answers == wanted)
+    FPLT__ASSERT(leader->ask.answers <= wanted);
+    if (leader->ask.answers == wanted)
         complete(leader);
-    else if (leader->asking != FPLT__MOMENTS &&
-             (leader->now >= leader->ask_deadline || lacks_somebody(leader)))
+    else if (leader->ask.kind != FPLT__MOMENTS &&
+             (leader->now >= leader->ask.deadline || lacks_somebody(leader)))
         fplt__ask_stop(leader);
 }
 
@@ -361,14 +361,14 @@ void fplt__ask_update(fplt__leader *leader, const fplt__request *request, const 
     uint32_t i = request->member_index;
     uint8_t head[FPLT__FRAME_HEAD];
     fplt_error error;
-    if (frame->kind != leader->asking) {
+    if (frame->kind != leader->ask.kind) {
         fplt__leader_fault(leader, request->ticket, i, 409, "closed", 0, "this is not asked now");
         return;
     }
     fplt__ask_head(leader, i, head);
     fplt__digest task = fplt__frame_task(head);
-    if (!fplt__same(&task, &frame->task) || frame->count != leader->ask_numbers ||
-        frame->scalars != leader->ask_scalars || frame->encoding != FPLT__PACKED) {
+    if (!fplt__same(&task, &frame->task) || frame->count != leader->ask.numbers ||
+        frame->scalars != leader->ask.scalars || frame->encoding != FPLT__PACKED) {
         fplt__leader_fault(leader, request->ticket, i, 409, "other", 0,
                            "this answers another question");
         return;
@@ -383,21 +383,21 @@ void fplt__ask_update(fplt__leader *leader, const fplt__request *request, const 
         fplt__frame_scalars(frame, body, scalars, &error) ||
         (facts && (fplt__leader_room(leader, (size_t)frame->count, &error) ||
                    fplt__frame_words(frame, body, leader->words, &error))) ||
-        fplt_sum_add_packed(leader->ask_sum, 0, fplt__frame_payload(frame, body),
+        fplt_sum_add_packed(leader->ask.sum, 0, fplt__frame_payload(frame, body),
                             (size_t)frame->payload, (size_t)frame->count, &error)) {
         fplt__free(scalars);
         fplt__leader_fault(leader, request->ticket, i, 409, "range", 0,
                            "the numbers cannot be read or are out of range");
         return;
     }
-    FPLT__ASSERT(leader->ask_answers < leader->settings.members);
+    FPLT__ASSERT(leader->ask.answers < leader->settings.members);
     leader->member_session[i].answered = 1;
-    leader->ask_answers++;
+    leader->ask.answers++;
     if (facts) {
         fplt__leader_action *action = fplt__leader_add(leader, FPLT__LEADER_FACTS);
         if (action) {
             action->member_index = i;
-            action->step = (int)leader->ask_step;
+            action->step = (int)leader->ask.step;
             action->owned = scalars;
             action->scalars = scalars;
             action->words = leader->words;

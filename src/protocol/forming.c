@@ -5,7 +5,7 @@
 void fplt__leader_check_forming(fplt__leader *leader)
 {
     FPLT__ASSERT(!leader->resolving || leader->record.state == FPLT__FORMING);
-    if (leader->resolving || leader->asking || leader->committing ||
+    if (leader->resolving || leader->ask.kind || leader->committing ||
         (leader->record.state != FPLT__FORMING && leader->record.state != FPLT__PLANNED))
         return;
     for (uint32_t i = 0; i < leader->settings.members; i++)

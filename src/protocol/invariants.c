@@ -21,7 +21,7 @@ static void check_member(const fplt__leader *leader, uint32_t i)
     FPLT__ASSERT(session->session || !session->sequence || FPLT__PLANTED(FPLT__NO_SESSION));
     FPLT__ASSERT(!session->consented || !session->refused);
     FPLT__ASSERT(!session->enrols || (!leader->shape.mirrored && !leader->shape.finish_down));
-    FPLT__ASSERT(!leader->opened || !session->answers ||
+    FPLT__ASSERT(!leader->open.is_open || !session->answers ||
                  (fplt__bit(leader->cohort, i) && !session->left_out));
 }
 
@@ -31,13 +31,14 @@ static void check_counts(const fplt__leader *leader)
     uint32_t received = 0, answered = 0;
     for (uint32_t i = 0; i < leader->settings.members; i++) {
         check_member(leader, i);
-        received += leader->member_session[i].answers > leader->exchange;
+        received += leader->member_session[i].answers > leader->open.exchange;
         answered += leader->member_session[i].answered != 0;
     }
-    FPLT__ASSERT(leader->cohort_size == fplt__bits_count(leader->cohort, leader->settings.members));
-    FPLT__ASSERT(!leader->opened || leader->received == received);
-    FPLT__ASSERT(!leader->opened || received <= leader->cohort_size);
-    FPLT__ASSERT(!leader->asking || leader->ask_answers == answered);
+    FPLT__ASSERT(leader->open.cohort_size ==
+                 fplt__bits_count(leader->cohort, leader->settings.members));
+    FPLT__ASSERT(!leader->open.is_open || leader->open.received == received);
+    FPLT__ASSERT(!leader->open.is_open || received <= leader->open.cohort_size);
+    FPLT__ASSERT(!leader->ask.kind || leader->ask.answers == answered);
 }
 
 /* The record and the machine, and the commit that is pending. */
@@ -69,15 +70,16 @@ static void check_state(const fplt__leader *leader)
     FPLT__ASSERT(state != FPLT__FORMING || (!leader->hub && !leader->agreement));
     FPLT__ASSERT(state == FPLT__FORMING || state == FPLT__ENDED ||
                  (leader->hub && leader->agreement));
-    FPLT__ASSERT(!leader->opened || (state == FPLT__ROUND && leader->down && !leader->due));
-    FPLT__ASSERT(!leader->opened || leader->exchange < leader->shape.exchanges);
-    FPLT__ASSERT(!leader->asking || (leader->ask_down && leader->ask_sum));
-    FPLT__ASSERT(!leader->asking ||
-                 state == (leader->asking == FPLT__MOMENTS ? FPLT__FORMING : FPLT__ROUND));
-    FPLT__ASSERT(!leader->asking || leader->asking == FPLT__MOMENTS || leader->due);
-    FPLT__ASSERT(!leader->asking || !leader->opened);
+    FPLT__ASSERT(!leader->open.is_open ||
+                 (state == FPLT__ROUND && leader->open.down && !leader->due));
+    FPLT__ASSERT(!leader->open.is_open || leader->open.exchange < leader->shape.exchanges);
+    FPLT__ASSERT(!leader->ask.kind || (leader->ask.down && leader->ask.sum));
+    FPLT__ASSERT(!leader->ask.kind ||
+                 state == (leader->ask.kind == FPLT__MOMENTS ? FPLT__FORMING : FPLT__ROUND));
+    FPLT__ASSERT(!leader->ask.kind || leader->ask.kind == FPLT__MOMENTS || leader->due);
+    FPLT__ASSERT(!leader->ask.kind || !leader->open.is_open);
     FPLT__ASSERT(!leader->resolving ||
-                 (state == FPLT__FORMING && !leader->asking && !leader->committing));
+                 (state == FPLT__FORMING && !leader->ask.kind && !leader->committing));
     FPLT__ASSERT(leader->finished_said ? state >= FPLT__DONE
                                        : state < FPLT__DONE || leader->committing);
 }

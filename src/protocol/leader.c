@@ -111,8 +111,8 @@ void fplt__leader_finish(fplt__leader *leader, fplt__leader_state state, const c
     else
         fplt_hub_decode(leader->hub, leader->hub_bytes->bytes, leader->hub_bytes->size, NULL);
     leader->record.state = state;
-    leader->opened = 0;
-    leader->asking = 0;
+    leader->open.is_open = 0;
+    leader->ask.kind = 0;
     snprintf(leader->record.outcome, sizeof leader->record.outcome, "%s", word);
     if (strcmp(word, "diverged") == 0)
         say_diverged(leader, sentence);
@@ -188,7 +188,7 @@ void fplt__leader_destroy(fplt__leader *leader)
         return;
     fplt__leader_clear_actions(leader);
     fplt__shared *const shared[] = {leader->document, leader->start, leader->hub_bytes,
-                                    leader->down, leader->ask_down};
+                                    leader->open.down, leader->ask.down};
     for (size_t k = 0; k < sizeof shared / sizeof *shared; k++)
         fplt__shared_release(shared[k]);
     for (size_t k = 0; k < leader->closing_count; k++)
@@ -199,7 +199,7 @@ void fplt__leader_destroy(fplt__leader *leader)
     fplt_hub_destroy(leader->hub);
     fplt_participation_destroy(leader->participation);
     fplt_prox_destroy(leader->prox);
-    fplt_sum_destroy(leader->ask_sum);
+    fplt_sum_destroy(leader->ask.sum);
     fplt_sum_destroy(leader->enrol_sum);
     void *const owned[] = {leader->closing,  leader->row,        leader->member_session,
                            leader->active,   leader->changed,    leader->cohort,
@@ -292,8 +292,8 @@ static fplt_status load_run(fplt__leader *leader, const fplt__leader_record *rec
     if (encode_hub(leader))
         return fplt_error_set(error, FPLT_NO_MEMORY, "no memory for the coordinator's state");
     for (uint32_t i = 0; i < leader->settings.members; i++)
-        leader->cohort_size += (uint32_t)fplt__bit(leader->cohort, i);
-    FPLT__ASSERT(leader->cohort_size <= leader->settings.members);
+        leader->open.cohort_size += (uint32_t)fplt__bit(leader->cohort, i);
+    FPLT__ASSERT(leader->open.cohort_size <= leader->settings.members);
     return FPLT_OK;
 }
 
@@ -343,8 +343,8 @@ void fplt__leader_reload(fplt__leader *leader, const fplt__leader_settings *sett
     leader->settings.deadline = settings->deadline;
     leader->settings.silence = settings->silence;
     leader->settings.hold = settings->hold;
-    if (leader->opened)
-        leader->deadline = leader->since + fplt__leader_patience(leader);
+    if (leader->open.is_open)
+        leader->open.deadline = leader->open.since + fplt__leader_patience(leader);
 }
 
 /* --- events --- */
@@ -399,10 +399,10 @@ static void advance(fplt__leader *leader)
         ask_commit(leader);
     judge_reports(leader);
     if (!leader->committing && leader->record.state == FPLT__ROUND) {
-        if (leader->due && !leader->asking)
+        if (leader->due && !leader->ask.kind)
             fplt__ask_begin(leader);
         fplt__ask_look(leader);
-        if (!leader->due && !leader->opened && !leader->committing &&
+        if (!leader->due && !leader->open.is_open && !leader->committing &&
             leader->record.state == FPLT__ROUND)
             fplt__round_open(leader);
         if (!leader->paused)
@@ -454,14 +454,14 @@ fplt_status fplt__leader_handle(fplt__leader *leader, const fplt__leader_event *
     case FPLT__LEADER_PAUSE: leader->paused = 1; break;
     case FPLT__LEADER_RESUME:
         leader->paused = 0;
-        leader->since = leader->now;
-        leader->deadline = leader->now + fplt__leader_patience(leader);
+        leader->open.since = leader->now;
+        leader->open.deadline = leader->now + fplt__leader_patience(leader);
         break;
     case FPLT__LEADER_END:
         if (leader->hub)
             fplt__leader_finish(leader, FPLT__ENDED, "ended", "ended by a person");
         break;
-    case FPLT__LEADER_CHECK: leader->check_wanted = 1; break;
+    case FPLT__LEADER_CHECK: leader->check.wanted = 1; break;
     case FPLT__LEADER_REVOKE: revoke(leader, event->member_index); break;
     }
     advance(leader);
@@ -484,11 +484,11 @@ static uint64_t wake_of(const fplt__leader *leader)
 {
     uint64_t wake = leader->committing ? leader->retry : UINT64_MAX;
     uint64_t hold = fplt__leader_hold(leader);
-    if (leader->opened && !leader->paused)
-        wake =
-            earlier(wake, leader->deadline > leader->now ? leader->deadline : leader->now + 1000);
-    if (leader->asking)
-        wake = earlier(wake, leader->ask_deadline);
+    if (leader->open.is_open && !leader->paused)
+        wake = earlier(wake, leader->open.deadline > leader->now ? leader->open.deadline
+                                                                 : leader->now + 1000);
+    if (leader->ask.kind)
+        wake = earlier(wake, leader->ask.deadline);
     for (uint32_t i = 0; i < leader->settings.members; i++)
         if (leader->member_session[i].ticket)
             wake = earlier(wake, leader->member_session[i].since + hold);
@@ -508,10 +508,10 @@ static int is_waited_for(const fplt__leader *leader, uint32_t i)
     switch (leader->record.state) {
     case FPLT__FORMING:
     case FPLT__PLANNED:
-        return !member_session->consented || (leader->asking && !member_session->answered);
+        return !member_session->consented || (leader->ask.kind && !member_session->answered);
     case FPLT__REPAIR: return !member_session->enrolled && fplt__is_standing(leader, i);
     case FPLT__ROUND:
-        return leader->asking ? !member_session->answered : fplt__round_waits_for(leader, i);
+        return leader->ask.kind ? !member_session->answered : fplt__round_waits_for(leader, i);
     default: return 0;
     }
 }
@@ -521,25 +521,25 @@ fplt__leader_view fplt__leader_get_view(const fplt__leader *leader)
     return (fplt__leader_view){.state = leader->record.state,
                                .paused = leader->paused,
                                .committing = leader->committing,
-                               .evaluating = leader->asking != 0,
+                               .evaluating = leader->ask.kind != 0,
                                .incarnation = leader->record.incarnation,
                                .members = leader->settings.members,
-                               .cohort = leader->cohort_size,
-                               .received = leader->received,
-                               .quorum = leader->opened ? fplt__round_quorum(leader) : 0,
-                               .opened_now = leader->opened,
+                               .cohort = leader->open.cohort_size,
+                               .received = leader->open.received,
+                               .quorum = leader->open.is_open ? fplt__round_quorum(leader) : 0,
+                               .opened_now = leader->open.is_open,
                                .round = leader->record.round,
                                .rounds = leader->stopping.rounds,
-                               .opened = leader->since,
-                               .deadline = leader->deadline,
+                               .opened = leader->open.since,
+                               .deadline = leader->open.deadline,
                                .has_measure = leader->has_measured,
                                .measure = leader->measured,
                                .outcome = leader->record.outcome,
                                .sentence = leader->record.sentence,
-                               .checks = leader->check_wanted,
-                               .has_check = leader->has_check,
-                               .check_equal = leader->check_equal,
-                               .check_round = leader->check_round};
+                               .checks = leader->check.wanted,
+                               .has_check = leader->check.done,
+                               .check_equal = leader->check.equal,
+                               .check_round = leader->check.round};
 }
 
 fplt__member_view fplt__leader_member(const fplt__leader *leader, uint32_t member_index)
@@ -551,7 +551,7 @@ fplt__member_view fplt__leader_member(const fplt__leader *leader, uint32_t membe
                                .consented = member_session->consented,
                                .hessian = member_session->hessian,
                                .in_cohort = fplt__bit(leader->cohort, member_index),
-                               .received = member_session->answers > leader->exchange,
+                               .received = member_session->answers > leader->open.exchange,
                                .absent = member_session->absent,
                                .waited_for = is_waited_for(leader, member_index),
                                .heard = member_session->heard,

@@ -26,6 +26,23 @@ typedef struct fplt__leader fplt__leader;
 
 /* --- what is stored ------------------------------------------------------------------------------ */
 
+/* States and transitions; each transition is committed before anything that rests on it leaves.
+ *
+ *     from     to       when
+ *     FORMING  PLANNED  PLAN, after all consents and all facts
+ *     FORMING  ENDED    REFUSE
+ *     PLANNED  ROUND    all members have consented to the plan
+ *     ROUND    ROUND    the round closes, empty where it is void
+ *     ROUND    REPAIR   a member lost its state and others depend on it; or opened with --repair
+ *     ROUND    HALTED   a valid proof is ahead of this database, or one member needs its third repair
+ *     ROUND    DONE     the stopping rules
+ *     REPAIR   ROUND    all vectors are in: incarnation + 1
+ *     REPAIR   REPAIR   with --repair, a valid proof is ahead: the new incarnation moves past it
+ *     REPAIR   HALTED   without --repair, a valid proof is ahead
+ *     HALTED   REPAIR   opened with --repair
+ *     any with a plan  ENDED  END, a divergence, too few members, or a member that cannot be done without
+ *
+ * DONE and ENDED are final. */
 typedef enum fplt__leader_state {
     FPLT__FORMING, /* the proposal is out; consents and facts are gathered (volatile) */
     FPLT__PLANNED, /* the plan is out; all N must consent to it (volatile) */

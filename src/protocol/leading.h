@@ -67,14 +67,16 @@ struct fplt__leader {
     uint64_t sessions;
 
     /* the open round */
-    int opened; /* its question is made */
-    fplt_round question;
-    unsigned exchange;
-    uint32_t received, cohort_size;
-    uint64_t since, deadline;
-    fplt__shared *down; /* scalars and payload of the question */
-    fplt__digest down_digest;
-    uint64_t bytes_up, bytes_down;
+    struct {
+        int is_open; /* its question is made */
+        fplt_round question;
+        unsigned exchange;
+        uint32_t received, cohort_size;
+        uint64_t since, deadline;
+        fplt__shared *down; /* scalars and payload of the question */
+        fplt__digest digest;
+        uint64_t bytes_up, bytes_down;
+    } open;
     struct {
         uint64_t round, since, most; /* ms from task to arrival */
     } slowest[10];                   /* of the last rounds that had a cohort */
@@ -88,15 +90,17 @@ struct fplt__leader {
 
     /* an evaluation, or a step of the facts */
     int due, stalled;
-    unsigned asking; /* kind; 0: none */
-    uint64_t ask_deadline;
-    uint32_t ask_answers;
-    uint32_t ask_scalars;
-    uint64_t ask_numbers;
-    unsigned ask_step;
-    fplt__shared *ask_down;
-    fplt__digest ask_digest;
-    fplt_sum *ask_sum;
+    struct {
+        unsigned kind; /* 0: nothing is asked */
+        uint64_t deadline;
+        uint32_t answers; /* members that have answered */
+        uint32_t scalars; /* doubles that each member sends */
+        uint64_t numbers; /* exact numbers that each member sends */
+        unsigned step;    /* of the facts */
+        fplt__shared *down;
+        fplt__digest digest;
+        fplt_sum *sum; /* of the numbers */
+    } ask;
     double *point;
     fplt_measure measured;
     int has_measured, has_score;
@@ -104,8 +108,11 @@ struct fplt__leader {
     double zeroed; /* the criterion there; 0: not asked for */
     fplt_measure score;
     double *information;
-    int check_wanted, has_check, check_equal;
-    uint64_t check_round;
+    /* the comparison of the agents' vectors with the sums */
+    struct {
+        int wanted, done, equal; /* asked for; the last one was made, and held */
+        uint64_t round;
+    } check;
     int resolving;
 
     fplt_sum *enrol_sum; /* of a repair */

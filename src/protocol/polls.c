@@ -109,7 +109,7 @@ static int has_news(const fplt__leader *leader, uint32_t i)
     const fplt__member_session *member_session = &leader->member_session[i];
     fplt__leader_state state = leader->record.state;
     if (state == FPLT__FORMING)
-        return leader->asking && member_session->consented && !member_session->answered;
+        return leader->ask.kind && member_session->consented && !member_session->answered;
     if (state == FPLT__PLANNED || state == FPLT__HALTED)
         return 0;
     if (state == FPLT__DONE || state == FPLT__ENDED)
@@ -122,7 +122,7 @@ static int has_news(const fplt__leader *leader, uint32_t i)
         return !member_session->enrolled && fplt__is_standing(leader, i);
     if (member_session->finding == FPLT__LOST)
         return member_session->enrols && fplt__is_standing(leader, i);
-    if (leader->asking)
+    if (leader->ask.kind)
         return !member_session->answered;
     return !leader->paused && fplt__round_waits_for(leader, i);
 }
@@ -152,14 +152,14 @@ static void add_news(fplt__leader *leader, fplt__reply *reply, uint32_t i)
         if (model)
             add_frame(leader, reply, head, model);
         fplt__shared_release(model);
-    } else if (leader->asking && !member_session->answered) {
+    } else if (leader->ask.kind && !member_session->answered) {
         fplt__ask_head(leader, i, head);
-        add_frame(leader, reply, head, leader->ask_down);
-    } else if (!leader->asking && !leader->paused && member_session->finding != FPLT__LOST &&
+        add_frame(leader, reply, head, leader->ask.down);
+    } else if (!leader->ask.kind && !leader->paused && member_session->finding != FPLT__LOST &&
                fplt__round_waits_for(leader, i)) {
         fplt__round_head(leader, i, head);
-        add_frame(leader, reply, head, leader->down);
-        leader->bytes_down += FPLT__FRAME_HEAD + leader->down->size;
+        add_frame(leader, reply, head, leader->open.down);
+        leader->open.bytes_down += FPLT__FRAME_HEAD + leader->open.down->size;
     }
 }
 

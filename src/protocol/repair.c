@@ -77,8 +77,8 @@ static void halt(fplt__leader *leader, uint32_t i, const char *sentence)
     FPLT__ASSERT(leader->record.state == FPLT__ROUND || leader->record.state == FPLT__REPAIR);
     fplt__round_forget(leader);
     leader->record.state = FPLT__HALTED;
-    leader->opened = 0;
-    leader->asking = 0;
+    leader->open.is_open = 0;
+    leader->ask.kind = 0;
     snprintf(leader->record.sentence, sizeof leader->record.sentence, "%s", sentence);
     fplt__leader_log(leader, i, "halted", "%s", sentence);
     fplt__leader_commit(leader);
@@ -94,8 +94,8 @@ void fplt__repair_begin(fplt__leader *leader)
     for (uint32_t i = 0; i < leader->settings.members; i++)
         leader->member_session[i].enrolled = 0;
     leader->record.state = FPLT__REPAIR;
-    leader->opened = 0;
-    leader->asking = 0;
+    leader->open.is_open = 0;
+    leader->ask.kind = 0;
 }
 
 static void lost(fplt__leader *leader, uint32_t i)
@@ -182,7 +182,7 @@ void fplt__report_act(fplt__leader *leader, uint32_t i)
         fplt__ask_refused(leader, i, report->trouble.sentence);
         return;
     }
-    if (member_session->finding == FPLT__KNOWN && report->has_trouble && leader->opened &&
+    if (member_session->finding == FPLT__KNOWN && report->has_trouble && leader->open.is_open &&
         report->trouble.round == leader->record.round && !member_session->absent) {
         member_session->absent = 1;
         member_session->spent |= strcmp(report->trouble.word, "spent") == 0;
@@ -249,7 +249,7 @@ static int can_do_without(const fplt__leader *leader)
 static void open_leg(fplt__leader *leader)
 {
     FPLT__ASSERT(leader->record.state == FPLT__REPAIR && !leader->committing);
-    FPLT__ASSERT(!leader->opened && !leader->asking);
+    FPLT__ASSERT(!leader->open.is_open && !leader->ask.kind);
     FPLT__ASSERT(!leader->shape.mirrored || leader->enrol_sum);
     fplt_error error;
     size_t count = leader->shape.mirrored * leader->n;

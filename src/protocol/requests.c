@@ -239,8 +239,8 @@ uint64_t fplt__leader_longest(const fplt__leader *leader)
             numbers = leader->n + FPLT_MEASURES;
         most = fplt__frame_limit(0, numbers) > most ? fplt__frame_limit(0, numbers) : most;
     }
-    if (leader->asking) {
-        uint64_t asked = fplt__frame_limit(leader->ask_scalars, leader->ask_numbers);
+    if (leader->ask.kind) {
+        uint64_t asked = fplt__frame_limit(leader->ask.scalars, leader->ask.numbers);
         most = asked > most ? asked : most;
     }
     return most + FPLT__MESSAGE_LIMIT; /* a report behind it */

@@ -13,7 +13,7 @@ enum { MAX_CONFLICTS = 3 }; /* of one member: then it is left out of the run */
 /* The cohort of the open round: the rule over the roster, without those who are gone. */
 void fplt__round_choose(fplt__leader *leader)
 {
-    FPLT__ASSERT(leader->agreement && !leader->opened);
+    FPLT__ASSERT(leader->agreement && !leader->open.is_open);
     uint32_t members = leader->settings.members, count = members;
     for (uint32_t i = 0; i < members; i++)
         leader->active[i] = i;
@@ -23,40 +23,42 @@ void fplt__round_choose(fplt__leader *leader)
                                           leader->active);
     FPLT__ASSERT(count <= members);
     memset(leader->cohort, 0, (members + 7) / 8);
-    leader->cohort_size = 0;
+    leader->open.cohort_size = 0;
     for (uint32_t k = 0; k < count; k++) {
         uint32_t i = leader->active[k];
         if (!fplt__is_standing(leader, i))
             continue;
         FPLT__ASSERT(i < members && !fplt__bit(leader->cohort, i));
         fplt__bit_set(leader->cohort, i, 1);
-        leader->cohort_size++;
+        leader->open.cohort_size++;
     }
 }
 
 static fplt_status make_question(fplt__leader *leader, fplt_error *error)
 {
-    FPLT__ASSERT(leader->exchange < leader->shape.exchanges);
+    FPLT__ASSERT(leader->open.exchange < leader->shape.exchanges);
     FPLT__ASSERT(leader->shape.scalars <= FPLT_MAX_SCALARS);
-    size_t count = fplt_plan_down(&leader->agreement->plan, leader->exchange);
+    size_t count = fplt_plan_down(&leader->agreement->plan, leader->open.exchange);
     size_t scalars = leader->shape.scalars;
     fplt__shared *down;
     fplt_status status = fplt__shared_make(8 * (scalars + count), &down, error);
     if (status)
         return status;
-    fplt_hub_plan(leader->hub, leader->record.round, leader->cohort_size, &leader->question);
-    status = fplt_hub_broadcast(leader->hub, &leader->question, leader->exchange, leader->numbers);
-    fplt__put_reals(down->bytes, leader->question.scalar, scalars);
+    fplt_hub_plan(leader->hub, leader->record.round, leader->open.cohort_size,
+                  &leader->open.question);
+    status = fplt_hub_broadcast(leader->hub, &leader->open.question, leader->open.exchange,
+                                leader->numbers);
+    fplt__put_reals(down->bytes, leader->open.question.scalar, scalars);
     fplt__put_reals(down->bytes + 8 * scalars, leader->numbers, count);
-    fplt__shared_release(leader->down);
-    leader->down = down;
-    leader->down_digest = fplt__body_hash(down->bytes, down->size);
+    fplt__shared_release(leader->open.down);
+    leader->open.down = down;
+    leader->open.digest = fplt__body_hash(down->bytes, down->size);
     return status;
 }
 
 static void forget_answers(fplt__leader *leader)
 {
-    leader->received = 0;
+    leader->open.received = 0;
     for (uint32_t i = 0; i < leader->settings.members; i++)
         leader->member_session[i].answers = 0;
 }
@@ -64,28 +66,28 @@ static void forget_answers(fplt__leader *leader)
 /* Makes the question of the open round and starts its clock. */
 void fplt__round_open(fplt__leader *leader)
 {
-    FPLT__ASSERT(leader->record.state == FPLT__ROUND && !leader->opened);
-    FPLT__ASSERT(!leader->committing && !leader->due && !leader->asking);
+    FPLT__ASSERT(leader->record.state == FPLT__ROUND && !leader->open.is_open);
+    FPLT__ASSERT(!leader->committing && !leader->due && !leader->ask.kind);
     fplt_error error;
     for (uint32_t i = 0; fplt__leader_needs_all(leader) && i < leader->settings.members; i++)
         if (!fplt__is_standing(leader, i)) {
             fplt__leader_end_without(leader, i, "the algorithm needs all members");
             return;
         }
-    leader->exchange = 0;
-    leader->since = leader->now;
-    leader->deadline = leader->now + fplt__leader_patience(leader);
+    leader->open.exchange = 0;
+    leader->open.since = leader->now;
+    leader->open.deadline = leader->now + fplt__leader_patience(leader);
     forget_answers(leader);
     for (uint32_t i = 0; i < leader->settings.members; i++)
         leader->member_session[i].left_out = leader->member_session[i].absent = 0;
-    leader->bytes_up = leader->bytes_down = 0;
+    leader->open.bytes_up = leader->open.bytes_down = 0;
     if (leader->stopping.change > 0 && fplt_hub_model(leader->hub, leader->before))
         memset(leader->before, 0, leader->n * sizeof *leader->before);
     if (make_question(leader, &error)) {
         fplt__leader_finish(leader, FPLT__ENDED, "failed", "the coordinator's step failed");
         return;
     }
-    leader->opened = 1;
+    leader->open.is_open = 1;
     leader->slowest[leader->slow % 10].round = leader->record.round;
     leader->slowest[leader->slow % 10].since = leader->now;
     leader->slowest[leader->slow % 10].most = 0;
@@ -108,11 +110,11 @@ void fplt__round_forget(fplt__leader *leader)
     fplt_error error;
     fplt_hub_abandon(leader->hub);
     forget_answers(leader);
-    if (!leader->opened)
+    if (!leader->open.is_open)
         return;
-    if (leader->exchange)
+    if (leader->open.exchange)
         fplt_hub_decode(leader->hub, leader->hub_bytes->bytes, leader->hub_bytes->size, &error);
-    leader->exchange = 0;
+    leader->open.exchange = 0;
     if (make_question(leader, &error))
         fplt__leader_finish(leader, FPLT__ENDED, "failed", "the coordinator's step failed");
 }
@@ -121,32 +123,33 @@ int fplt__round_waits_for(const fplt__leader *leader, uint32_t i)
 {
     FPLT__ASSERT(i < leader->settings.members);
     const fplt__member_session *member_session = &leader->member_session[i];
-    return leader->opened && leader->record.state == FPLT__ROUND && fplt__bit(leader->cohort, i) &&
-           !member_session->left_out && !member_session->absent && !member_session->spent &&
-           fplt__is_standing(leader, i) && member_session->answers <= leader->exchange;
+    return leader->open.is_open && leader->record.state == FPLT__ROUND &&
+           fplt__bit(leader->cohort, i) && !member_session->left_out && !member_session->absent &&
+           !member_session->spent && fplt__is_standing(leader, i) &&
+           member_session->answers <= leader->open.exchange;
 }
 
 void fplt__round_head(const fplt__leader *leader, uint32_t i, uint8_t head[FPLT__FRAME_HEAD])
 {
-    FPLT__ASSERT(leader->opened && fplt__bit(leader->cohort, i));
+    FPLT__ASSERT(leader->open.is_open && fplt__bit(leader->cohort, i));
     uint32_t position = 0;
     for (uint32_t j = 0; j < i; j++)
         position += (uint32_t)fplt__bit(leader->cohort, j);
-    FPLT__ASSERT(position < leader->cohort_size);
+    FPLT__ASSERT(position < leader->open.cohort_size);
     fplt__frame frame = {.kind = FPLT__TRAIN,
-                         .exchange = (uint8_t)leader->exchange,
+                         .exchange = (uint8_t)leader->open.exchange,
                          .encoding = FPLT__DOUBLES,
                          .incarnation = leader->record.incarnation,
                          .member_index = i,
                          .round = leader->record.round,
-                         .cohort = leader->cohort_size,
+                         .cohort = leader->open.cohort_size,
                          .position = position,
                          .version = leader->row[i].version,
-                         .count = fplt_plan_down(&leader->agreement->plan, leader->exchange),
+                         .count = fplt_plan_down(&leader->agreement->plan, leader->open.exchange),
                          .scalars = leader->shape.scalars,
                          .plan = leader->record.hash,
-                         .digest = leader->down_digest};
-    FPLT__ASSERT(leader->down->size == 8 * (frame.scalars + frame.count));
+                         .digest = leader->open.digest};
+    FPLT__ASSERT(leader->open.down->size == 8 * (frame.scalars + frame.count));
     frame.payload = 8 * frame.count;
     fplt__frame_write(&frame, head);
 }
@@ -199,7 +202,8 @@ static fplt_status keep_closing(fplt__leader *leader, fplt__digest *digest, fplt
     FPLT__ASSERT(!leader->closing_count ||
                  leader->closing[leader->closing_count - 1].round < leader->record.round);
     leader->closing[leader->closing_count++] = (fplt__closing){leader->record.round, vector};
-    status = fplt_hub_broadcast(leader->hub, &leader->question, leader->shape.exchanges, vector);
+    status =
+        fplt_hub_broadcast(leader->hub, &leader->open.question, leader->shape.exchanges, vector);
     fplt__put_reals((uint8_t *)leader->numbers, vector, count);
     *digest = fplt__body_hash(leader->numbers, 8 * count);
     return status;
@@ -240,20 +244,21 @@ static void note_move(fplt__leader *leader, uint32_t active)
 /* Closes the round, empty where it is void, and opens the next; one commit. */
 static void close_round(fplt__leader *leader, int is_void)
 {
-    FPLT__ASSERT(leader->opened && !leader->committing);
+    FPLT__ASSERT(leader->open.is_open && !leader->committing);
     FPLT__ASSERT(leader->record.state == FPLT__ROUND);
-    FPLT__ASSERT(leader->received <= leader->cohort_size);
-    FPLT__ASSERT(is_void || !leader->received || leader->exchange + 1 == leader->shape.exchanges);
+    FPLT__ASSERT(leader->open.received <= leader->open.cohort_size);
+    FPLT__ASSERT(is_void || !leader->open.received ||
+                 leader->open.exchange + 1 == leader->shape.exchanges);
     fplt_error error;
     fplt__digest closing;
     memset(leader->accepted, 0, (leader->settings.members + 7) / 8);
-    if (is_void || !leader->received) {
-        if (leader->exchange || leader->received)
+    if (is_void || !leader->open.received) {
+        if (leader->open.exchange || leader->open.received)
             fplt__round_forget(leader);
         drop_closings(leader);
     } else {
-        leader->question.active = leader->received;
-        if (fplt_hub_absorb(leader->hub, &leader->question, leader->exchange) ||
+        leader->open.question.active = leader->open.received;
+        if (fplt_hub_absorb(leader->hub, &leader->open.question, leader->open.exchange) ||
             keep_closing(leader, &closing, &error)) {
             fplt__leader_finish(leader, FPLT__ENDED, "diverged",
                                 "the sum over the agents is out of range");
@@ -264,23 +269,23 @@ static void close_round(fplt__leader *leader, int is_void)
                 accept(leader, i, &closing);
     }
     FPLT__ASSERT(fplt__bits_count(leader->accepted, leader->settings.members) ==
-                 (is_void ? 0 : leader->received));
-    note_move(leader, is_void ? 0 : leader->received);
+                 (is_void ? 0 : leader->open.received));
+    note_move(leader, is_void ? 0 : leader->open.received);
     fplt__leader_log(leader, UINT32_MAX, is_void ? "void" : "closed", "round %llu %s with %u of %u",
                      (unsigned long long)leader->record.round, is_void ? "is void" : "closed",
-                     is_void ? 0 : leader->received, leader->cohort_size);
+                     is_void ? 0 : leader->open.received, leader->open.cohort_size);
     leader->trace = (fplt__trace_row){.round = leader->record.round,
                                       .incarnation = leader->record.incarnation,
                                       .accepted = leader->accepted,
                                       .is_void = is_void,
-                                      .seconds = (double)(leader->now - leader->since) / 1000,
-                                      .bytes_up = leader->bytes_up,
-                                      .bytes_down = leader->bytes_down};
+                                      .seconds = (double)(leader->now - leader->open.since) / 1000,
+                                      .bytes_up = leader->open.bytes_up,
+                                      .bytes_down = leader->open.bytes_down};
     leader->record.trace = &leader->trace;
     leader->record.round++;
-    leader->opened = 0;
+    leader->open.is_open = 0;
     leader->due = 1;
-    leader->slow += leader->cohort_size > 0;
+    leader->slow += leader->open.cohort_size > 0;
     fplt__round_choose(leader);
     leader->record.hub_changed = 1;
     fplt__leader_commit(leader);
@@ -292,30 +297,30 @@ uint32_t fplt__round_quorum(const fplt__leader *leader)
 {
     FPLT__ASSERT(leader->agreement);
     if (fplt__leader_needs_all(leader))
-        return leader->cohort_size;
+        return leader->open.cohort_size;
     uint32_t wanted = leader->agreement->quorum;
     if (!wanted)
-        wanted = leader->cohort_size / 2 + 1;
-    return wanted < leader->cohort_size ? wanted : leader->cohort_size;
+        wanted = leader->open.cohort_size / 2 + 1;
+    return wanted < leader->open.cohort_size ? wanted : leader->open.cohort_size;
 }
 
 /* The last exchange closes the round; the first of two begins the second among who answered. */
 static void end_exchange(fplt__leader *leader)
 {
     fplt_error error;
-    if (leader->exchange + 1 == leader->shape.exchanges) {
+    if (leader->open.exchange + 1 == leader->shape.exchanges) {
         close_round(leader, 0);
         return;
     }
-    leader->question.active = leader->received;
-    if (fplt_hub_absorb(leader->hub, &leader->question, leader->exchange)) {
+    leader->open.question.active = leader->open.received;
+    if (fplt_hub_absorb(leader->hub, &leader->open.question, leader->open.exchange)) {
         fplt__leader_finish(leader, FPLT__ENDED, "diverged",
                             "the sum over the agents is out of range");
         return;
     }
-    leader->exchange++;
-    FPLT__ASSERT(leader->exchange < leader->shape.exchanges);
-    leader->received = 0;
+    leader->open.exchange++;
+    FPLT__ASSERT(leader->open.exchange < leader->shape.exchanges);
+    leader->open.received = 0;
     if (make_question(leader, &error))
         fplt__leader_finish(leader, FPLT__ENDED, "failed", "the coordinator's step failed");
 }
@@ -326,7 +331,7 @@ int fplt__is_silent(const fplt__leader *leader, uint32_t i, uint64_t size)
     const fplt__member_session *member_session = &leader->member_session[i];
     uint64_t silence = leader->settings.silence ? leader->settings.silence : 60000;
     silence += size * 1000 / FPLT__SLOWEST;
-    return leader->now - (member_session->heard ? member_session->last_heard : leader->since) >
+    return leader->now - (member_session->heard ? member_session->last_heard : leader->open.since) >
            silence;
 }
 
@@ -335,21 +340,21 @@ int fplt__is_silent(const fplt__leader *leader, uint32_t i, uint64_t size)
 static int count_missing(const fplt__leader *leader, uint32_t quorum, uint32_t *missing,
                          uint32_t *possible)
 {
-    FPLT__ASSERT(quorum <= leader->cohort_size);
-    int late = leader->now >= leader->deadline;
+    FPLT__ASSERT(quorum <= leader->open.cohort_size);
+    int late = leader->now >= leader->open.deadline;
     *missing = *possible = 0;
     for (uint32_t i = 0; i < leader->settings.members; i++) {
         const fplt__member_session *member_session = &leader->member_session[i];
         if (!fplt__bit(leader->cohort, i))
             continue;
         int waits = fplt__round_waits_for(leader, i);
-        *possible += (uint32_t)(waits || member_session->answers > leader->exchange);
-        *missing += (uint32_t)(waits && !fplt__is_silent(leader, i, leader->down->size));
-        if (*possible >= quorum && (leader->received < quorum || (*missing && !late)))
+        *possible += (uint32_t)(waits || member_session->answers > leader->open.exchange);
+        *missing += (uint32_t)(waits && !fplt__is_silent(leader, i, leader->open.down->size));
+        if (*possible >= quorum && (leader->open.received < quorum || (*missing && !late)))
             return 0;
     }
-    FPLT__ASSERT(*missing <= *possible && *possible <= leader->cohort_size);
-    FPLT__ASSERT(leader->received <= *possible);
+    FPLT__ASSERT(*missing <= *possible && *possible <= leader->open.cohort_size);
+    FPLT__ASSERT(leader->open.received <= *possible);
     return 1;
 }
 
@@ -366,12 +371,12 @@ static int has_conflict(const fplt__leader *leader)
 void fplt__round_look(fplt__leader *leader)
 {
     uint32_t missing, possible, quorum;
-    if (!leader->opened || leader->committing || leader->record.state != FPLT__ROUND)
+    if (!leader->open.is_open || leader->committing || leader->record.state != FPLT__ROUND)
         return;
     quorum = fplt__round_quorum(leader);
     if (!count_missing(leader, quorum, &missing, &possible))
         return;
-    if (!leader->cohort_size) {
+    if (!leader->open.cohort_size) {
         close_round(leader, 0);
     } else if (possible < quorum) {
         if (has_conflict(leader))
@@ -379,11 +384,12 @@ void fplt__round_look(fplt__leader *leader)
         else
             fplt__leader_finish(leader, FPLT__ENDED, "too-few",
                                 "fewer members are left than the round needs");
-    } else if (leader->received >= quorum && (!missing || leader->now >= leader->deadline)) {
+    } else if (leader->open.received >= quorum &&
+               (!missing || leader->now >= leader->open.deadline)) {
         int whole = leader->agreement->plan.algorithm->whole &&
                     leader->agreement->plan.algorithm->whole(leader->agreement->plan.parameter,
-                                                             leader->cohort_size);
-        if (whole && leader->received < leader->cohort_size)
+                                                             leader->open.cohort_size);
+        if (whole && leader->open.received < leader->open.cohort_size)
             close_round(leader, 1);
         else
             end_exchange(leader);
@@ -407,10 +413,10 @@ static void leave_out(fplt__leader *leader, uint32_t i, const char *why)
 static const char *mismatch(const fplt__leader *leader, uint32_t i, const fplt__frame *frame)
 {
     const fplt__member_row *row = &leader->row[i];
-    if (leader->record.state != FPLT__ROUND || !leader->opened ||
+    if (leader->record.state != FPLT__ROUND || !leader->open.is_open ||
         frame->incarnation != leader->record.incarnation || frame->round != leader->record.round ||
         !fplt__bit(leader->cohort, i) || leader->member_session[i].left_out ||
-        frame->exchange > leader->exchange)
+        frame->exchange > leader->open.exchange)
         return "closed";
     if (frame->version != row->version || !fplt__same(&frame->chain, &row->chain) ||
         frame->cohort != 1 ||
@@ -453,27 +459,27 @@ void fplt__round_update(fplt__leader *leader, const fplt__request *request,
     }
     fplt__round_head(leader, i, head);
     fplt__digest task = fplt__frame_task(head);
-    if (frame->exchange != leader->exchange || !fplt__same(&task, &frame->task)) {
+    if (frame->exchange != leader->open.exchange || !fplt__same(&task, &frame->task)) {
         fplt__leader_fault(leader, request->ticket, i, 409, "other", 0,
                            "this answers another task");
         return;
     }
-    if (fplt_hub_receive_packed(leader->hub, leader->exchange, fplt__frame_payload(frame, body),
-                                (size_t)frame->payload, &error)) {
+    if (fplt_hub_receive_packed(leader->hub, leader->open.exchange,
+                                fplt__frame_payload(frame, body), (size_t)frame->payload, &error)) {
         leave_out(leader, i, "it sent numbers that cannot be read or are out of range");
         fplt__leader_fault(leader, request->ticket, i, 409, "range", 0,
                            "the numbers cannot be read or are out of range");
         fplt__round_look(leader);
         return;
     }
-    FPLT__ASSERT(fplt__bit(leader->cohort, i) && member_session->answers <= leader->exchange);
-    FPLT__ASSERT(leader->received < leader->cohort_size);
-    member_session->answer[leader->exchange] = answer;
-    member_session->answers = leader->exchange + 1;
-    leader->received++;
+    FPLT__ASSERT(fplt__bit(leader->cohort, i) && member_session->answers <= leader->open.exchange);
+    FPLT__ASSERT(leader->open.received < leader->open.cohort_size);
+    member_session->answer[leader->open.exchange] = answer;
+    member_session->answers = leader->open.exchange + 1;
+    leader->open.received++;
     leader->row[i].seen++;
     fplt__bit_set(leader->changed, i, 1);
-    leader->bytes_up += request->size;
+    leader->open.bytes_up += request->size;
     note_arrival(leader, leader->record.round);
     fplt__leader_taken(leader, request, 202);
     fplt__round_look(leader);

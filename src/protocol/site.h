@@ -4,6 +4,18 @@
  *
  * The machine calls the node itself, so an event that carries a task takes as long as training does.
  *
+ * States, by what the machine waits for:
+ *
+ *     waits for   since              leaves with
+ *     reply       SEND               REPLY: what it asks for; NETWORK: time
+ *     commit      COMMIT             COMMITTED: reply (the request is sent); FULL: COMMIT again after 5 s
+ *     charge      CHARGE             CHARGED: commit; SPENT: reply (a report); FULL: time, as if not trained
+ *     agreement   ASK                AGREE: commit; REFUSE: reply (the refusal), then the end
+ *     facts       GATHER             FACTS: reply; REFUSE: commit, reply (the refusal), then the end
+ *     node        BUILD              BUILT: commit or reply (consent); LACKS: reply (START); REFUSE as above
+ *     time        a fault, the end   TIME: the request again; a poll; JOIN where the run has ended
+ *     nothing     QUIT               never
+ *
  * Nothing leaves that is not on disk: acceptance of the last round, staged vectors, the message and
  * the newest proof are committed together before the message is sent, and with privacy the charge is in
  * the ledger before that. */
