@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "fedplt/file.h"
+#include "base/assert.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "federation/agent/policy.h"
@@ -79,6 +80,7 @@ void fplt__agent_log(const fplt__agent *agent, const char *word, const char *for
 
 void fplt__agent_handle(fplt__agent *agent, fplt__site_event *event)
 {
+    FPLT__ASSERT(agent->site);
     event->now = now_in_ms();
     fplt_status status = fplt__site_handle(agent->site, event, &agent->error);
     if (status)
@@ -112,6 +114,9 @@ static void send_request(fplt__agent *agent, const fplt__request *request)
 {
     char session[64];
     fplt__answered answered;
+    FPLT__ASSERT((size_t)request->kind < sizeof routes / sizeof *routes &&
+                 routes[request->kind].path);
+    FPLT__ASSERT(request->body || !request->size);
     fplt_error error = {FPLT_OK, ""};
     int json = request->kind == FPLT__CONSENT || request->kind == FPLT__NEXT ||
                request->kind == FPLT__JOIN;
@@ -143,6 +148,7 @@ static void send_request(fplt__agent *agent, const fplt__request *request)
 static void commit(fplt__agent *agent, const fplt__site_record *record)
 {
     fplt_error error = {FPLT_OK, ""};
+    FPLT__ASSERT(agent->store && record);
     fplt_status status = fplt__site_store_save(agent->store, record, &agent->charged, &error);
     fplt__site_event event = {.kind = status ? FPLT__SITE_FULL : FPLT__SITE_COMMITTED,
                               .sentence = error.text};
@@ -178,6 +184,7 @@ const char *fplt__agent_ledger_log(fplt__agent *agent, const char *sentence)
             agent->said[used++] = *at;
         at += account ? strlen(account) : 1;
     }
+    FPLT__ASSERT(used < sizeof agent->said);
     agent->said[used] = 0;
     return agent->said;
 }
@@ -185,6 +192,7 @@ const char *fplt__agent_ledger_log(fplt__agent *agent, const char *sentence)
 static void charge(fplt__agent *agent, const fplt__site_action *action)
 {
     fplt_error error = {FPLT_OK, ""};
+    FPLT__ASSERT(agent->ledger && agent->sets);
     fplt_charge about = {.incarnation = action->incarnation,
                          .round = action->round,
                          .rounds = 1,

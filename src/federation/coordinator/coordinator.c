@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "federation/plan/proposal_text.h"
@@ -39,6 +40,7 @@ uint64_t fplt__coordinator_now(void)
 static void tell(fplt__coordinator *c, int64_t identity, const char *word, const char *sentence,
                  double criterion)
 {
+    FPLT__ASSERT(identity < (int64_t)c->members);
     fplt__leader_view view =
         c->leader ? fplt__leader_get_view(c->leader) : (fplt__leader_view){.round = 0};
     fplt_federation_event event = {word, sentence, identity >= 0 ? c->roster[identity] : NULL,
@@ -63,6 +65,7 @@ void fplt__coordinator_log(fplt__coordinator *c, int64_t identity, const char *w
 static void count_accepted(fplt__coordinator *c, const fplt__leader_record *record)
 {
     const fplt__trace_row *trace = record->trace;
+    FPLT__ASSERT(record->members == c->members);
     for (uint32_t i = 0; trace && !trace->is_void && i < record->members; i++)
         c->update[FPLT__UPDATE_ACCEPTED] += trace->accepted[i / 8] >> i % 8 & 1;
 }
@@ -70,6 +73,7 @@ static void count_accepted(fplt__coordinator *c, const fplt__leader_record *reco
 static void save(fplt__coordinator *c, const fplt__leader_record *record)
 {
     double before = fplt__now();
+    FPLT__ASSERT(!c->has_next); /* one record at a time waits for its commit */
     fplt_error error = {FPLT_OK, ""};
     fplt_status status = fplt__leader_store_save(c->store, c->run, record, &error);
     c->next = (fplt__leader_event){.kind = status ? FPLT__LEADER_FAILED : FPLT__LEADER_COMMITTED};
@@ -96,6 +100,7 @@ static void measured(fplt__coordinator *c, const fplt__leader_action *action)
 {
     char sentence[200];
     double criterion = action->measure.criterion;
+    FPLT__ASSERT(c->points <= FPLT__POINTS);
     if (c->points < FPLT__POINTS)
         c->point[c->points++] = (struct fplt__point){action->round, criterion};
     int used = snprintf(sentence, sizeof sentence, "round %llu: criterion %.6g, objective %.8g",
@@ -166,7 +171,9 @@ static void finish(fplt__coordinator *c)
 static int is_excess(fplt__coordinator *c, uint32_t i)
 {
     double now = fplt__now();
+    FPLT__ASSERT(i < c->members);
     struct fplt__notes *notes = &c->notes[i];
+    FPLT__ASSERT(notes->since <= now);
     if (now - notes->since >= 60) {
         if (notes->count > MAX_NOTES)
             fplt__coordinator_log(c, i, "limit", "%u more events of it in the last minute",
@@ -201,6 +208,7 @@ static void perform(fplt__coordinator *c, const fplt__leader_action *action)
     case FPLT__LEADER_COMMIT: save(c, action->record); break;
     case FPLT__LEADER_FACTS: fplt__coordinator_remember(c, action); break;
     case FPLT__LEADER_RESOLVE:
+        FPLT__ASSERT(!c->resolves);
         c->step = action->step;
         c->resolves = 1;
         break;
@@ -234,6 +242,8 @@ static void act(fplt__coordinator *c)
 
 void fplt__coordinator_handle(fplt__coordinator *c, fplt__leader_event *event)
 {
+    FPLT__ASSERT(c->leader);
+    FPLT__ASSERT(c->members > 0);
     event->now = fplt__coordinator_now();
     fplt_status status = fplt__leader_handle(c->leader, event, &c->error);
     if (status)
@@ -247,6 +257,7 @@ static fplt_status allocate(fplt__coordinator *c, fplt_error *error)
 {
     fplt_status status;
     const char *what = "the members";
+    FPLT__ASSERT(c->members > 0 && c->members == c->proposal.members && !c->revoked);
     if ((status = fplt__alloc_into(&c->revoked, c->members, 1, what, error)) ||
         (status = fplt__alloc_into(&c->fetched, c->members, 1, what, error)) ||
         (status = fplt__alloc_into(&c->counted, c->members, 1, what, error)) ||
@@ -313,6 +324,7 @@ static fplt_status open_forming(fplt__coordinator *c, const fplt__leader_record 
         fplt__proposal_clear(&c->proposal);
         c->proposal = stored;
         c->roster = c->proposal.roster;
+        FPLT__ASSERT(c->proposal.members == c->members && c->proposal.run == c->run);
         c->hash = record->hash;
         return fplt__leader_open(c->leader, fplt__coordinator_now(), record, NULL, error);
     }
@@ -344,6 +356,7 @@ static fplt_status open_planned(fplt__coordinator *c, const fplt__leader_record 
     c->hash = record->hash;
     if ((status = fplt__plan_resolution_lead(agreement, c->start, &plan, error)))
         return status;
+    FPLT__ASSERT(plan.agreement->proposal.members == c->members);
     fplt__coordinator_set_closing(c, plan.agreement);
     return fplt__leader_open(c->leader, fplt__coordinator_now(), record, &plan, error);
 }
@@ -382,6 +395,7 @@ static fplt_status open_run(fplt__coordinator *c, fplt_error *error)
 void fplt__coordinator_set_closing(fplt__coordinator *c, const fplt__agreement *agreement)
 {
     const fplt_plan *plan = &agreement->plan;
+    FPLT__ASSERT(plan->algorithm && plan->dimension > 0);
     fplt_shape shape = fplt_algorithm_shape(plan->algorithm, plan->parameter, plan->dimension);
     fplt__leader_store_set_closing(c->store, fplt_plan_down(plan, shape.exchanges));
 }
@@ -406,6 +420,7 @@ fplt_status fplt__coordinator_open_server(fplt__coordinator *c, const fplt__auth
                                           fplt_error *error)
 {
     unsigned per_address = c->members + SPARE_CONNECTIONS;
+    FPLT__ASSERT(c->members > 0 && c->max_strangers >= MIN_STRANGERS);
     fplt__service service = fplt__coordinator_service(c);
     fplt__server_settings settings = {.listen = fplt_settings_text(from, "listen"),
                                       .certificate = authority->server,
@@ -434,6 +449,7 @@ static void allow_descriptors(fplt__coordinator *c)
         if (setrlimit(RLIMIT_NOFILE, &limit))
             getrlimit(RLIMIT_NOFILE, &limit);
     }
+    FPLT__ASSERT(needed + MIN_STRANGERS <= wanted);
     if (limit.rlim_cur >= needed + MIN_STRANGERS)
         c->max_strangers = (unsigned)((limit.rlim_cur < wanted ? limit.rlim_cur : wanted) - needed);
     if (limit.rlim_cur < needed)
@@ -587,6 +603,7 @@ static void tend_door(fplt__coordinator *c)
 {
     int expects = 0;
     double now = fplt__now();
+    FPLT__ASSERT(c->server);
     char host[256], address[300];
     unsigned port = 0;
     fplt_error error;
@@ -628,6 +645,8 @@ static void tend_waiting(fplt__coordinator *c)
         c->waiting_since = now;
         c->waiting_said = 0;
     }
+    FPLT__ASSERT(c->waiting_at == at && c->waiting_since <= now);
+    FPLT__ASSERT(!c->waiting_said || c->waiting_since <= c->waiting_said);
     if (*sentence && now - c->waiting_since >= (view.state == FPLT__ROUND ? 0 : 5) &&
         (!c->waiting_said || now - c->waiting_said >= 60)) {
         c->waiting_said = now;
@@ -637,6 +656,7 @@ static void tend_waiting(fplt__coordinator *c)
 
 static int all_served(const fplt__coordinator *c)
 {
+    FPLT__ASSERT(c->finished);
     int waits = fplt__now() - c->finished_at < LAST_SECONDS;
     for (uint32_t i = 0; i < c->members; i++)
         if (waits && !c->fetched[i] && !c->revoked[i])

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "base/assert.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "federation/coordinator/coordinator.h"
@@ -42,6 +43,8 @@ static int64_t identity_of(const fplt__coordinator *c, fplt__http_transaction *t
     for (uint32_t i = 0; *place < 0 && i < c->members; i++)
         if (strcmp(c->roster[i], name) == 0)
             *place = i;
+    FPLT__ASSERT(*place < (int64_t)c->members);
+    FPLT__ASSERT(*place < 0 || strcmp(c->roster[*place], name) == 0);
     return *place;
 }
 
@@ -97,6 +100,7 @@ static void turn_away(fplt__coordinator *c, fplt__http_transaction *transaction,
 
 void fplt__coordinator_revoke(fplt__coordinator *c, int64_t identity)
 {
+    FPLT__ASSERT(identity < (int64_t)c->members);
     if (identity < 0 || c->revoked[identity])
         return;
     c->revoked[identity] = 1;
@@ -117,6 +121,7 @@ static double table_since(fplt__coordinator *c, double now)
         return c->table_since;
     if (fplt__authority_version(&c->authority, &version, &error))
         return now; /* unknown: whoever comes is judged anew */
+    FPLT__ASSERT(c->table_since <= now && c->table_asked <= now);
     c->table_asked = now;
     if (version != c->table_version)
         c->table_since = now;
@@ -226,6 +231,8 @@ static void whole(void *context, fplt__http_transaction *transaction)
     fplt__coordinator *c = context;
     const struct route *route = route_of(transaction);
     int64_t identity = identity_of(c, transaction);
+    FPLT__ASSERT(route && identity >= 0); /* or the head was refused */
+    FPLT__ASSERT(!fplt__http_transaction_data(transaction));
     if (route->is_static) {
         tell_protocol(c, transaction);
         return;
@@ -330,6 +337,11 @@ void fplt__coordinator_reply(fplt__coordinator *c, const fplt__reply *reply)
     char text[FPLT__PROOF_TEXT]; /* the longer of the two */
     size_t count = 0;
     const struct route *route = route_of(transaction);
+    FPLT__ASSERT(transaction && reply->parts <= FPLT__REPLY_PARTS);
+    FPLT__ASSERT(reply->member_index < c->members);
+    FPLT__ASSERT(fplt__http_transaction_data(transaction) ==
+                 c); /* a ticket that nobody has answered */
+    FPLT__ASSERT(reply->status >= 200 && reply->status < 600);
     count_fault(c, route, reply->word);
     for (unsigned i = 0; i < reply->parts; i++)
         if (reply->part[i].size)

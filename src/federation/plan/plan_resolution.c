@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "data/schema.h"
@@ -18,6 +19,7 @@
 #include "trainer/declare.h"
 
 enum {
+    MAX_RESOLVED = 6, /* values that a plan states */
     TERMS = FPLT_JOB_PREPARE | FPLT_JOB_COST | FPLT_JOB_COMPOSITE | FPLT_JOB_ALGORITHM |
             FPLT_JOB_TRAINING | FPLT_JOB_PARTICIPATION | FPLT_JOB_RUN
 };
@@ -336,6 +338,7 @@ fplt_status fplt__proposal_copy(const fplt__proposal *from, fplt__proposal *to, 
 
 static fplt_curvature_bounds join_bends(const fplt_curvature_bounds *bend, uint32_t members)
 {
+    FPLT__ASSERT(members > 0);
     fplt_curvature_bounds all = bend[0];
     for (uint32_t i = 1; i < members; i++)
         all = fplt_curvature_bounds_join(all, bend[i]);
@@ -346,6 +349,8 @@ static fplt_status resolve(fplt__agreement *agreement, const fplt_run_settings *
                            const fplt_participation *participation, fplt_error *error)
 {
     fplt_plan *plan = &agreement->plan;
+    FPLT__ASSERT(plan->agents == agreement->proposal.members && plan->dimension > 0);
+    FPLT__ASSERT(plan->algorithm == run->algorithm);
     fplt_facts facts = {.curvature = agreement->curvature,
                         .agents = plan->agents,
                         .cohort = fplt_expected_cohort(participation),
@@ -357,6 +362,9 @@ static fplt_status add_resolved(fplt__agreement *agreement, const char *name, co
                                 fplt_error *error)
 {
     fplt_status status = FPLT_OK;
+    FPLT__ASSERT(agreement->resolves < MAX_RESOLVED);
+    FPLT__ASSERT(!agreement->resolves ||
+                 strcmp(agreement->resolved[agreement->resolves - 1].name, name) < 0);
     fplt__pair *pair = &agreement->resolved[agreement->resolves++];
     pair->name = copied(name, &status);
     pair->value = copied(value, &status);
@@ -373,12 +381,14 @@ static fplt_status add_all_resolved(fplt__agreement *agreement, const fplt__form
                                     const fplt_training *training, fplt_error *error)
 {
     char number[4][32];
+    FPLT__ASSERT(!agreement->resolved && !agreement->resolves);
+    FPLT__ASSERT((size_t)form->task < sizeof task_names / sizeof *task_names);
     snprintf(number[0], sizeof number[0], "%u", form->outputs);
     snprintf(number[1], sizeof number[1], "%u", training->epochs);
     snprintf(number[2], sizeof number[2], "%zu", form->features);
     snprintf(number[3], sizeof number[3], "%.17g", training->step);
-    fplt_status status =
-        fplt__alloc_into(&agreement->resolved, 6, sizeof *agreement->resolved, "a plan", error);
+    fplt_status status = fplt__alloc_into(&agreement->resolved, MAX_RESOLVED,
+                                          sizeof *agreement->resolved, "a plan", error);
     if (status || (status = add_resolved(agreement, "classes", number[0], error)) ||
         (status = add_resolved(agreement, "epochs", number[1], error)) ||
         (status = add_resolved(agreement, "features", number[2], error)) ||
@@ -395,6 +405,8 @@ static fplt_status fill_arrays(fplt__agreement *agreement, const fplt__gathered 
     uint32_t members = agreement->proposal.members;
     size_t features = gathered->form.features;
     fplt_status status;
+    FPLT__ASSERT(gathered->records);
+    FPLT__ASSERT(!gathered->mean || gathered->scale);
     if ((status = fplt__alloc_into(&agreement->records, members, sizeof *agreement->records,
                                    "a plan", error)) ||
         (status =
@@ -512,6 +524,7 @@ static fplt_status settle_by_facts(fplt__plan_resolution *terms, const fplt__gat
                                    fplt__agreement *agreement, fplt_error *error)
 {
     fplt_auto choice = {.curvatures = NULL};
+    FPLT__ASSERT(gathered->bend && !agreement->private);
     fplt__load load = load_of(terms, gathered, agreement->proposal.members);
     fplt_curvature_bounds bend = join_bends(gathered->bend, agreement->proposal.members);
     agreement->curvature = bend.everywhere;
@@ -559,6 +572,8 @@ fplt_status fplt__plan_resolution_agree(const fplt__proposal *proposal,
         status = fplt_promise_wanted(terms.settings)
                      ? settle_by_promise(&terms, agreement, error)
                      : settle_by_facts(&terms, gathered, agreement, error);
+    FPLT__ASSERT(status || agreement->private == (fplt_promise_wanted(terms.settings) != 0));
+    FPLT__ASSERT(status || agreement->plan.agents == agreement->proposal.members);
     if (!status)
         status = add_all_resolved(agreement, &gathered->form, &terms.job.run.training, error);
     fplt__plan_resolution_clear(&terms);
@@ -777,6 +792,7 @@ static fplt_status infer(const fplt__plan_resolution *terms, const double *infor
     fplt_status status;
     if (!information)
         return FPLT_OK;
+    FPLT__ASSERT(n > 0 && intercepts <= n);
     inference->penalised =
         !fplt_prox_is_zero(terms->job.prox) ||
         (terms->job.cost.weight > 0 && strcmp(terms->job.cost.regulariser, "none") != 0);
