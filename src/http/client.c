@@ -13,6 +13,7 @@
 #include "base/assert.h"
 #include "base/memory.h"
 #include "pki/certificate.h"
+#include "wire/headers.h"
 
 enum {
     CONNECT_SECONDS = 30,
@@ -83,7 +84,7 @@ static size_t take(char *bytes, size_t size, size_t count, void *context)
 
 static size_t take_header(char *bytes, size_t size, size_t count, void *context)
 {
-    static const char name[] = "Fedplt-Proof:";
+    static const char name[] = FPLT__PROOF_HEADER ":";
     fplt__client *client = context;
     size_t length = size * count;
     if (length > sizeof name && strncasecmp(bytes, name, sizeof name - 1) == 0) {
@@ -387,7 +388,7 @@ static struct curl_slist *headers_of(const fplt__call *call)
     struct curl_slist *list = NULL;
     char line[256];
     if (call->session) {
-        snprintf(line, sizeof line, "Fedplt-Session: %s", call->session);
+        snprintf(line, sizeof line, FPLT__SESSION_HEADER ": %s", call->session);
         list = curl_slist_append(list, line);
     }
     if (call->type) {

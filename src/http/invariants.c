@@ -29,8 +29,7 @@ static void check_connection(const fplt__http_connection *connection)
     const fplt__server *server = connection->server;
     check_stage(connection);
     FPLT__ASSERT(*connection->link == connection);
-    FPLT__ASSERT(connection->in_from <= connection->in_size &&
-                 connection->in_size <= FPLT__INTAKE);
+    FPLT__ASSERT(connection->in_from <= connection->in_size && connection->in_size <= FPLT__INTAKE);
     FPLT__ASSERT(connection->in_seen <= connection->in_size);
     FPLT__ASSERT(connection->out.done <= connection->out.size);
     FPLT__ASSERT(!connection->in_handshake ||
