@@ -3,6 +3,6 @@
 #define FPLT_WIRE_HEADERS_H
 
 #define FPLT__SESSION_HEADER "Fedplt-Session" /* of a request: session and sequence number */
-#define FPLT__PROOF_HEADER "Fedplt-Proof"     /* of an answer: fplt__proof_text */
+#define FPLT__PROOF_HEADER   "Fedplt-Proof"   /* of an answer: fplt__proof_text */
 
 #endif

@@ -14,7 +14,7 @@
 #include "fedplt/noise.h"
 #include "job/job.h"
 #include "federation/plan/columns.h"
-#include "federation/plan/plan_resolution.h"
+#include "federation/agent/local_data.h"
 #include "promise/promise.h"
 
 struct fplt__local_data {

@@ -35,8 +35,8 @@ void fplt__session_text(uint64_t session, uint64_t sequence, char text[FPLT__SES
 int fplt__session_read(const char *text, uint64_t *session, uint64_t *sequence);
 
 /* Invitations are redeemed on a port of their own: the authority's certificate first, then one of the agent's own. */
-#define FPLT__AUTHORITY_PATH "/v1/authority"   /* GET */
-#define FPLT__INVITATION_PATH "/v1/invitation" /* POST */
+#define FPLT__AUTHORITY_PATH  "/v1/authority"                     /* GET */
+#define FPLT__INVITATION_PATH "/v1/invitation"                    /* POST */
 enum { FPLT__INVITATION_LIMIT = 16384, FPLT__PEM_LIMIT = 65536 }; /* bytes: a request, an answer */
 
 #endif

@@ -23,9 +23,19 @@ static void every_kind_has_a_route(void **state)
 static void session_header_is_read_as_written(void **state)
 {
     static const uint64_t numbers[] = {0, 1, 4294967296, UINT64_MAX};
-    static const char *const malformed[] = {
-        "", "1", "1.", ".1", "a.1", "1.a", "-1.1", "1.-1", "1.1 ", " 1.1", "1.1.1", "+1.1",
-        "000000000000000000001.00000000000000000001"};
+    static const char *const malformed[] = {"",
+                                            "1",
+                                            "1.",
+                                            ".1",
+                                            "a.1",
+                                            "1.a",
+                                            "-1.1",
+                                            "1.-1",
+                                            "1.1 ",
+                                            " 1.1",
+                                            "1.1.1",
+                                            "+1.1",
+                                            "000000000000000000001.00000000000000000001"};
     char text[FPLT__SESSION_TEXT];
     uint64_t session, sequence;
     (void)state;
