@@ -246,6 +246,9 @@ static fplt_status agree_again(const fplt__agreement *agreement, const fplt__pro
 fplt_status fplt__privacy_plan_verify(const fplt__agreement *agreement, fplt_error *error)
 {
     fplt__proposal settled;
+    if (!agreement->proposal.privacies)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the plan is private, but its proposal was not");
     fplt_status status = settled_proposal(agreement, &settled, error);
     if (!status)
         status = agree_again(agreement, &settled, error);
