@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/machine.h"
 
 enum { MAX_NEW = 32 /* connections at once */ };
@@ -51,12 +52,16 @@ void fplt__server_sum_up(fplt__server *server, double now)
 static void append_unproven(fplt__http_connection *connection)
 {
     fplt__server *server = connection->server;
+    FPLT__ASSERT(!connection->is_unproven && !connection->older && !connection->newer);
+    FPLT__ASSERT(!server->unproven_first == !server->unproven_last);
+    FPLT__ASSERT(connection->is_reserved == 0 || connection->is_reserved == 1);
     connection->is_unproven = 1;
     connection->older = server->unproven_last;
     *(server->unproven_last ? &server->unproven_last->newer : &server->unproven_first) = connection;
     server->unproven_last = connection;
     server->unproven[connection->is_reserved]++;
     connection->origin->unproven++;
+    FPLT__ASSERT(connection->origin->unproven <= connection->origin->open);
 }
 
 static void remove_unproven(fplt__http_connection *connection)
@@ -64,6 +69,12 @@ static void remove_unproven(fplt__http_connection *connection)
     fplt__server *server = connection->server;
     if (!connection->is_unproven)
         return;
+    FPLT__ASSERT(server->unproven[connection->is_reserved] > 0);
+    FPLT__ASSERT(connection->origin->unproven > 0);
+    FPLT__ASSERT(connection->older ? connection->older->newer == connection
+                                   : server->unproven_first == connection);
+    FPLT__ASSERT(connection->newer ? connection->newer->older == connection
+                                   : server->unproven_last == connection);
     *(connection->older ? &connection->older->newer : &server->unproven_first) = connection->newer;
     *(connection->newer ? &connection->newer->older : &server->unproven_last) = connection->older;
     connection->older = connection->newer = NULL;
@@ -88,6 +99,7 @@ void fplt__http_connection_leave(fplt__http_connection *connection)
         return;
     if (connection->is_trusted)
         fplt__admission_trust(connection->origin, connection->server->now);
+    FPLT__ASSERT(connection->origin->open > connection->origin->unproven);
     connection->origin->open--;
 }
 
@@ -160,6 +172,8 @@ static fplt__http_connection *welcome(fplt__server *server, int descriptor, fplt
         connection->is_reserved = fplt__admission_is_member(origin, server->now);
         origin->open++;
         append_unproven(connection);
+        FPLT__ASSERT(server->unproven[0] <= server->max_unproven);
+        FPLT__ASSERT(origin->is_local || origin->unproven <= server->max_of_address);
     }
     if (epoll_ctl(server->epoll, EPOLL_CTL_ADD, descriptor, &event)) {
         connection->refused = 1;
@@ -236,6 +250,7 @@ void fplt__http_transaction_trust(fplt__http_transaction *transaction)
 {
     fplt__http_connection *connection = transaction->connection;
     connection->is_trusted = 1;
+    FPLT__ASSERT(!connection->in_handshake && !connection->lingers);
     if (connection->origin)
         fplt__admission_trust(connection->origin, connection->server->now);
 }

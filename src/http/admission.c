@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 
 enum {
@@ -107,6 +108,7 @@ fplt__origin *fplt__admission_find(fplt__admission *admission, const struct sock
         }
         if (origin->address[0] == key.address[0] && origin->address[1] == key.address[1] &&
             origin->is_local == key.is_local) {
+            FPLT__ASSERT(origin->unproven <= origin->open);
             origin->seen = now;
             return origin;
         }
@@ -115,6 +117,8 @@ fplt__origin *fplt__admission_find(fplt__admission *admission, const struct sock
     }
     if (!best)
         return NULL;
+    FPLT__ASSERT(!best->open && !best->unproven);
+    FPLT__ASSERT(best->used || !best->hidden);
     admission->dropped += best->hidden;
     admission->dropped_addresses += best->hidden > 0;
     key.seen = now;
@@ -124,11 +128,21 @@ fplt__origin *fplt__admission_find(fplt__admission *admission, const struct sock
     return best;
 }
 
+void fplt__admission_count(const fplt__admission *admission, size_t *open, size_t *unproven)
+{
+    *open = *unproven = 0;
+    for (size_t i = 0; i < admission->settings.addresses && admission->origin[i].used; i++) {
+        *open += admission->origin[i].open;
+        *unproven += admission->origin[i].unproven;
+    }
+}
+
 /* Tokens */
 
 static int take(fplt__bucket *bucket, double rate, double burst, double now)
 {
     bucket->tokens = fmin(burst, bucket->tokens + rate * fmax(0, now - bucket->since));
+    FPLT__ASSERT(bucket->tokens >= 0 && bucket->tokens <= burst);
     bucket->since = now;
     if (bucket->tokens < 1)
         return 0;
@@ -158,16 +172,22 @@ void fplt__admission_refund(fplt__admission *admission, fplt__origin *origin)
     const fplt__admission_settings *settings = &admission->settings;
     origin->bucket.tokens = fmin(settings->burst, origin->bucket.tokens + 1);
     admission->total.tokens = fmin(settings->total_burst, admission->total.tokens + 1);
+    FPLT__ASSERT(origin->used && origin->bucket.tokens >= 0);
 }
 
 void fplt__admission_charge(fplt__admission *admission, fplt__origin *origin)
 {
     origin->bucket.tokens = fmax(0, origin->bucket.tokens - 1);
     admission->total.tokens = fmax(0, admission->total.tokens - 1);
+    FPLT__ASSERT(origin->used && origin->bucket.tokens <= admission->settings.burst);
+    FPLT__ASSERT(admission->total.tokens <= admission->settings.total_burst);
 }
 
 void fplt__admission_trust(fplt__origin *origin, double now)
 {
+    FPLT__ASSERT(origin->used);
+    FPLT__ASSERT(origin->member_until <=
+                 now + FPLT__MEMBER_SECONDS); /* the clock does not go back */
     origin->member_until = now + FPLT__MEMBER_SECONDS;
 }
 
@@ -180,6 +200,7 @@ int fplt__admission_reports(fplt__admission *admission, fplt__origin *origin, do
         origin->reported = now;
         return 1;
     }
+    FPLT__ASSERT(origin->used);
     if (!admission->summed)
         admission->summed = now;
     origin->hidden++;
@@ -211,6 +232,8 @@ int fplt__admission_summary(fplt__admission *admission, double now, char *senten
         admission->is_summing = 1;
         admission->at = admission->shown = 0;
     }
+    FPLT__ASSERT(admission->at <= admission->settings.addresses);
+    FPLT__ASSERT(admission->shown <= MAX_SUMMARIES);
     for (; admission->at < admission->settings.addresses && admission->shown < MAX_SUMMARIES;
          admission->at++) {
         fplt__origin *origin = &admission->origin[admission->at];

@@ -54,6 +54,8 @@ void fplt__admission_destroy(fplt__admission *admission);
 /* The entry of an address, made where there is none. It stays valid while it has open connections. */
 fplt__origin *fplt__admission_find(fplt__admission *admission, const struct sockaddr *address,
                                    double now);
+/* Connections of all addresses, and those of them without a certificate. */
+void fplt__admission_count(const fplt__admission *admission, size_t *open, size_t *unproven);
 /* Whether another connection of it may be accepted now; the token is taken. */
 int fplt__admission_take(fplt__admission *admission, fplt__origin *origin, double now);
 /* Gives back what a connection cost that proved to be a member's, or takes the same again for a refused request. */

@@ -7,10 +7,13 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "base/assert.h"
+
 enum { MAX_OWN = 8 }; /* records of the session's own in a row */
 
 static ssize_t take_there(fplt__http_channel *channel, void *bytes, size_t size)
 {
+    FPLT__ASSERT(channel->there > 0 && channel->there <= FPLT__RECORD_HEAD);
     unsigned take = size < channel->there ? (unsigned)size : channel->there;
     memcpy(bytes, channel->head, take);
     channel->there -= take;
@@ -35,6 +38,7 @@ static ssize_t pull(gnutls_transport_ptr_t context, void *bytes, size_t size)
     if (got <= (ssize_t)size)
         return got;
     channel->there = (unsigned)((size_t)got - size);
+    FPLT__ASSERT(channel->there <= ahead);
     return (ssize_t)size;
 }
 
@@ -55,6 +59,7 @@ static ssize_t push(gnutls_transport_ptr_t context, const void *bytes, size_t si
 
 void fplt__http_channel_begin(fplt__http_channel *channel, int descriptor, gnutls_session_t session)
 {
+    FPLT__ASSERT(descriptor >= 0);
     *channel = (fplt__http_channel){.descriptor = descriptor, .session = session};
     if (!session)
         return;
@@ -85,6 +90,8 @@ static ssize_t read_record(fplt__http_channel *channel, void *bytes, size_t room
 
 ssize_t fplt__http_channel_read(fplt__http_channel *channel, void *bytes, size_t room)
 {
+    FPLT__ASSERT(room > 0);
+    FPLT__ASSERT(channel->session || !channel->there);
     if (channel->session)
         return read_record(channel, bytes, room);
     if (channel->empty)
@@ -99,6 +106,8 @@ ssize_t fplt__http_channel_send(fplt__http_channel *channel, const void *bytes, 
 {
     ssize_t sent;
     channel->more = more;
+    FPLT__ASSERT(size > 0 && size <= FPLT__RECORD);
+    FPLT__ASSERT(channel->session || !channel->unsent);
     if (!channel->session) {
         sent = send(channel->descriptor, bytes, size, MSG_NOSIGNAL | (more ? MSG_MORE : 0));
         return sent >= 0 ? sent : is_later(errno) ? 0 : -1;

@@ -10,8 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "pki/certificate.h"
+#include "wire/headers.h"
 
 enum {
     CONNECT_SECONDS = 30,
@@ -45,6 +47,7 @@ struct fplt__client {
 static size_t give(char *buffer, size_t size, size_t count, void *context)
 {
     fplt__client *client = context;
+    FPLT__ASSERT(client->out_done <= client->out_size);
     size_t left = client->out_size - client->out_done, take = size * count;
     take = take < left ? take : left;
     memcpy(buffer, client->out + client->out_done, take);
@@ -65,6 +68,7 @@ static size_t take(char *bytes, size_t size, size_t count, void *context)
 {
     fplt__client *client = context;
     size_t length = size * count;
+    FPLT__ASSERT(client->in_size <= client->limit && client->in_size <= client->in_room);
     if (length > client->limit - client->in_size) {
         client->too_long = 1;
         return 0;
@@ -80,7 +84,7 @@ static size_t take(char *bytes, size_t size, size_t count, void *context)
 
 static size_t take_header(char *bytes, size_t size, size_t count, void *context)
 {
-    static const char name[] = "Fedplt-Proof:";
+    static const char name[] = FPLT__PROOF_HEADER ":";
     fplt__client *client = context;
     size_t length = size * count;
     if (length > sizeof name && strncasecmp(bytes, name, sizeof name - 1) == 0) {
@@ -384,7 +388,7 @@ static struct curl_slist *headers_of(const fplt__call *call)
     struct curl_slist *list = NULL;
     char line[256];
     if (call->session) {
-        snprintf(line, sizeof line, "Fedplt-Session: %s", call->session);
+        snprintf(line, sizeof line, FPLT__SESSION_HEADER ": %s", call->session);
         list = curl_slist_append(list, line);
     }
     if (call->type) {
@@ -417,6 +421,8 @@ fplt_status fplt__client_call(fplt__client *client, const fplt__call *call,
 {
     char url[600];
     long status = 0;
+    FPLT__ASSERT(call->path[0] == '/' && call->limit > 0);
+    FPLT__ASSERT(call->body || !call->size);
     memset(answered, 0, sizeof *answered);
     snprintf(url, sizeof url, "%.400s%.100s", client->url, call->path);
     prepare(client, call, url);
@@ -430,6 +436,7 @@ fplt_status fplt__client_call(fplt__client *client, const fplt__call *call,
     if (code != CURLE_OK)
         return explain(client, code, error);
     curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &status);
+    FPLT__ASSERT(client->in_size <= call->limit && client->out_done <= call->size);
     answered->status = (unsigned)status;
     answered->body = client->in;
     answered->size = client->in_size;

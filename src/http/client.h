@@ -28,7 +28,7 @@ void fplt__client_destroy(fplt__client *client);
 
 typedef struct fplt__call {
     const char *method, *path; /* "POST", "/v1/next" */
-    const char *session;       /* header Fedplt-Session, or NULL */
+    const char *session;       /* header FPLT__SESSION_HEADER, or NULL */
     const char *type;          /* of the body */
     const void *body;
     size_t size;
@@ -40,7 +40,7 @@ typedef struct fplt__answered {
     unsigned status;
     const uint8_t *body;
     size_t size;
-    char proof[256]; /* header Fedplt-Proof; empty: none */
+    char proof[256]; /* header FPLT__PROOF_HEADER; empty: none */
 } fplt__answered;
 
 /* FPLT_FAILED when interrupted, FPLT_IO for whatever is worth another try. An answer of any HTTP status

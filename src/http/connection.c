@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 
 enum {
@@ -32,10 +33,13 @@ void fplt__http_connection_set_ready(fplt__http_connection *connection)
     if (connection->ready)
         return;
     connection->ready = 1;
+    FPLT__ASSERT(!server->ready_first == !server->ready_last);
+    FPLT__ASSERT(!server->ready_last || !server->ready_last->ready_next);
     connection->ready_next = NULL;
     connection->ready_previous = server->ready_last;
     *(server->ready_last ? &server->ready_last->ready_next : &server->ready_first) = connection;
     server->ready_last = connection;
+    FPLT__ASSERT(server->ready_first->ready && !server->ready_first->ready_previous);
 }
 
 static void clear_ready(fplt__http_connection *connection)
@@ -44,6 +48,10 @@ static void clear_ready(fplt__http_connection *connection)
     if (!connection->ready)
         return;
     connection->ready = 0;
+    FPLT__ASSERT(connection->ready_previous ? connection->ready_previous->ready_next == connection
+                                            : server->ready_first == connection);
+    FPLT__ASSERT(connection->ready_next ? connection->ready_next->ready_previous == connection
+                                        : server->ready_last == connection);
     *(connection->ready_previous ? &connection->ready_previous->ready_next : &server->ready_first) =
         connection->ready_next;
     *(connection->ready_next ? &connection->ready_next->ready_previous : &server->ready_last) =
@@ -57,6 +65,8 @@ fplt__http_connection *fplt__http_connection_begin(fplt__server *server, int des
 {
     fplt__http_connection *new = fplt__alloc(1, sizeof *new);
     int yes = 1;
+    FPLT__ASSERT(descriptor >= 0);
+    FPLT__ASSERT(!server->tls == !session);
     if (!new || !(new->in = fplt__alloc(FPLT__INTAKE, 1))) {
         fplt__free(new);
         if (session)
@@ -84,6 +94,8 @@ fplt__http_connection *fplt__http_connection_begin(fplt__server *server, int des
 static void drop_answer(fplt__http_connection *connection)
 {
     fplt__outgoing *out = &connection->out;
+    FPLT__ASSERT(out->count <= FPLT__MAX_PIECES + 1);
+    FPLT__ASSERT(out->done <= out->size);
     for (size_t i = 0; i < out->count; i++)
         if (out->piece[i].owner)
             connection->server->service.release(out->piece[i].owner);
@@ -101,6 +113,8 @@ static void end_request(fplt__http_connection *connection)
     connection->served |= connection->transaction.stage == FPLT__ANSWERED;
     fplt__http_transaction_end(&connection->transaction);
     drop_answer(connection);
+    FPLT__ASSERT(connection->in_from <= connection->in_size && connection->in_size <= FPLT__INTAKE);
+    FPLT__ASSERT(connection->transaction.stage == FPLT__NO_REQUEST);
     connection->expects = 0;
     connection->in_size -= connection->in_from;
     memmove(connection->in, connection->in + connection->in_from, connection->in_size);
@@ -118,6 +132,10 @@ void fplt__http_connection_end(fplt__http_connection *old)
             "federation, or speaks no TLS 1.3");
     fplt__http_connection_leave(old);
     clear_ready(old);
+    FPLT__ASSERT(server->connections > 0);
+    FPLT__ASSERT(*old->link == old);
+    FPLT__ASSERT(!old->ready && !old->is_unproven);
+    FPLT__ASSERT(!old->transaction.body && !old->transaction.queue);
     *old->link = old->next;
     if (old->next)
         old->next->link = old->link;
@@ -136,6 +154,8 @@ void fplt__http_connection_end(fplt__http_connection *old)
 static int shake_hands(fplt__http_connection *connection)
 {
     int code;
+    FPLT__ASSERT(connection->channel.session && connection->credentials);
+    FPLT__ASSERT(!connection->served && !connection->in_size);
     do
         code = gnutls_handshake(connection->channel.session);
     while (code == GNUTLS_E_INTERRUPTED);
@@ -152,6 +172,8 @@ static int shake_hands(fplt__http_connection *connection)
 
 static int fill(fplt__http_connection *connection)
 {
+    FPLT__ASSERT(connection->in_size < FPLT__INTAKE);
+    FPLT__ASSERT(connection->transaction.stage == FPLT__NO_REQUEST);
     ssize_t got =
         fplt__http_channel_read(&connection->channel, connection->in + connection->in_size,
                                 FPLT__INTAKE - connection->in_size);
@@ -160,6 +182,7 @@ static int fill(fplt__http_connection *connection)
     if (!connection->in_size && !connection->skip)
         connection->since = connection->server->now; /* of a head */
     connection->in_size += (size_t)got;
+    FPLT__ASSERT(connection->in_size <= FPLT__INTAKE);
     return GOES_ON;
 }
 
@@ -179,6 +202,9 @@ static int read_head(fplt__http_connection *connection)
     const char *why = NULL;
     unsigned status;
     size_t end = fplt__http_end(connection->in, connection->in_size, &connection->in_seen);
+    FPLT__ASSERT(end <= connection->in_size);
+    FPLT__ASSERT(!connection->in_from && !connection->skip);
+    FPLT__ASSERT(!connection->closes);
     if (!end && connection->in_size < FPLT__HTTP_HEAD)
         return fill(connection);
     transaction->length = 0;
@@ -202,6 +228,7 @@ static int read_head(fplt__http_connection *connection)
 
 static int give_leave(fplt__http_connection *connection)
 {
+    FPLT__ASSERT(connection->transaction.stage == FPLT__RECEIVES && !connection->out.count);
     ssize_t sent = fplt__http_channel_send(&connection->channel, leave, sizeof leave - 1, 0);
     if (sent <= 0)
         return sent < 0 ? ENDS : WAITS;
@@ -212,6 +239,10 @@ static int give_leave(fplt__http_connection *connection)
 static int read_body(fplt__http_connection *connection)
 {
     fplt__http_transaction *transaction = &connection->transaction;
+    FPLT__ASSERT(transaction->received <= transaction->length);
+    FPLT__ASSERT(!transaction->length ||
+                 (transaction->body && transaction->length < transaction->room));
+    FPLT__ASSERT(connection->in_from <= connection->in_size);
     size_t left = (size_t)transaction->length - transaction->received;
     size_t here = connection->in_size - connection->in_from;
     ssize_t got = (ssize_t)(here < left ? here : left);
@@ -227,6 +258,7 @@ static int read_body(fplt__http_connection *connection)
         return got < 0 ? ENDS : WAITS;
     }
     transaction->received += (size_t)got;
+    FPLT__ASSERT(transaction->received <= transaction->length);
     transaction->due = fplt__server_extend(connection->server, transaction->due, (size_t)got);
     connection->server->received += (uint64_t)got;
     if (transaction->received == transaction->length)
@@ -273,13 +305,17 @@ static int send_answer(fplt__http_connection *connection)
     const uint8_t *bytes = NULL;
     if (out->done < out->size) {
         size_t size = next_bytes(connection, &bytes);
+        FPLT__ASSERT(size > 0 && size <= FPLT__RECORD && out->done + size <= out->size);
         ssize_t sent = fplt__http_channel_send(&connection->channel, bytes, size,
                                                out->done + size < out->size);
         if (sent <= 0)
             return sent < 0 ? ENDS : WAITS;
+        FPLT__ASSERT((size_t)sent <= size);
         out->done += (size_t)sent;
         return GOES_ON;
     }
+    FPLT__ASSERT(out->done == out->size);
+    FPLT__ASSERT(connection->transaction.received <= connection->transaction.length);
     connection->skip =
         connection->closes ? 0 : connection->transaction.length - connection->transaction.received;
     connection->since = connection->server->now;
@@ -298,6 +334,7 @@ static int skip_body(fplt__http_connection *connection)
         if (filled != GOES_ON)
             return filled;
     }
+    FPLT__ASSERT(connection->in_size > 0 && connection->skip > 0);
     size_t take =
         connection->skip < connection->in_size ? (size_t)connection->skip : connection->in_size;
     connection->skip -= take;
@@ -313,6 +350,7 @@ static int skip_body(fplt__http_connection *connection)
 static int linger(fplt__http_connection *connection)
 {
     ssize_t got = 1;
+    FPLT__ASSERT(connection->closes && connection->transaction.stage == FPLT__NO_REQUEST);
     for (int i = 0; i < MAX_LINGERED && got > 0; i++)
         got = recv(connection->channel.descriptor, connection->server->record, FPLT__RECORD, 0);
     return got > 0 || (got < 0 && errno == EAGAIN) ? WAITS : ENDS;

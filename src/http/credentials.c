@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "pki/certificate.h"
 
@@ -48,12 +49,14 @@ fplt_status fplt__credentials_make(const char *certificate, const char *key,
 
 fplt__credentials *fplt__credentials_hold(fplt__credentials *credentials)
 {
+    FPLT__ASSERT(credentials->holders > 0 && credentials->has_certificate && credentials->key);
     credentials->holders++;
     return credentials;
 }
 
 void fplt__credentials_release(fplt__credentials *credentials)
 {
+    FPLT__ASSERT(!credentials || credentials->holders > 0);
     if (!credentials || --credentials->holders)
         return;
     if (credentials->has_certificate)

@@ -7,8 +7,11 @@
 #include <strings.h>
 #include <time.h>
 
+#include "base/assert.h"
+
 size_t fplt__http_end(const uint8_t *bytes, size_t size, size_t *seen)
 {
+    FPLT__ASSERT(*seen <= size);
     size_t from = *seen > 3 ? *seen - 3 : 0;
     const uint8_t *end = size > from ? memmem(bytes + from, size - from, "\r\n\r\n", 4) : NULL;
     *seen = size;
@@ -90,6 +93,7 @@ static unsigned read_header(char *line, size_t size, fplt__http_head *head, cons
     while (end > value && (end[-1] == ' ' || end[-1] == '\t'))
         end--;
     *colon = *end = 0;
+    FPLT__ASSERT(line < colon && colon < value && value <= end);
     head->header[head->headers].name = line;
     head->header[head->headers++].value = value;
     return 0;
@@ -108,6 +112,7 @@ unsigned fplt__http_read(char *bytes, size_t size, fplt__http_head *head, const 
     char *line = bytes, *end = bytes + size - 2; /* where its empty line begins */
     unsigned status = 0;
     head->method = head->path = NULL;
+    FPLT__ASSERT(size >= 4 && memcmp(end - 2, "\r\n\r\n", 4) == 0);
     head->headers = 0;
     while (end - line >= 2 && memcmp(line, "\r\n", 2) == 0) /* some clients send one too many */
         line += 2;

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "wire/message.h"
@@ -65,6 +66,7 @@ static int show_certificate(gnutls_session_t session, const gnutls_datum_t *name
 {
     (void)names, (void)name_count, (void)algorithms, (void)algorithm_count;
     fplt__http_connection *peer = gnutls_session_get_ptr(session);
+    FPLT__ASSERT(peer->credentials && peer->credentials->holders > 0);
     *chain = &peer->credentials->certificate;
     *length = 1;
     *key = peer->credentials->key;
@@ -150,6 +152,7 @@ static void hear_news(fplt__server *server)
             accepts = 1;
             continue;
         }
+        FPLT__ASSERT(connection->server == server && *connection->link == connection);
         if (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
             connection->channel.closing = 1;
         if (events[i].events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
@@ -176,6 +179,7 @@ static double due(const fplt__http_connection *peer, const char **why)
     if (peer->lingers)
         return peer->since + linger_share * patience;
     if (peer->skip) {
+        FPLT__ASSERT(transaction->stage == FPLT__NO_REQUEST);
         *why = slow_body;
         return peer->skip_due;
     }
@@ -185,6 +189,7 @@ static double due(const fplt__http_connection *peer, const char **why)
         return peer->since + patience;
     }
     if (transaction->stage == FPLT__RECEIVES) {
+        FPLT__ASSERT(transaction->due <= peer->server->now + 3 * patience);
         *why = slow_body;
         return transaction->due;
     }
@@ -213,6 +218,7 @@ static void sweep(fplt__server *server, double now)
         fplt__http_connection_end(peer);
     }
     fplt__server_sum_up(server, now);
+    fplt__server_check(server);
 }
 
 /* A long body or answer may take minutes on a slow line: whoever it is of is there. */
@@ -340,6 +346,10 @@ void fplt__server_destroy(fplt__server *server)
         return;
     fplt__http_transactions_end(server);
     fplt__http_connections_part(server);
+    FPLT__ASSERT(!server->connections && !server->large);
+    FPLT__ASSERT(!server->ready_first && !server->unproven_first);
+    FPLT__ASSERT(!server->rooms.first && !server->held.first);
+    FPLT__ASSERT(!server->shown || server->shown->holders == 1);
     fplt__http_worker_destroy(server->worker);
     if (server->listener >= 0)
         close(server->listener);
@@ -406,12 +416,14 @@ static void run_server(fplt__server *server)
         if (!busy && !(server->worker && fplt__http_worker_help(server->worker)))
             break;
     }
+    fplt__server_check(server);
 }
 
 int fplt__servers_turn(fplt__server *const *servers, size_t count, int descriptor, double seconds)
 {
     struct pollfd wanted[2 * MAX_SERVERS + 1]; /* of each server two; a negative one is ignored */
     double due[MAX_SERVERS], now = fplt__now();
+    FPLT__ASSERT(count <= MAX_SERVERS);
     count = count < MAX_SERVERS ? count : MAX_SERVERS;
     for (size_t i = 0; i < count; i++) {
         int busy = 0, done = -1;

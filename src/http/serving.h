@@ -144,6 +144,10 @@ gnutls_session_t fplt__server_session(fplt__server *server);
  * legal rate, but to no later than two header timeouts from now, whatever was sent before. */
 double fplt__server_extend(const fplt__server *server, double due, size_t bytes);
 
+/* invariants.c: lists against counts, flags against stages, positions against buffers. Does nothing without
+ * assertions. */
+void fplt__server_check(const fplt__server *server);
+
 /* accepting.c */
 
 /* Listens where another connection can be accepted, and the system has one. */

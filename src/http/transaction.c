@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/assert.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "wire/message.h"
@@ -24,9 +25,15 @@ static void enlist(fplt__http_transaction *transaction, fplt__stage stage)
 {
     fplt__server *server = transaction->server;
     fplt__queue *queue = stage == FPLT__HELD ? &server->held : &server->rooms;
+    FPLT__ASSERT(!transaction->queue);
+    FPLT__ASSERT(stage == FPLT__HELD || stage == FPLT__WAITS_FOR_ROOM);
+    FPLT__ASSERT(transaction->stage == (stage == FPLT__HELD ? FPLT__WHOLE : FPLT__NO_REQUEST));
+    FPLT__ASSERT(!queue->first == !queue->last);
     transaction->stage = stage;
     transaction->held_until =
         fplt__now() + (stage == FPLT__HELD ? FPLT_HELD_SECONDS : FPLT_ROOM_SECONDS);
+    /* each waits equally long, so the queue is ordered by deadline */
+    FPLT__ASSERT(!queue->last || queue->last->held_until <= transaction->held_until);
     transaction->queue = queue;
     transaction->next = NULL;
     transaction->previous = queue->last;
@@ -42,6 +49,11 @@ static void delist(fplt__http_transaction *transaction)
     fplt__queue *queue = transaction->queue;
     if (!queue)
         return;
+    FPLT__ASSERT(queue == &transaction->server->rooms || queue == &transaction->server->held);
+    FPLT__ASSERT(transaction->previous ? transaction->previous->next == transaction
+                                       : queue->first == transaction);
+    FPLT__ASSERT(transaction->next ? transaction->next->previous == transaction
+                                   : queue->last == transaction);
     if (transaction->previous)
         transaction->previous->next = transaction->next;
     else
@@ -75,6 +87,7 @@ static uint8_t *take_buffer(fplt__server *server, size_t *size)
             continue;
         uint8_t *bytes = spare->bytes;
         *size = spare->size;
+        FPLT__ASSERT(bytes && spare->size <= server->spared);
         server->spared -= spare->size;
         *spare = (struct fplt__spare){NULL, 0};
         return bytes;
@@ -91,6 +104,7 @@ static void drop_buffer(fplt__server *server, uint8_t *bytes, size_t size)
         struct fplt__spare *spare = &server->spare[i];
         if (spare->size == size || (!spare->size && server->spared + size > most))
             continue;
+        FPLT__ASSERT(spare->size <= server->spared && !spare->bytes == !spare->size);
         fplt__free(spare->bytes);
         server->spared -= spare->size;
         *spare = (struct fplt__spare){NULL, 0};
@@ -107,6 +121,8 @@ static void receive(fplt__http_transaction *transaction)
 {
     fplt__server *server = transaction->server;
     transaction->stage = FPLT__RECEIVES;
+    FPLT__ASSERT(!transaction->body && !transaction->received && !transaction->queue);
+    FPLT__ASSERT(has_room(transaction));
     transaction->due = fplt__now() + server->patience;
     if (!transaction->length)
         return;
@@ -121,6 +137,8 @@ static void receive(fplt__http_transaction *transaction)
 
 static void release_body(fplt__http_transaction *transaction)
 {
+    FPLT__ASSERT(!transaction->body || !transaction->large ||
+                 transaction->server->large >= transaction->length);
     if (transaction->body && transaction->large)
         transaction->server->large -= (size_t)transaction->length;
     transaction->large = 0;
@@ -134,6 +152,9 @@ void fplt__http_transaction_begin(fplt__http_transaction *transaction)
 {
     fplt__server *server = transaction->server;
     uint64_t limit = 0;
+    FPLT__ASSERT(transaction->stage == FPLT__NO_REQUEST && !transaction->queue);
+    FPLT__ASSERT(!transaction->body && !transaction->data && !transaction->received);
+    FPLT__ASSERT(!transaction->prepares && !transaction->has_digest && !transaction->header_size);
     server->service.head(server->service.context, transaction, transaction->length, &limit);
     if (transaction->stage == FPLT__ANSWERED)
         return;
@@ -159,13 +180,17 @@ static void prepare(void *context)
 
 static void take(fplt__http_transaction *transaction)
 {
+    FPLT__ASSERT(transaction->stage == FPLT__RECEIVES || transaction->stage == FPLT__PREPARES);
     transaction->stage = FPLT__WHOLE;
     transaction->server->service.whole(transaction->server->service.context, transaction);
+    FPLT__ASSERT(transaction->stage == FPLT__HELD || transaction->stage == FPLT__ANSWERED);
 }
 
 void fplt__http_transaction_complete(fplt__http_transaction *transaction)
 {
     fplt__server *server = transaction->server;
+    FPLT__ASSERT(transaction->stage == FPLT__RECEIVES);
+    FPLT__ASSERT(transaction->received == transaction->length);
     if (transaction->prepares && server->worker && transaction->length >= WORTH_PREPARING &&
         transaction->length <= FPLT_RECEIVE_BUFFER) {
         transaction->stage = FPLT__PREPARES;
@@ -183,6 +208,8 @@ void fplt__http_transaction_end(fplt__http_transaction *transaction)
         return;
     if (transaction->stage == FPLT__PREPARES)
         fplt__http_worker_recall(server->worker, &transaction->work_item);
+    FPLT__ASSERT(!transaction->queue || transaction->stage == FPLT__HELD ||
+                 transaction->stage == FPLT__WAITS_FOR_ROOM);
     delist(transaction);
     server->service.ended(server->service.context, transaction);
     release_body(transaction);
@@ -212,8 +239,10 @@ void fplt__http_transactions_serve(fplt__server *server)
             break;
         }
     }
-    while ((e = server->held.first) && e->held_until <= now)
+    while ((e = server->held.first) && e->held_until <= now) {
         server->service.expired(server->service.context, e);
+        FPLT__ASSERT(e != server->held.first);
+    }
 }
 
 double fplt__http_transactions_patience(const fplt__server *server, double now)
@@ -228,6 +257,14 @@ double fplt__http_transactions_patience(const fplt__server *server, double now)
     return seconds;
 }
 
+/* Its body is prepared, but nobody takes it any more. */
+static void hold_prepared(fplt__http_transaction *transaction)
+{
+    FPLT__ASSERT(transaction->stage == FPLT__PREPARES);
+    transaction->stage = FPLT__WHOLE;
+    enlist(transaction, FPLT__HELD);
+}
+
 void fplt__http_transactions_end(fplt__server *server)
 {
     fplt__http_transaction *waits;
@@ -235,7 +272,7 @@ void fplt__http_transactions_end(fplt__server *server)
     if (server->worker)
         fplt__http_worker_finish(server->worker);
     while (server->worker && (prepared = fplt__http_worker_take(server->worker)))
-        enlist(prepared->context, FPLT__HELD);
+        hold_prepared(prepared->context);
     while ((waits = server->rooms.first ? server->rooms.first : server->held.first))
         fplt__http_transaction_refuse(waits, 503, "ending", 0, "the coordinator is ending");
 }
@@ -330,6 +367,8 @@ void fplt__http_transaction_hold(fplt__http_transaction *transaction)
 void fplt__http_transaction_add_header(fplt__http_transaction *transaction, const char *name,
                                        const char *value)
 {
+    FPLT__ASSERT(transaction->header_size < sizeof transaction->header);
+    FPLT__ASSERT(transaction->stage != FPLT__ANSWERED);
     size_t room = sizeof transaction->header - transaction->header_size;
     int used =
         snprintf(transaction->header + transaction->header_size, room, "%s: %s\r\n", name, value);
@@ -355,6 +394,7 @@ static size_t write_head(const fplt__http_transaction *transaction, unsigned cod
 
 static void add_piece(fplt__outgoing *out, const void *bytes, size_t size, void *owner)
 {
+    FPLT__ASSERT(out->count <= FPLT__MAX_PIECES);
     out->piece[out->count].bytes = bytes;
     out->piece[out->count].size = size;
     out->piece[out->count++].owner = owner;
@@ -367,6 +407,7 @@ static int put_together(fplt__http_transaction *transaction, unsigned code, cons
 {
     fplt__outgoing *out = &transaction->connection->out;
     size_t copied = 0, size = 0;
+    FPLT__ASSERT(!out->count && !out->size && !out->done);
     for (size_t i = 0; i < count; i++) {
         copied += pieces[i].owner ? 0 : pieces[i].size;
         size += pieces[i].size;
@@ -374,6 +415,7 @@ static int put_together(fplt__http_transaction *transaction, unsigned code, cons
     if (fplt__grow(&out->text, &out->room, HEAD_ROOM + copied, 1, "an answer", NULL))
         return 0;
     size_t used = write_head(transaction, code, type, size, out->text);
+    FPLT__ASSERT(used < HEAD_ROOM);
     add_piece(out, out->text, used, NULL);
     for (size_t i = 0; i < count && strcmp(transaction->head.method, "HEAD") != 0; i++) {
         const void *bytes = pieces[i].bytes;
@@ -385,6 +427,7 @@ static int put_together(fplt__http_transaction *transaction, unsigned code, cons
             memcpy(out->text + used, bytes, pieces[i].size);
             bytes = out->text + used;
             used += pieces[i].size;
+            FPLT__ASSERT(used <= out->room);
         }
         add_piece(out, bytes, pieces[i].size, pieces[i].owner);
         transaction->server->sent += pieces[i].size;
@@ -396,6 +439,10 @@ void fplt__http_transaction_answer(fplt__http_transaction *transaction, unsigned
                                    const char *type, const fplt__http_piece *pieces, size_t count)
 {
     fplt__http_connection *connection = transaction->connection;
+    FPLT__ASSERT(count <= FPLT__MAX_PIECES);
+    FPLT__ASSERT(transaction->stage != FPLT__ANSWERED); /* answered once */
+    FPLT__ASSERT(transaction->stage != FPLT__PREPARES); /* its body is the worker's */
+    FPLT__ASSERT(transaction->received <= transaction->length);
     count = count < FPLT__MAX_PIECES ? count : FPLT__MAX_PIECES;
     uint64_t left = transaction->length - transaction->received;
     if (left > FPLT_RECEIVE_BUFFER || (left && connection->expects))

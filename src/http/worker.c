@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 
 /* First in, first out. */
@@ -24,8 +25,22 @@ struct fplt__http_worker {
     int pipe[2];
 };
 
+/* A work item is in one place: waiting, being run, or done. */
+static void check_absent(const struct line *line, const fplt__work_item *work_item)
+{
+#ifdef FPLT__ASSERTIONS
+    for (const fplt__work_item *at = line->first; at; at = at->next)
+        FPLT__ASSERT(at != work_item);
+#else
+    (void)line, (void)work_item;
+#endif
+}
+
 static void append(struct line *line, fplt__work_item *work_item)
 {
+    FPLT__ASSERT(!line->first == !line->last);
+    FPLT__ASSERT(!line->last || !line->last->next);
+    check_absent(line, work_item);
     work_item->next = NULL;
     *(line->last ? &line->last->next : &line->first) = work_item;
     line->last = work_item;
@@ -46,6 +61,7 @@ static int removed(struct line *line, const fplt__work_item *work_item)
         last = *link;
     if (!*link)
         return 0;
+    FPLT__ASSERT((line->last == *link) == !(*link)->next);
     if (line->last == *link)
         line->last = last;
     *link = (*link)->next;
@@ -64,10 +80,13 @@ static void *work(void *context)
             worker->sleeps = 0;
             continue;
         }
+        FPLT__ASSERT(!worker->runs && work_item->run);
         worker->runs = 1;
         pthread_mutex_unlock(&worker->lock);
         work_item->run(work_item->context);
         pthread_mutex_lock(&worker->lock);
+        FPLT__ASSERT(worker->runs);
+        check_absent(&worker->waits, work_item);
         worker->runs = 0;
         append(&worker->done, work_item);
         pthread_cond_signal(&worker->done_one);
@@ -107,6 +126,7 @@ void fplt__http_worker_destroy(fplt__http_worker *worker)
     if (!worker)
         return;
     pthread_mutex_lock(&worker->lock);
+    FPLT__ASSERT(!worker->waits.first && !worker->done.first && !worker->runs);
     worker->ends = 1;
     pthread_cond_signal(&worker->given);
     pthread_mutex_unlock(&worker->lock);
@@ -122,6 +142,8 @@ void fplt__http_worker_destroy(fplt__http_worker *worker)
 void fplt__http_worker_give(fplt__http_worker *worker, fplt__work_item *work_item)
 {
     pthread_mutex_lock(&worker->lock);
+    FPLT__ASSERT(work_item->run && !worker->ends);
+    check_absent(&worker->done, work_item);
     append(&worker->waits, work_item);
     int wake = worker->sleeps;
     worker->sleeps = 0; /* it is woken once */
@@ -155,8 +177,12 @@ int fplt__http_worker_help(fplt__http_worker *worker)
 void fplt__http_worker_recall(fplt__http_worker *worker, fplt__work_item *work_item)
 {
     pthread_mutex_lock(&worker->lock);
-    while (!removed(&worker->waits, work_item) && !removed(&worker->done, work_item))
+    while (!removed(&worker->waits, work_item) && !removed(&worker->done, work_item)) {
+        FPLT__ASSERT(worker->runs); /* or nothing would end the wait */
         pthread_cond_wait(&worker->done_one, &worker->lock);
+    }
+    check_absent(&worker->waits, work_item);
+    check_absent(&worker->done, work_item);
     pthread_mutex_unlock(&worker->lock);
 }
 
@@ -167,6 +193,7 @@ void fplt__http_worker_finish(fplt__http_worker *worker)
     pthread_mutex_lock(&worker->lock);
     while (worker->runs)
         pthread_cond_wait(&worker->done_one, &worker->lock);
+    FPLT__ASSERT(!worker->waits.first);
     pthread_mutex_unlock(&worker->lock);
 }
 

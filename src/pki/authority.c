@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "fedplt/file.h"
+#include "base/assert.h"
 #include "base/memory.h"
 #include "fedplt/settings.h"
 
@@ -242,6 +243,7 @@ fplt_status fplt__authority_sign(fplt__authority *authority, const char *request
         .federation = authority->federation, .name = name, .request = request, .days = AGENT_DAYS};
     char *own = NULL;
     *certificate = NULL;
+    FPLT__ASSERT(authority->table && authority->key && authority->certificate);
     fplt_status status = fplt__certificate_make(authority->certificate, authority->key, &issue,
                                                 &own, &identity, error);
     if (!status)
@@ -326,6 +328,7 @@ fplt_status fplt__authority_redeem(fplt__authority *authority, const char *secre
     char asked[FPLT_NAME_SIZE];
     struct invitation invitation;
     *certificate = NULL;
+    FPLT__ASSERT(authority->table);
     hash_of(secret, strlen(secret), hash);
     hash_of(request, strlen(request), key);
     fplt_status status = fplt__request_read(request, asked, error);

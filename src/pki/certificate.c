@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "fedplt/settings.h"
 
@@ -93,6 +94,7 @@ static fplt_status take(int code, gnutls_datum_t *found, const char *what, char 
     *text = NULL;
     if (code < 0)
         return failed(code, what, error);
+    FPLT__ASSERT(found->data && found->size > 0);
     *text = fplt__strndup((const char *)found->data, found->size);
     gnutls_memset(found->data, 0, found->size);
     gnutls_free(found->data);
@@ -162,6 +164,8 @@ static int export_key(gnutls_x509_privkey_t key, gnutls_datum_t *pem)
     int code = gnutls_x509_privkey_export_ecc_raw(key, &curve, &x, &y, &k);
     if (code < 0)
         return code;
+    FPLT__ASSERT(PRIVATE_AT + OCTETS + sizeof before_public == PUBLIC_AT &&
+                 PUBLIC_AT + 2 * OCTETS == sizeof der);
     memcpy(der + PRIVATE_AT + OCTETS, before_public, sizeof before_public);
     if ((code = put_number(der + PRIVATE_AT, OCTETS, &k)) >= 0 &&
         (code = put_number(der + PUBLIC_AT, OCTETS, &x)) >= 0 &&
@@ -337,6 +341,8 @@ static int add_hosts(gnutls_x509_crt_t certificate, const char *addresses)
 static int set_identity(gnutls_x509_crt_t certificate, const fplt__issue *issue)
 {
     char uri[160];
+    FPLT__ASSERT(!fplt__name_check("", issue->federation, NULL) && issue->days > 0);
+    FPLT__ASSERT(!issue->name || !fplt__name_check("", issue->name, NULL));
     if (issue->name)
         snprintf(uri, sizeof uri, "fedplt:%.40s:agent:%.40s", issue->federation, issue->name);
     else
@@ -360,6 +366,7 @@ static int set_identity(gnutls_x509_crt_t certificate, const fplt__issue *issue)
 static int set_public_key(gnutls_x509_crt_t certificate, const fplt__issue *issue)
 {
     int code;
+    FPLT__ASSERT(!issue->request != !issue->key); /* one of the two */
     if (issue->request) {
         gnutls_x509_crq_t request = NULL;
         gnutls_pubkey_t public_key = NULL;
@@ -410,6 +417,7 @@ fplt_status fplt__certificate_make(const char *authority_text, const char *autho
     fplt_status status = take(code, &found, "making a certificate", text, error);
     if (!status && identity)
         fplt__certificate_identify(certificate, identity);
+    FPLT__ASSERT(status || !identity || identity->begins < identity->ends);
     if (certificate)
         gnutls_x509_crt_deinit(certificate);
     if (authority)
@@ -446,11 +454,13 @@ static void split_uri(char *uri, gnutls_x509_crt_t certificate, fplt__identity *
     *role++ = 0;
     if (!legal_name(federation))
         return;
+    FPLT__ASSERT(strlen(federation) < sizeof identity->federation);
     memcpy(identity->federation, federation, strlen(federation) + 1);
     if (strcmp(role, "coordinator") == 0 && purpose_is(certificate, GNUTLS_KP_TLS_WWW_SERVER)) {
         identity->role = FPLT_ROLE_COORDINATOR;
     } else if (strncmp(role, "agent:", 6) == 0 && legal_name(role + 6) &&
                purpose_is(certificate, GNUTLS_KP_TLS_WWW_CLIENT)) {
+        FPLT__ASSERT(strlen(role + 6) < sizeof identity->name);
         memcpy(identity->name, role + 6, strlen(role + 6) + 1);
         identity->role = FPLT_ROLE_AGENT;
     }

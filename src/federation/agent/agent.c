@@ -12,17 +12,14 @@
 #include <unistd.h>
 
 #include "fedplt/file.h"
+#include "base/assert.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "federation/agent/policy.h"
+#include "federation/plan/routes.h"
 
-enum {
-    MAX_PEM = 1 << 20,
-    MAX_ANSWER = 1 << 20,    /* beside vectors */
-    MAX_QUESTION = 16 << 20, /* where their length is not known yet */
-    MAX_VECTORS = 16
-};
+enum { MAX_PEM = 1 << 20 };
 
 static const fplt_setting site_table[] = {
     {"coordinator", FPLT_TEXT, FPLT_REQUIRED, NULL, 0, 0, NULL, "its address: https://HOST:PORT", 0,
@@ -80,6 +77,7 @@ void fplt__agent_log(const fplt__agent *agent, const char *word, const char *for
 
 void fplt__agent_handle(fplt__agent *agent, fplt__site_event *event)
 {
+    FPLT__ASSERT(agent->site);
     event->now = now_in_ms();
     fplt_status status = fplt__site_handle(agent->site, event, &agent->error);
     if (status)
@@ -88,43 +86,30 @@ void fplt__agent_handle(fplt__agent *agent, fplt__site_event *event)
 
 /* Requests */
 
-static const struct {
-    const char *method, *path;
-} routes[] = {[FPLT__JOIN] = {"POST", "/v1/join"},    [FPLT__CONSENT] = {"POST", "/v1/consent"},
-              [FPLT__NEXT] = {"POST", "/v1/next"},    [FPLT__UPDATE] = {"PUT", "/v1/update"},
-              [FPLT__DOCUMENT] = {"GET", "/v1/plan"}, [FPLT__START] = {"GET", "/v1/start"},
-              [FPLT__MODEL] = {"GET", "/v1/model"}};
-
-/* The longest answer that is expected. A round's has a verdict, a closing vector and a question, each a few vectors of
- * the plan's dimension; before this site's data are read, a question may have some numbers for each column. */
+/* The longest answer that is expected. */
 static uint64_t longest(const fplt__agent *agent, fplt__request_kind kind)
 {
-    size_t dimension = agent->material ? fplt__local_data_dimension(agent->material) : 0;
-    uint64_t vectors = dimension ? 8 * MAX_VECTORS * (uint64_t)dimension : MAX_QUESTION;
-    switch (kind) {
-    case FPLT__JOIN:
-    case FPLT__CONSENT: return FPLT__MESSAGE_LIMIT;
-    case FPLT__DOCUMENT: return FPLT__DOCUMENT_LIMIT;
-    default: return MAX_ANSWER + vectors;
-    }
+    return fplt__answer_limit(kind,
+                              agent->material ? fplt__local_data_dimension(agent->material) : 0);
 }
 
 static void send_request(fplt__agent *agent, const fplt__request *request)
 {
-    char session[64];
+    char session[FPLT__SESSION_TEXT];
     fplt__answered answered;
+    const fplt__route *route = fplt__route_of(request->kind);
+    FPLT__ASSERT(request->body || !request->size);
     fplt_error error = {FPLT_OK, ""};
     int json = request->kind == FPLT__CONSENT || request->kind == FPLT__NEXT ||
                request->kind == FPLT__JOIN;
-    fplt__call call = {.method = routes[request->kind].method,
-                       .path = routes[request->kind].path,
+    fplt__call call = {.method = route->method,
+                       .path = route->path,
                        .session = request->session ? session : NULL,
                        .type = json ? "application/json" : "application/octet-stream",
                        .body = request->body,
                        .size = request->size,
                        .limit = longest(agent, request->kind)};
-    snprintf(session, sizeof session, "%llu.%llu", (unsigned long long)request->session,
-             (unsigned long long)request->sequence);
+    fplt__session_text(request->session, request->sequence, session);
     fplt_status status = fplt__client_call(agent->client, &call, &answered, &error);
     fplt__site_event event = {.kind = status ? FPLT__SITE_NETWORK : FPLT__SITE_REPLY,
                               .sentence = error.text};
@@ -144,6 +129,7 @@ static void send_request(fplt__agent *agent, const fplt__request *request)
 static void commit(fplt__agent *agent, const fplt__site_record *record)
 {
     fplt_error error = {FPLT_OK, ""};
+    FPLT__ASSERT(agent->store && record);
     fplt_status status = fplt__site_store_save(agent->store, record, &agent->charged, &error);
     fplt__site_event event = {.kind = status ? FPLT__SITE_FULL : FPLT__SITE_COMMITTED,
                               .sentence = error.text};
@@ -179,6 +165,7 @@ const char *fplt__agent_ledger_log(fplt__agent *agent, const char *sentence)
             agent->said[used++] = *at;
         at += account ? strlen(account) : 1;
     }
+    FPLT__ASSERT(used < sizeof agent->said);
     agent->said[used] = 0;
     return agent->said;
 }
@@ -186,6 +173,7 @@ const char *fplt__agent_ledger_log(fplt__agent *agent, const char *sentence)
 static void charge(fplt__agent *agent, const fplt__site_action *action)
 {
     fplt_error error = {FPLT_OK, ""};
+    FPLT__ASSERT(agent->ledger && agent->sets);
     fplt_charge about = {.incarnation = action->incarnation,
                          .round = action->round,
                          .rounds = 1,

@@ -1,5 +1,5 @@
 /* An agent's process: one connection out, state on disk and the protocol's machine in one loop. agent.c
- * has its life, agreeing.c the way from a proposal to a node, concluding.c what is left of a run. */
+ * has its life, consent.c the way from a proposal to a node, finish.c what is left of a run. */
 #ifndef FPLT_FEDERATION_AGENT_H
 #define FPLT_FEDERATION_AGENT_H
 
@@ -7,6 +7,7 @@
 #include "pki/certificate.h"
 #include "http/client.h"
 #include "federation/agent/disclosure.h"
+#include "federation/agent/local_data.h"
 #include "federation/plan/plan_resolution.h"
 #include "promise/spending.h"
 #include "protocol/site.h"
@@ -51,7 +52,7 @@ const char *fplt__agent_ledger_log(fplt__agent *agent, const char *sentence);
 /* Gives the event to the machine. */
 void fplt__agent_handle(fplt__agent *agent, fplt__site_event *event);
 
-/* agreeing.c: answers to ASK, GATHER and BUILD */
+/* consent.c: answers to ASK, GATHER and BUILD */
 void fplt__agent_ask(fplt__agent *agent, const fplt__site_action *action);
 void fplt__agent_gather(fplt__agent *agent, const fplt__site_action *action);
 void fplt__agent_build(fplt__agent *agent, const fplt__site_action *action);
@@ -63,7 +64,7 @@ fplt_status fplt__kept_columns_save(const char *folder, const fplt__digest *prop
 fplt_status fplt__kept_columns_load(const char *folder, const fplt__digest *proposal,
                                     char **dictionary, fplt_error *error);
 
-/* concluding.c: RESULT */
+/* finish.c: RESULT */
 void fplt__agent_conclude(fplt__agent *agent, const fplt__site_action *action);
 
 #endif

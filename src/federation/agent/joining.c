@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "fedplt/file.h"
 #include "base/memory.h"
+#include "federation/plan/routes.h"
 #include "fedplt/federation.h"
 #include "pki/authority.h"
 #include "http/client.h"
@@ -219,7 +220,7 @@ static fplt_status fetch_authority(const fplt__invitation *invitation, const cha
                                    const char *proxy, char **authority, fplt_error *error)
 {
     uint8_t fingerprint[FPLT_FINGERPRINT_SIZE];
-    fplt__call wanted = {.method = "GET", .path = "/v1/authority", .limit = 65536};
+    fplt__call wanted = {.method = "GET", .path = FPLT__AUTHORITY_PATH, .limit = FPLT__PEM_LIMIT};
     fplt_status status = call(url, proxy, NULL, &wanted, authority, error);
     if (!status && !(status = fplt__certificate_digest(*authority, fingerprint, error)) &&
         sodium_memcmp(fingerprint, invitation->fingerprint, sizeof fingerprint) != 0)
@@ -306,11 +307,11 @@ fplt_status fplt_federation_join(const char *code, const char *folder, const cha
         body = document ? json_dumps(document, JSON_COMPACT) : NULL;
         json_decref(document);
         fplt__call wanted = {.method = "POST",
-                             .path = "/v1/invitation",
+                             .path = FPLT__INVITATION_PATH,
                              .type = "application/json",
                              .body = body,
                              .size = body ? strlen(body) : 0,
-                             .limit = 65536};
+                             .limit = FPLT__PEM_LIMIT};
         status = call(url, proxy, authority, &wanted, &certificate, error);
     }
     if (!status)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "base/settings.h"
 #include "data/dataset.h"
@@ -13,7 +14,7 @@
 #include "fedplt/noise.h"
 #include "job/job.h"
 #include "federation/plan/columns.h"
-#include "federation/plan/plan_resolution.h"
+#include "federation/agent/local_data.h"
 #include "promise/promise.h"
 
 struct fplt__local_data {
@@ -380,6 +381,7 @@ fplt_status fplt__local_data_shape(fplt__local_data *material, const fplt__agree
 fplt_status fplt__local_data_curvature_bounds(fplt__local_data *material,
                                               fplt_curvature_bounds *bend, fplt_error *error)
 {
+    FPLT__ASSERT(material->objective);
     *bend = (fplt_curvature_bounds){{0, 0}, 0};
     return fplt_curvature_bounds_find(material->objective, 0, NULL, bend, error);
 }
@@ -423,6 +425,7 @@ static fplt_status set_privacy(fplt__local_data *material, const fplt__agreement
         settings->curvature = bend.everywhere;
         return status;
     }
+    FPLT__ASSERT(settings->member_index < agreement->proposal.members && agreement->tau);
     settings->curvature = agreement->curvature;
     settings->training.noise_tau = agreement->tau[settings->member_index];
     status = make_noise(material, error);
@@ -434,6 +437,7 @@ fplt_status fplt__local_data_node(fplt__local_data *material, const fplt__agreem
                                   uint32_t identity, const double *start, fplt_node **node,
                                   fplt_error *error)
 {
+    FPLT__ASSERT(material->objective && identity < agreement->proposal.members);
     fplt_participation *participation;
     fplt_node_settings settings = {.objective = material->objective,
                                    .member_index = identity,
@@ -483,6 +487,7 @@ fplt_status fplt__local_data_score(fplt__local_data *material, const double *x,
     size_t n = fplt_objective_dimension(material->scored);
     fplt_status status = fplt__member_measure(material->scored, 0, x, material->scratch,
                                               material->scratch + n + FPLT_MEASURES);
+    FPLT__ASSERT(!material->objective || n == fplt__local_data_dimension(material));
     memcpy(out, material->scratch + n, FPLT_MEASURES * sizeof *out);
     out[0] *= (double)fplt_dataset_rows(material->held_out);
     return status;

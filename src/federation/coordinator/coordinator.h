@@ -1,7 +1,7 @@
 /* The coordinator's process: servers, state on disk and the protocol's machine in one loop on one thread.
  * A few others lend a hand (base/hands.h) with what is long: the digest of a large message, and adding it.
- * coordinator.c has its life, reload.c what SIGHUP changes, requests.c what comes over HTTP, forming.c the way from
- * settings to a plan, starting.c where a run begins, status.c what can be seen from outside, results.c what is left
+ * coordinator.c has its life and loop, opening.c how store and servers are opened, reload.c what SIGHUP changes,
+ * requests.c what comes over HTTP, planning.c the way from settings to a plan, starting.c where a run begins, status.c what can be seen from outside, results.c what is left
  * at the end. */
 #ifndef FPLT_FEDERATION_COORDINATOR_H
 #define FPLT_FEDERATION_COORDINATOR_H
@@ -121,6 +121,11 @@ void fplt__coordinator_log(fplt__coordinator *coordinator, int64_t identity, con
 void fplt__coordinator_path(const fplt__coordinator *coordinator, const char *file,
                             const char *inside, char *path, size_t size);
 
+/* opening.c */
+/* Reads settings, authority and certificate, and makes the proposal; nothing is opened. */
+fplt_status fplt__coordinator_prepare(fplt__coordinator *coordinator, fplt_error *error);
+/* Prepares and opens store, machine and servers. */
+fplt_status fplt__coordinator_open(fplt__coordinator *coordinator, fplt_error *error);
 /* How much a closing vector is, for the store. */
 void fplt__coordinator_set_closing(fplt__coordinator *coordinator,
                                    const fplt__agreement *agreement);
@@ -167,7 +172,7 @@ fplt_status fplt__coordinator_begun(fplt__coordinator *coordinator, int *changed
 fplt_status fplt__coordinator_state_start(const fplt__coordinator *coordinator,
                                           fplt__agreement *agreement, fplt_error *error);
 
-/* forming.c */
+/* planning.c */
 /* The proposal of the settings, with a new nonce. */
 fplt_status fplt__coordinator_propose(fplt__coordinator *coordinator, fplt_error *error);
 void fplt__coordinator_remember(fplt__coordinator *coordinator, const fplt__leader_action *action);

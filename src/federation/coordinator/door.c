@@ -6,9 +6,9 @@
 #include <jansson.h>
 
 #include "base/memory.h"
+#include "federation/plan/routes.h"
 
 enum {
-    MAX_REQUEST = 16384,
     MAX_CONNECTIONS = 64,
     MAX_OF_ADDRESS = 32 /* of them from one address; a join takes two, one after the other */
 };
@@ -16,7 +16,8 @@ enum {
 static const struct {
     const char *method, *path;
     uint64_t limit;
-} routes[] = {{"GET", "/v1/authority", 0}, {"POST", "/v1/invitation", MAX_REQUEST}};
+} routes[] = {{"GET", FPLT__AUTHORITY_PATH, 0},
+              {"POST", FPLT__INVITATION_PATH, FPLT__INVITATION_LIMIT}};
 
 static void head(void *context, fplt__http_transaction *transaction, uint64_t length,
                  uint64_t *limit)
@@ -78,7 +79,7 @@ static void redeem(fplt__door *door, fplt__http_transaction *transaction)
 static void whole(void *context, fplt__http_transaction *transaction)
 {
     fplt__door *door = context;
-    if (strcmp(fplt__http_transaction_path(transaction), "/v1/authority") == 0)
+    if (strcmp(fplt__http_transaction_path(transaction), FPLT__AUTHORITY_PATH) == 0)
         fplt__http_transaction_answer_text(transaction, 200, "application/x-pem-file",
                                            door->authority->certificate);
     else

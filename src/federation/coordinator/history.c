@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "fedplt/federation.h"
 #include "store/leader.h"
@@ -43,6 +44,7 @@ static void tell_round(void *context, const fplt__history_row *row)
     for (uint32_t i = 0; i < 8 * row->size && !row->is_void; i++)
         if (row->accepted[i / 8] >> i % 8 & 1)
             all->accepted[round.count++] = i;
+    FPLT__ASSERT(round.count <= all->room);
     round.accepted = all->accepted;
     all->visitor(all->context, &round);
 }

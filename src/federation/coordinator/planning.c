@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fedplt/file.h"
+#include "base/assert.h"
 #include "base/memory.h"
 #include "federation/plan/columns.h"
 #include "federation/coordinator/coordinator.h"
@@ -206,6 +207,7 @@ static size_t length_of_names(const fplt__coordinator *c, uint32_t i)
 static void remember_names(fplt__coordinator *c, uint32_t i, const double *numbers)
 {
     size_t length = length_of_names(c, i);
+    FPLT__ASSERT(i < c->members && length > 0); /* others are refused before they are asked */
     fplt__free(c->names[i]);
     c->names[i] = NULL;
     if (fplt__alloc_into(&c->names[i], length + 1, 1, "names", NULL))
@@ -220,6 +222,8 @@ static void remember_names(fplt__coordinator *c, uint32_t i, const double *numbe
 void fplt__coordinator_remember(fplt__coordinator *c, const fplt__leader_action *action)
 {
     uint32_t i = action->member_index;
+    FPLT__ASSERT(i < c->members);
+    FPLT__ASSERT(action->step >= 0 && action->step < FPLT__FACTS_STEPS);
     if (action->step == FPLT__FACTS_FORM)
         memcpy(c->scalars + (size_t)i * FPLT__FORM_ANSWERS, action->scalars,
                FPLT__FORM_ANSWERS * sizeof(double));
@@ -274,6 +278,8 @@ static void refuse(fplt__coordinator *c, const char *sentence)
 static void ask(fplt__coordinator *c, unsigned step, const double *down, uint64_t count,
                 uint32_t scalars, uint64_t numbers)
 {
+    FPLT__ASSERT(step < FPLT__FACTS_STEPS);
+    FPLT__ASSERT(down || !count);
     fplt__leader_event event = {.kind = FPLT__LEADER_ASK,
                                 .ask = {step, down, count, scalars, numbers}};
     fplt__coordinator_handle(c, &event);
@@ -340,6 +346,7 @@ static fplt_status settle_columns(fplt__coordinator *c, fplt_error *error)
         !(status = fplt__columns_settle(&declared, own, c->members, &common, error)) &&
         !(status = fplt__dictionary_text(&common, &c->dictionary, error)))
         take_dictionary(c, &common);
+    FPLT__ASSERT(status || c->dictionary);
     for (uint32_t i = 0; i < c->members; i++) {
         fplt__dictionary_clear(&own[i]);
         fplt__free(c->names[i]);
@@ -372,6 +379,8 @@ static fplt_status plan(fplt__coordinator *c, fplt_error *error)
                                .dictionary = c->dictionary};
     fplt__leader_plan made;
     char *text = NULL;
+    FPLT__ASSERT(!c->scale == !c->mean);
+    FPLT__ASSERT(!c->dictionary || !c->proposal.schema);
     fplt_status status = fplt__alloc_into(&agreement, 1, sizeof *agreement, "a plan", error);
     if (status)
         return status;
@@ -383,6 +392,8 @@ static fplt_status plan(fplt__coordinator *c, fplt_error *error)
         return status;
     }
     if (!(status = fplt__plan_resolution_lead(agreement, c->start, &made, error))) {
+        FPLT__ASSERT(made.agreement->proposal.members == c->members);
+        FPLT__ASSERT((c->start == NULL) == (fplt__is_zero(&made.agreement->start) != 0));
         fplt__coordinator_set_closing(c, made.agreement);
         fplt__leader_event event = {.kind = FPLT__LEADER_PLAN,
                                     .document = text,
@@ -398,6 +409,7 @@ static fplt_status plan(fplt__coordinator *c, fplt_error *error)
 static void ask_sums(fplt__coordinator *c)
 {
     size_t features = c->form.features;
+    FPLT__ASSERT(c->ranges && c->unit && c->sum);
     for (size_t j = 0; j < features; j++) {
         double largest = fmax(fabs(c->ranges[2 * j]), fabs(c->ranges[2 * j + 1]));
         c->unit[j] = largest > 0 ? ldexp(1, ilogb(largest)) : 1;
@@ -420,6 +432,7 @@ static fplt_status take_sums(fplt__coordinator *c, fplt_error *error)
         if (!c->counted[i])
             return fplt_error_set(error, FPLT_BAD_DATA, "the sums of %s are out of range",
                                   c->roster[i]);
+    FPLT__ASSERT(c->mean && c->ranges && c->unit);
     fplt_sum_read(c->sum, 0, c->mean, c->form.features);
     for (size_t j = 0; j < c->form.features; j++)
         c->mean[j] = is_constant(c, j) ? c->ranges[2 * j] : c->unit[j] * (c->mean[j] / rows);
@@ -439,6 +452,7 @@ static void ask_squares(fplt__coordinator *c)
 static fplt_status take_squares(fplt__coordinator *c, int centred, fplt_error *error)
 {
     double rows = (double)count_records(c);
+    FPLT__ASSERT(c->scale && c->mean && c->unit);
     fplt_sum_read(c->sum, 0, c->scale, c->form.features);
     for (size_t j = 0; j < c->form.features; j++) {
         c->scale[j] = is_constant(c, j) ? 1 : c->unit[j] * sqrt(c->scale[j] / rows);

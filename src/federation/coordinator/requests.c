@@ -5,33 +5,20 @@
 
 #include <jansson.h>
 
+#include "base/assert.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "federation/coordinator/coordinator.h"
+#include "federation/plan/routes.h"
 #include "wire/frame.h"
 #include "wire/message.h"
 
 static const double judged_seconds = 0.1;
 
-static const struct route {
-    const char *method, *path;
-    fplt__request_kind kind;
-    int session;   /* needs one */
-    int is_static; /* answered here: the machine does not hear of it */
-} routes[] = {
-    {"POST", "/v1/join", FPLT__JOIN, 0, 0},    {"POST", "/v1/consent", FPLT__CONSENT, 1, 0},
-    {"POST", "/v1/next", FPLT__NEXT, 1, 0},    {"PUT", "/v1/update", FPLT__UPDATE, 1, 0},
-    {"GET", "/v1/plan", FPLT__DOCUMENT, 0, 0}, {"GET", "/v1/start", FPLT__START, 0, 0},
-    {"GET", "/v1/model", FPLT__MODEL, 0, 0},   {"GET", "/v1/federation", FPLT__DOCUMENT, 0, 1},
-};
-
-static const struct route *route_of(const fplt__http_transaction *transaction)
+static const fplt__route *route_of(const fplt__http_transaction *transaction)
 {
-    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
-        if (strcmp(fplt__http_transaction_path(transaction), routes[i].path) == 0 &&
-            strcmp(fplt__http_transaction_method(transaction), routes[i].method) == 0)
-            return &routes[i];
-    return NULL;
+    return fplt__route_find(fplt__http_transaction_method(transaction),
+                            fplt__http_transaction_path(transaction));
 }
 
 /* The roster stays as it is, and so does who a connection is of. */
@@ -42,20 +29,9 @@ static int64_t identity_of(const fplt__coordinator *c, fplt__http_transaction *t
     for (uint32_t i = 0; *place < 0 && i < c->members; i++)
         if (strcmp(c->roster[i], name) == 0)
             *place = i;
+    FPLT__ASSERT(*place < (int64_t)c->members);
+    FPLT__ASSERT(*place < 0 || strcmp(c->roster[*place], name) == 0);
     return *place;
-}
-
-/* "session.sequence", both decimal. */
-static int read_session(const char *text, uint64_t *session, uint64_t *sequence)
-{
-    char *end;
-    if (!text || *text < '0' || *text > '9' || strlen(text) > 40)
-        return 0;
-    *session = strtoull(text, &end, 10);
-    if (*end != '.' || end[1] < '0' || end[1] > '9')
-        return 0;
-    *sequence = strtoull(end + 1, &end, 10);
-    return *end == 0;
 }
 
 /* The certificate, the roster, invitations, what happens below HTTP, and the odd faults of the protocol. */
@@ -72,7 +48,7 @@ void fplt__coordinator_refused(fplt__coordinator *c, const char *reason)
 }
 
 /* What the machine says of a request that it does not take. */
-static void count_fault(fplt__coordinator *c, const struct route *route, const char *word)
+static void count_fault(fplt__coordinator *c, const fplt__route *route, const char *word)
 {
     int odd = fplt__leader_is_violation(word);
     if (odd)
@@ -97,6 +73,7 @@ static void turn_away(fplt__coordinator *c, fplt__http_transaction *transaction,
 
 void fplt__coordinator_revoke(fplt__coordinator *c, int64_t identity)
 {
+    FPLT__ASSERT(identity < (int64_t)c->members);
     if (identity < 0 || c->revoked[identity])
         return;
     c->revoked[identity] = 1;
@@ -117,6 +94,7 @@ static double table_since(fplt__coordinator *c, double now)
         return c->table_since;
     if (fplt__authority_version(&c->authority, &version, &error))
         return now; /* unknown: whoever comes is judged anew */
+    FPLT__ASSERT(c->table_since <= now && c->table_asked <= now);
     c->table_asked = now;
     if (version != c->table_version)
         c->table_since = now;
@@ -155,12 +133,11 @@ static int is_let_in(fplt__coordinator *c, fplt__http_transaction *transaction, 
 /* A path that is known has another method. */
 static void refuse_route(fplt__http_transaction *transaction)
 {
-    const char *path = fplt__http_transaction_path(transaction);
-    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
-        if (strcmp(path, routes[i].path) == 0) {
-            fplt__http_transaction_refuse_method(transaction, routes[i].method);
-            return;
-        }
+    const char *path = fplt__http_transaction_path(transaction), *method = fplt__route_method(path);
+    if (method) {
+        fplt__http_transaction_refuse_method(transaction, method);
+        return;
+    }
     fplt__http_transaction_refuse(transaction, 404, "unknown", 1, "there is no %.60s here", path);
 }
 
@@ -168,7 +145,7 @@ static void head(void *context, fplt__http_transaction *transaction, uint64_t le
                  uint64_t *limit)
 {
     fplt__coordinator *c = context;
-    const struct route *route = route_of(transaction);
+    const fplt__route *route = route_of(transaction);
     int64_t identity = identity_of(c, transaction);
     char why[400];
     (void)length;
@@ -224,8 +201,10 @@ static uint64_t ticket_of(const fplt__http_transaction *transaction)
 static void whole(void *context, fplt__http_transaction *transaction)
 {
     fplt__coordinator *c = context;
-    const struct route *route = route_of(transaction);
+    const fplt__route *route = route_of(transaction);
     int64_t identity = identity_of(c, transaction);
+    FPLT__ASSERT(route && identity >= 0); /* or the head was refused */
+    FPLT__ASSERT(!fplt__http_transaction_data(transaction));
     if (route->is_static) {
         tell_protocol(c, transaction);
         return;
@@ -238,10 +217,10 @@ static void whole(void *context, fplt__http_transaction *transaction)
                                             .digest = fplt__http_transaction_digest(transaction),
                                             .size = fplt__http_transaction_size(transaction)}};
     if (route->session &&
-        !read_session(fplt__http_transaction_header(transaction, "Fedplt-Session"),
-                      &event.request.session, &event.request.sequence)) {
+        !fplt__session_read(fplt__http_transaction_header(transaction, FPLT__SESSION_HEADER),
+                            &event.request.session, &event.request.sequence)) {
         fplt__http_transaction_refuse(transaction, 400, "session", 1,
-                                      "the header Fedplt-Session is missing");
+                                      "the header " FPLT__SESSION_HEADER " is missing");
         return;
     }
     fplt__join join;
@@ -328,16 +307,26 @@ void fplt__coordinator_reply(fplt__coordinator *c, const fplt__reply *reply)
     fplt__http_transaction *transaction = (fplt__http_transaction *)(uintptr_t)reply->ticket;
     fplt__http_piece pieces[FPLT__REPLY_PARTS];
     char text[FPLT__PROOF_TEXT]; /* the longer of the two */
-    size_t count = 0;
-    const struct route *route = route_of(transaction);
+    size_t count = 0, bytes = 0;
+    const fplt__route *route = route_of(transaction);
+    FPLT__ASSERT(transaction && reply->parts <= FPLT__REPLY_PARTS);
+    FPLT__ASSERT(reply->member_index < c->members);
+    /* a ticket is answered once */
+    FPLT__ASSERT(fplt__http_transaction_data(transaction) == c);
+    FPLT__ASSERT(reply->status >= 200 && reply->status < 600);
     count_fault(c, route, reply->word);
+    for (unsigned i = 0; i < reply->parts; i++)
+        bytes += reply->part[i].size;
     for (unsigned i = 0; i < reply->parts; i++)
         if (reply->part[i].size)
             pieces[count++] =
                 (fplt__http_piece){reply->part[i].bytes, reply->part[i].size, reply->part[i].owner};
+    const fplt__agreement *agreement = fplt__leader_agreement(c->leader);
+    FPLT__ASSERT(!route || bytes <= fplt__answer_limit(route->kind,
+                                                       agreement ? agreement->plan.dimension : 0));
     if (reply->has_proof) {
         fplt__proof_text(&reply->proof, text);
-        fplt__http_transaction_add_header(transaction, "Fedplt-Proof", text);
+        fplt__http_transaction_add_header(transaction, FPLT__PROOF_HEADER, text);
     }
     if (route && route->kind == FPLT__DOCUMENT && reply->status == 200) {
         fplt__hex(&reply->etag, sizeof reply->etag, text);

@@ -2,6 +2,7 @@
  * looked at as well: a run must not wait for such a member. */
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/machine.h"
 #include "federation/coordinator/coordinator.h"
 
@@ -41,7 +42,9 @@ void fplt__coordinator_tend_revoked(fplt__coordinator *c)
         search = (struct search){c, -1};
         if (fplt__authority_list(&c->authority, look_at, &search, &error))
             return;
+        FPLT__ASSERT(search.member_index < (int64_t)c->members);
         fplt__coordinator_revoke(c, search.member_index);
+        FPLT__ASSERT(search.member_index < 0 || c->revoked[search.member_index]); /* found once */
     } while (search.member_index >= 0);
     c->revoked_version = version;
 }

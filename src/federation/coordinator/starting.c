@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "federation/coordinator/coordinator.h"
@@ -80,6 +81,7 @@ static fplt_status keep(fplt__coordinator *c, const double *x, size_t count, fpl
     fplt_status status = fplt__alloc_into(&c->start, count, sizeof *c->start, "the start", error);
     if (status)
         return status;
+    FPLT__ASSERT(count > 0);
     memcpy(c->start, x, count * sizeof *c->start);
     c->start_count = count;
     return FPLT_OK;
@@ -154,6 +156,7 @@ static fplt_status begin_at_last(fplt__coordinator *c, fplt_error *error)
                               c->folder, c->run);
     if ((status = fplt__leader_store_load_end(c->store, last, &loaded, error)))
         return status;
+    FPLT__ASSERT(last < c->run);
     if (loaded.record.hub) {
         c->continues = loaded.record.hash;
         status = model_of(c, &loaded.record, error);
@@ -180,6 +183,7 @@ fplt_status fplt__coordinator_begin(fplt__coordinator *c, fplt_error *error)
     memset(&c->continues, 0, sizeof c->continues);
     if ((status = c->continued ? begin_at_last(c, error) : begin_at_file(c, error)))
         return status;
+    FPLT__ASSERT(c->start && c->start_count > 0);
     return fplt__leader_store_keep_start(c->store, c->run, c->start, c->start_count, &c->continues,
                                          error);
 }
@@ -218,6 +222,7 @@ fplt_status fplt__coordinator_state_start(const fplt__coordinator *c, fplt__agre
                               "%s: the starting point has %zu coordinates, but this run needs %zu",
                               c->continued ? "continue" : "start-model", c->start_count,
                               agreement->plan.dimension);
+    FPLT__ASSERT(!begins_at_zero(c) && fplt__is_zero(&agreement->start));
     agreement->continues = c->continues;
     fplt_status status = fplt__naming_compare(c->start_names, agreement,
                                               c->continued ? "continue" : "start-model", error);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "data/text.h"
 
@@ -33,8 +34,10 @@ fplt_status fplt__columns_sort(fplt__dictionary_column *column, fplt_error *erro
         locale_t locale = fplt__locale_enter();
         fplt__lookup_sort(&words, order);
         fplt__locale_leave(locale);
-        for (size_t i = 0; i < column->levels; i++)
+        for (size_t i = 0; i < column->levels; i++) {
+            FPLT__ASSERT(order[i] < column->levels);
             sorted[i] = column->level[order[i]];
+        }
         if (column->levels)
             memcpy(column->level, sorted, column->levels * sizeof *sorted);
     }

@@ -1,26 +1,17 @@
 #include "federation/plan/plan_resolution.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "data/schema.h"
-#include "fedplt/federation.h"
-#include "fedplt/inference.h"
 #include "job/job.h"
-#include "federation/plan/naming.h"
 #include "federation/plan/privacy_plan.h"
-#include "report/model.h"
-#include "trainer/declare.h"
 
-enum {
-    TERMS = FPLT_JOB_PREPARE | FPLT_JOB_COST | FPLT_JOB_COMPOSITE | FPLT_JOB_ALGORITHM |
-            FPLT_JOB_TRAINING | FPLT_JOB_PARTICIPATION | FPLT_JOB_RUN
-};
+enum { MAX_RESOLVED = 6 }; /* values that a plan states */
 
 /* The form of the data */
 
@@ -51,242 +42,6 @@ fplt_status fplt__form_read(const double scalars[FPLT__FORM_SCALARS], fplt__form
                          .outputs = (uint32_t)scalars[2],
                          .dense = scalars[3] != 0};
     return FPLT_OK;
-}
-
-/* Settings */
-
-static const char *const excluded[] = {"trace",       "threads", "uncoordinated",
-                                       "start-model", "resume",  "start-scale"};
-
-static fplt_status set_pairs(fplt_settings *settings, const char *section, const char *prefix,
-                             const fplt__pair *pairs, size_t count, fplt_error *error)
-{
-    fplt_status status = FPLT_OK;
-    for (size_t i = 0; !status && i < count; i++) {
-        char name[160], origin[200];
-        snprintf(name, sizeof name, "%s%.120s", prefix, pairs[i].name);
-        snprintf(origin, sizeof origin, "%s", section);
-        for (size_t j = 0; j < sizeof excluded / sizeof *excluded; j++)
-            if (strcmp(excluded[j], pairs[i].name) == 0)
-                return fplt_error_set(error, FPLT_BAD_VALUE,
-                                      "%s: %s has no place in a federation; leave it out", section,
-                                      pairs[i].name);
-        status = fplt_settings_set(settings, name, pairs[i].value, origin, error);
-    }
-    return status;
-}
-
-static fplt_status set_all(fplt_settings *settings, const fplt__proposal *proposal,
-                           fplt_error *error)
-{
-    fplt_status status;
-    if ((status = fplt_settings_add(settings, "privacy", fplt_promise_table, error)) ||
-        (status = fplt_settings_add(settings, "privacy", fplt__privacy_plan_table, error)) ||
-        (status = set_pairs(settings, "train", "", proposal->setting, proposal->settings, error)))
-        return status;
-    return set_pairs(settings, "privacy", "privacy.", proposal->privacy, proposal->privacies,
-                     error);
-}
-
-static fplt_status check_terms(const fplt_settings *settings, fplt_error *error)
-{
-    const char *start = fplt_settings_text(settings, "start");
-    if (strcmp(fplt_settings_text(settings, "class-weight"), "none") != 0)
-        return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "train: class-weight is balanced, but a federation does not count "
-                              "classes over its sites so far; give the rows a weight");
-    if (strcmp(start, "zero") != 0 && strcmp(start, "model") != 0)
-        return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "train: start is %s, but a federation starts at zero or at a model",
-                              start);
-    if (strcmp(fplt_settings_text(settings, "participation"), "trace") == 0)
-        return fplt_error_set(error, FPLT_UNSUPPORTED,
-                              "train: participation is trace, which has no place in a federation; "
-                              "one of all, bernoulli, fixed, round-robin");
-    return fplt__privacy_plan_check(settings, error);
-}
-
-fplt_status fplt__plan_resolution_settings(const fplt__proposal *proposal, int reading,
-                                           fplt_settings **out, fplt_error *error)
-{
-    fplt_settings *settings;
-    const char *algorithm = fplt__pair_find(proposal->setting, proposal->settings, "algorithm");
-    *out = NULL;
-    fplt_status status = fplt_settings_create(&settings, error);
-    if (status)
-        return status;
-    if ((status =
-             fplt_job_declare(settings, TERMS | (reading ? FPLT_JOB_DATA : 0), algorithm, error)) ||
-        (status = fplt_trainer_prefer(settings, 0, NULL, NULL, error)) ||
-        /* a proposal of an earlier program does not state them */
-        (status = fplt_settings_prefer(settings, "ties", "breslow", "an earlier program", error)) ||
-        (status = set_all(settings, proposal, error)) || (status = check_terms(settings, error))) {
-        fplt_settings_destroy(settings);
-        return status;
-    }
-    *out = settings;
-    return FPLT_OK;
-}
-
-/* Defaults */
-
-static fplt_status set_pair(fplt__pair **pairs, size_t *count, const char *name, const char *value,
-                            fplt_error *error)
-{
-    fplt__pair *pair = NULL;
-    for (size_t i = 0; i < *count; i++)
-        if (strcmp((*pairs)[i].name, name) == 0)
-            pair = &(*pairs)[i];
-    if (!pair) {
-        size_t room = *count;
-        fplt_status status =
-            fplt__grow(pairs, &room, *count + 1, sizeof **pairs, "settings", error);
-        if (status)
-            return status;
-        pair = &(*pairs)[(*count)++];
-        *pair = (fplt__pair){fplt__strdup(name), NULL};
-    }
-    fplt__free(pair->value);
-    pair->value = fplt__strdup(value);
-    return pair->name && pair->value
-               ? FPLT_OK
-               : fplt_error_set(error, FPLT_NO_MEMORY, "no memory for settings");
-}
-
-fplt_status fplt__proposal_set(fplt__proposal *proposal, const char *name, const char *value,
-                               fplt_error *error)
-{
-    return set_pair(&proposal->setting, &proposal->settings, name, value, error);
-}
-
-fplt_status fplt__proposal_promise(fplt__proposal *proposal, const char *name, const char *value,
-                                   fplt_error *error)
-{
-    return set_pair(&proposal->privacy, &proposal->privacies, name, value, error);
-}
-
-/* As the tables are made: what federation.yaml says. A quorum below all means that rounds may close
- * without some. */
-static const char *given_there(void *context, const char *name)
-{
-    const fplt__proposal *proposal = context;
-    if (strcmp(name, "quorum") == 0)
-        return proposal->quorum && proposal->quorum < proposal->members ? "given" : NULL;
-    if (strncmp(name, "privacy.", 8) == 0)
-        return fplt__pair_find(proposal->privacy, proposal->privacies, name + 8);
-    return fplt__pair_find(proposal->setting, proposal->settings, name);
-}
-
-/* "algorithm=...|auto" of those that fit; filled before the first use. */
-static char closing_early[512], mirroring[512];
-static pthread_once_t filled = PTHREAD_ONCE_INIT;
-
-static void add_algorithm(char text[512], const char *name)
-{
-    size_t used = strlen(text);
-    snprintf(text + used, 512 - used, "%s%s", used ? "|" : "algorithm=", name);
-}
-
-static void fill_needs(void)
-{
-    static const double parameter[FPLT_MAX_PARAMETERS];
-    const fplt_algorithm *algorithm;
-    for (size_t i = 0; (algorithm = fplt_algorithm_list(i)); i++) {
-        if (algorithm->allows & FPLT_ALLOWS_PARTIAL)
-            add_algorithm(closing_early, algorithm->name);
-        if (fplt_algorithm_shape(algorithm, parameter, 2).mirrored)
-            add_algorithm(mirroring, algorithm->name);
-    }
-    add_algorithm(closing_early, "auto");
-    add_algorithm(mirroring, "auto");
-}
-
-/* What stands in federation.yaml beside the proposal, as far as its effect hangs on that. */
-static fplt_status set_beside(fplt_settings *settings, const fplt_settings *leader,
-                              fplt_error *error)
-{
-    fplt_status status =
-        fplt_settings_add(settings, "federation", fplt_federation_lead_table, error);
-    for (const fplt_setting *row = fplt_federation_lead_table; !status && row->name; row++)
-        if (fplt_settings_given(leader, row->name))
-            status = fplt_settings_set(settings, row->name, fplt_settings_text(leader, row->name),
-                                       fplt_settings_origin(leader, row->name), error);
-    return status;
-}
-
-/* Defaults that are stated would count as given: what has no effect is looked for before. */
-static fplt_status check_effects(fplt_settings *settings, const fplt__proposal *proposal,
-                                 const fplt_settings *leader, fplt_error *error)
-{
-    static const fplt_setting_need here[] = {
-        {"t-gradient", "epochs=auto,algorithm=auto", NULL}, /* nobody adds up such times */
-        {"t-communication", "epochs=auto,algorithm=auto", NULL},
-        {"quorum", closing_early, NULL},
-        {"inform", "!privacy.epsilon;!privacy.tau", NULL},
-        {"check", mirroring, NULL},
-        {NULL, NULL, NULL},
-    };
-    pthread_once(&filled, fill_needs);
-    fplt_status status = set_all(settings, proposal, error);
-    if (!status)
-        status = set_beside(settings, leader, error);
-    if (!status)
-        status = fplt_settings_effective(settings, error);
-    return status ? status : fplt_settings_effective_in(settings, "coordinator", here, error);
-}
-
-/* Whether the loss is Cox's, by its name or by a schema of survival times. */
-static fplt_status find_survival(const fplt__proposal *proposal, const fplt_settings *settings,
-                                 int *survival, fplt_error *error)
-{
-    const char *loss = fplt_settings_text(settings, "loss");
-    fplt_schema *schema = NULL;
-    *survival = strcmp(loss, "cox") == 0;
-    if (strcmp(loss, "auto") != 0)
-        return FPLT_OK;
-    fplt_status status = fplt__plan_resolution_schema(proposal, &schema, error);
-    if (!status && schema)
-        *survival = fplt__schema_form(schema).task == FPLT_TASK_SURVIVAL;
-    fplt_schema_destroy(schema);
-    return status;
-}
-
-/* Beside preferences the algorithm; with survival times how ties are treated, and no intercept, which that loss does
- * not see. */
-static int is_stated(const fplt_settings *settings, const char *name, int survival)
-{
-    if (strcmp(name, "intercept") == 0 && survival)
-        return 0;
-    return fplt_settings_preference(settings, name) || strcmp(name, "algorithm") == 0 ||
-           (survival && strcmp(name, "ties") == 0);
-}
-
-fplt_status fplt__plan_resolution_state_defaults(fplt__proposal *proposal,
-                                                 const fplt_settings *leader, fplt_error *error)
-{
-    fplt_settings *settings;
-    const fplt_setting *row;
-    int survival = 0;
-    fplt_status status = fplt_settings_create(&settings, error);
-    if (status)
-        return status;
-    if (!(status = fplt__trainer_declare(settings, TERMS, 1, given_there, proposal, error)))
-        status = check_effects(settings, proposal, leader, error);
-    if (!status)
-        status = find_survival(proposal, settings, &survival, error);
-    for (size_t i = 0; !status && (row = fplt_settings_row(settings, i, NULL)); i++)
-        if (is_stated(settings, row->name, survival) &&
-            !fplt__pair_find(proposal->setting, proposal->settings, row->name))
-            status = fplt__proposal_set(proposal, row->name,
-                                        fplt_settings_text(settings, row->name), error);
-    fplt_settings_destroy(settings);
-    return status;
-}
-
-int fplt__plan_resolution_fits(const fplt_settings *settings)
-{
-    const char *standardise = fplt_settings_text(settings, "standardise");
-    return strcmp(standardise, "no") != 0 && strcmp(standardise, "schema") != 0;
 }
 
 /* Agreement */
@@ -336,6 +91,7 @@ fplt_status fplt__proposal_copy(const fplt__proposal *from, fplt__proposal *to, 
 
 static fplt_curvature_bounds join_bends(const fplt_curvature_bounds *bend, uint32_t members)
 {
+    FPLT__ASSERT(members > 0);
     fplt_curvature_bounds all = bend[0];
     for (uint32_t i = 1; i < members; i++)
         all = fplt_curvature_bounds_join(all, bend[i]);
@@ -346,6 +102,8 @@ static fplt_status resolve(fplt__agreement *agreement, const fplt_run_settings *
                            const fplt_participation *participation, fplt_error *error)
 {
     fplt_plan *plan = &agreement->plan;
+    FPLT__ASSERT(plan->agents == agreement->proposal.members && plan->dimension > 0);
+    FPLT__ASSERT(plan->algorithm == run->algorithm);
     fplt_facts facts = {.curvature = agreement->curvature,
                         .agents = plan->agents,
                         .cohort = fplt_expected_cohort(participation),
@@ -357,6 +115,9 @@ static fplt_status add_resolved(fplt__agreement *agreement, const char *name, co
                                 fplt_error *error)
 {
     fplt_status status = FPLT_OK;
+    FPLT__ASSERT(agreement->resolves < MAX_RESOLVED);
+    FPLT__ASSERT(!agreement->resolves ||
+                 strcmp(agreement->resolved[agreement->resolves - 1].name, name) < 0);
     fplt__pair *pair = &agreement->resolved[agreement->resolves++];
     pair->name = copied(name, &status);
     pair->value = copied(value, &status);
@@ -373,12 +134,14 @@ static fplt_status add_all_resolved(fplt__agreement *agreement, const fplt__form
                                     const fplt_training *training, fplt_error *error)
 {
     char number[4][32];
+    FPLT__ASSERT(!agreement->resolved && !agreement->resolves);
+    FPLT__ASSERT((size_t)form->task < sizeof task_names / sizeof *task_names);
     snprintf(number[0], sizeof number[0], "%u", form->outputs);
     snprintf(number[1], sizeof number[1], "%u", training->epochs);
     snprintf(number[2], sizeof number[2], "%zu", form->features);
     snprintf(number[3], sizeof number[3], "%.17g", training->step);
-    fplt_status status =
-        fplt__alloc_into(&agreement->resolved, 6, sizeof *agreement->resolved, "a plan", error);
+    fplt_status status = fplt__alloc_into(&agreement->resolved, MAX_RESOLVED,
+                                          sizeof *agreement->resolved, "a plan", error);
     if (status || (status = add_resolved(agreement, "classes", number[0], error)) ||
         (status = add_resolved(agreement, "epochs", number[1], error)) ||
         (status = add_resolved(agreement, "features", number[2], error)) ||
@@ -395,6 +158,8 @@ static fplt_status fill_arrays(fplt__agreement *agreement, const fplt__gathered 
     uint32_t members = agreement->proposal.members;
     size_t features = gathered->form.features;
     fplt_status status;
+    FPLT__ASSERT(gathered->records);
+    FPLT__ASSERT(!gathered->mean || gathered->scale);
     if ((status = fplt__alloc_into(&agreement->records, members, sizeof *agreement->records,
                                    "a plan", error)) ||
         (status =
@@ -512,6 +277,7 @@ static fplt_status settle_by_facts(fplt__plan_resolution *terms, const fplt__gat
                                    fplt__agreement *agreement, fplt_error *error)
 {
     fplt_auto choice = {.curvatures = NULL};
+    FPLT__ASSERT(gathered->bend && !agreement->private);
     fplt__load load = load_of(terms, gathered, agreement->proposal.members);
     fplt_curvature_bounds bend = join_bends(gathered->bend, agreement->proposal.members);
     agreement->curvature = bend.everywhere;
@@ -559,6 +325,8 @@ fplt_status fplt__plan_resolution_agree(const fplt__proposal *proposal,
         status = fplt_promise_wanted(terms.settings)
                      ? settle_by_promise(&terms, agreement, error)
                      : settle_by_facts(&terms, gathered, agreement, error);
+    FPLT__ASSERT(status || agreement->private == (fplt_promise_wanted(terms.settings) != 0));
+    FPLT__ASSERT(status || agreement->plan.agents == agreement->proposal.members);
     if (!status)
         status = add_all_resolved(agreement, &gathered->form, &terms.job.run.training, error);
     fplt__plan_resolution_clear(&terms);
@@ -690,132 +458,6 @@ fplt_status fplt__plan_resolution_lead(fplt__agreement *agreement, const double 
         terms.job.participation = NULL;
         terms.job.prox = NULL;
     }
-    fplt__plan_resolution_clear(&terms);
-    return status;
-}
-
-/* The model */
-
-fplt_status fplt__plan_resolution_transform(const fplt_settings *settings,
-                                            const fplt_job_source *source, size_t features,
-                                            const fplt__agreement *agreement,
-                                            fplt_transform *transform, fplt_error *error)
-{
-    fplt_transform_settings wanted = fplt__job_transform(settings, source);
-    int centred = 0;
-    fplt_status status;
-    *transform = (fplt_transform){.features = features, .radius = wanted.radius};
-    if (!agreement->shifts && strcmp(wanted.standardise, "schema") == 0 && !source->schema)
-        return fplt_error_set(
-            error, FPLT_BAD_VALUE,
-            "train: standardise is schema, but none is given: add `schema: FILE`");
-    if (!agreement->shifts && strcmp(wanted.standardise, "schema") == 0)
-        return fplt__transform_declared(source->schema, wanted.radius, transform, error);
-    if (!agreement->shifts)
-        return FPLT_OK;
-    if ((status = fplt__alloc_into(&transform->scale, features, sizeof(double), "scales", error)))
-        return status;
-    memcpy(transform->scale, agreement->scale, features * sizeof(double));
-    for (size_t j = 0; j < features; j++)
-        centred |= agreement->shift[j] != 0;
-    if (!centred)
-        return FPLT_OK;
-    if ((status = fplt__alloc_into(&transform->mean, features, sizeof(double), "means", error)))
-        return status;
-    memcpy(transform->mean, agreement->shift, features * sizeof(double));
-    return FPLT_OK;
-}
-
-json_t *fplt__plan_resolution_record(const fplt__agreement *agreement, const fplt__digest *plan)
-{
-    char hash[FPLT__HEX];
-    fplt__hex(plan, sizeof *plan, hash);
-    json_t *record =
-        json_pack("{s:{s:s, s:I, s:s}, s:s, s:I}", "federation", "name",
-                  agreement->proposal.federation, "run", (json_int_t)agreement->proposal.run,
-                  "plan", hash, "algorithm", agreement->plan.algorithm->name, "seed",
-                  (json_int_t)agreement->plan.seed);
-    if (record && !fplt__is_zero(&agreement->continues)) {
-        fplt__hex(&agreement->continues, sizeof agreement->continues, hash);
-        json_object_set_new(json_object_get(record, "federation"), "continues", json_string(hash));
-    }
-    return record;
-}
-
-static fplt_status make_model(const fplt__plan_resolution *terms, const fplt__naming *naming,
-                              const fplt_transform *transform, const double *x, const char *record,
-                              const fplt_inference *inference, fplt_model **model,
-                              fplt_error *error)
-{
-    const fplt__form *form = &terms->job.form;
-    fplt_model_info info = {.task = form->task,
-                            .loss = terms->job.cost.loss,
-                            .huber_delta = terms->job.cost.huber_delta,
-                            .ties = terms->job.cost.ties,
-                            .intercept = terms->job.cost.intercept,
-                            .features = form->features,
-                            .classes = fplt_task_classifies(form->task) ? form->outputs : 0,
-                            .feature_names = naming->features.item,
-                            .class_names = naming->classes.item,
-                            .label = naming->dictionary.label.name,
-                            .drop_first_level = naming->dictionary.drops_first,
-                            .schema = terms->schema,
-                            .transform = transform,
-                            .weights = x,
-                            .dimension = terms->job.dimension,
-                            .program = "fedplt " FPLT_VERSION,
-                            .training = record,
-                            .inference = inference->information ? inference : NULL};
-    return fplt_model_create(&info, model, error);
-}
-
-static fplt_status infer(const fplt__plan_resolution *terms, const double *information,
-                         fplt_inference *inference, fplt_error *error)
-{
-    size_t n = terms->job.dimension, square = n * n;
-    size_t intercepts = terms->job.cost.intercept ? n / (terms->job.form.features + 1) : 0;
-    fplt_status status;
-    if (!information)
-        return FPLT_OK;
-    inference->penalised =
-        !fplt_prox_is_zero(terms->job.prox) ||
-        (terms->job.cost.weight > 0 && strcmp(terms->job.cost.regulariser, "none") != 0);
-    inference->by_rows = terms->job.cost.weigh_rows;
-    if ((status = fplt__alloc_into(&inference->information, square, sizeof(double),
-                                   "the information", error)) ||
-        (status = fplt__alloc_into(&inference->scores, square, sizeof(double), "the information",
-                                   error)))
-        return status;
-    memcpy(inference->information, information, square * sizeof(double));
-    memcpy(inference->scores, information + square, square * sizeof(double));
-    return fplt__inference_complete(terms->job.cost.loss, n, intercepts, information + 2 * square,
-                                    inference, error);
-}
-
-fplt_status fplt__plan_resolution_model(const fplt__agreement *agreement, const double *x,
-                                        const char *record, const double *information,
-                                        fplt_model **model, fplt_error *error)
-{
-    fplt_inference inference = {.information = NULL};
-    fplt__plan_resolution terms = {.settings = NULL};
-    fplt__form form;
-    fplt__naming naming = {.features = {0, NULL}};
-    fplt_transform transform = {.features = 0};
-    fplt_status status = fplt__agreement_form(agreement, &form, error);
-    if (!status)
-        status = fplt__plan_resolution_of(&agreement->proposal, &form, &terms, error);
-    if (!status)
-        status = fplt__naming_make(&terms, agreement, &naming, error);
-    if (!status)
-        status = fplt__plan_resolution_transform(terms.settings, &terms.source, form.features,
-                                                 agreement, &transform, error);
-    if (!status)
-        status = infer(&terms, information, &inference, error);
-    if (!status)
-        status = make_model(&terms, &naming, &transform, x, record, &inference, model, error);
-    fplt_inference_clear(&inference);
-    fplt_transform_clear(&transform);
-    fplt__naming_clear(&naming);
     fplt__plan_resolution_clear(&terms);
     return status;
 }

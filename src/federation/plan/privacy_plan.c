@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "promise/promise.h"
 
@@ -70,6 +71,7 @@ fplt_status fplt__privacy_plan_make(const fplt__plan_resolution *terms,
         fplt__alloc_into(&names, proposal->members, sizeof *names, "the roster", error);
     if (status)
         return status;
+    FPLT__ASSERT(records);
     for (uint32_t i = 0; i < proposal->members; i++)
         names[i] = proposal->roster[i];
     fplt_roster roster = {.agents = proposal->members,
@@ -91,6 +93,8 @@ void fplt__privacy_plan_apply(const fplt_promise_view *view, fplt__plan_resoluti
 {
     fplt_run_settings *run = &terms->job.run;
     memcpy(terms->job.parameter, view->parameter, sizeof terms->job.parameter);
+    FPLT__ASSERT(view->epochs > 0 && view->rounds > 0);
+    FPLT__ASSERT(view->rounds <= view->mechanism.rounds);
     run->training.step = view->mechanism.step;
     run->training.epochs = view->epochs;
     run->rounds = view->rounds;
@@ -103,6 +107,8 @@ fplt_status fplt__privacy_plan_state(const fplt_promise *promise, fplt__agreemen
 {
     const fplt_promise_view *view = fplt_promise_get_view(promise);
     fplt_status status = fplt_promise_resolve(promise, &agreement->plan, error);
+    FPLT__ASSERT(view->agents == agreement->proposal.members && agreement->tau && agreement->rate);
+    FPLT__ASSERT(agreement->rounds <= view->mechanism.rounds);
     agreement->private = 1;
     agreement->cap = view->mechanism.rounds;
     agreement->curvature = view->curvature;
@@ -240,6 +246,9 @@ static fplt_status agree_again(const fplt__agreement *agreement, const fplt__pro
 fplt_status fplt__privacy_plan_verify(const fplt__agreement *agreement, fplt_error *error)
 {
     fplt__proposal settled;
+    if (!agreement->proposal.privacies)
+        return fplt_error_set(error, FPLT_BAD_DATA,
+                              "the plan is private, but its proposal was not");
     fplt_status status = settled_proposal(agreement, &settled, error);
     if (!status)
         status = agree_again(agreement, &settled, error);
@@ -251,6 +260,7 @@ fplt_status fplt__privacy_plan_verify(const fplt__agreement *agreement, fplt_err
 
 uint64_t fplt__privacy_plan_rounds(const fplt__agreement *agreement, uint64_t charged)
 {
+    FPLT__ASSERT(agreement->private && agreement->plan.algorithm);
     int waits = !(agreement->plan.algorithm->allows & FPLT_ALLOWS_PARTIAL);
     return waits || charged > agreement->cap ? agreement->cap : charged;
 }
@@ -288,6 +298,7 @@ fplt_status fplt__privacy_plan_cost(const fplt__agreement *agreement, uint32_t m
 {
     struct pledged made;
     fplt_status status = promise_of(agreement, &made, error);
+    FPLT__ASSERT(member < agreement->proposal.members);
     if (!status)
         status = fplt__promise_cost(fplt_promise_get_view(made.promise), member, 1, cost, error);
     pledged_clear(&made);

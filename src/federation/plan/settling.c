@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include "data/text.h"
 #include "federation/plan/columns.h"
@@ -35,6 +36,7 @@ static fplt_status number_columns(struct settling *s, fplt_error *error)
 static const fplt__dictionary_column *column_of(const struct settling *s, uint32_t member,
                                                 const char *name)
 {
+    FPLT__ASSERT(member < s->members);
     uint32_t at = fplt__lookup_find(&s->names[member], fplt__span_of(name));
     return at == FPLT__NOWHERE ? NULL : &s->own[member].column[at];
 }
@@ -71,6 +73,7 @@ static fplt_status find_first(struct settling *s, fplt_error *error)
     for (uint32_t k = 1; k < kinds; k++)
         if (votes[k] > votes[best])
             best = k;
+    FPLT__ASSERT(kinds > 0 && kinds <= s->members && votes[best] > 0);
     s->first = kind[best];
     fplt__free(votes);
     return FPLT_OK;
@@ -80,6 +83,7 @@ static fplt_status take_columns(struct settling *s, fplt_error *error)
 {
     const fplt__dictionary *from = s->declared->is_whole ? s->declared : &s->own[s->first];
     fplt_status status = FPLT_OK;
+    FPLT__ASSERT(s->first < s->members && !s->common->columns);
     s->common->is_whole = 1;
     s->common->positions = s->declared->positions ? s->declared->positions : from->positions;
     for (size_t j = 0; j < from->columns && !status && !s->common->positions; j++)

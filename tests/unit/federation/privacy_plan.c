@@ -125,6 +125,11 @@ static void false_plans_are_found(void **state)
     assert_int_equal(fplt__privacy_plan_verify(&agreement, &error), FPLT_BAD_DATA);
     assert_contains(error.text, "interval of measuring");
     agreement.evaluate_every = 0;
+    size_t privacies = agreement.proposal.privacies;
+    agreement.proposal.privacies = 0; /* a private plan of a proposal that promises nothing */
+    assert_int_equal(fplt__privacy_plan_verify(&agreement, &error), FPLT_BAD_DATA);
+    assert_contains(error.text, "its proposal");
+    agreement.proposal.privacies = privacies;
     agreement.plan.parameter[0] *= 2; /* rho: the noise no longer fits it */
     assert_int_equal(fplt__privacy_plan_verify(&agreement, &error), FPLT_BAD_DATA);
     fplt__agreement_clear(&agreement);

@@ -1,0 +1,136 @@
+/* The model of a plan: what is done to the rows, the record of the run, and standard errors. */
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/memory.h"
+#include "data/schema.h"
+#include "fedplt/inference.h"
+#include "federation/plan/naming.h"
+#include "federation/plan/plan_resolution.h"
+#include "job/job.h"
+#include "report/model.h"
+
+fplt_status fplt__plan_resolution_transform(const fplt_settings *settings,
+                                            const fplt_job_source *source, size_t features,
+                                            const fplt__agreement *agreement,
+                                            fplt_transform *transform, fplt_error *error)
+{
+    fplt_transform_settings wanted = fplt__job_transform(settings, source);
+    int centred = 0;
+    fplt_status status;
+    *transform = (fplt_transform){.features = features, .radius = wanted.radius};
+    if (!agreement->shifts && strcmp(wanted.standardise, "schema") == 0 && !source->schema)
+        return fplt_error_set(
+            error, FPLT_BAD_VALUE,
+            "train: standardise is schema, but none is given: add `schema: FILE`");
+    if (!agreement->shifts && strcmp(wanted.standardise, "schema") == 0)
+        return fplt__transform_declared(source->schema, wanted.radius, transform, error);
+    if (!agreement->shifts)
+        return FPLT_OK;
+    if ((status = fplt__alloc_into(&transform->scale, features, sizeof(double), "scales", error)))
+        return status;
+    memcpy(transform->scale, agreement->scale, features * sizeof(double));
+    for (size_t j = 0; j < features; j++)
+        centred |= agreement->shift[j] != 0;
+    if (!centred)
+        return FPLT_OK;
+    if ((status = fplt__alloc_into(&transform->mean, features, sizeof(double), "means", error)))
+        return status;
+    memcpy(transform->mean, agreement->shift, features * sizeof(double));
+    return FPLT_OK;
+}
+
+json_t *fplt__plan_resolution_record(const fplt__agreement *agreement, const fplt__digest *plan)
+{
+    char hash[FPLT__HEX];
+    fplt__hex(plan, sizeof *plan, hash);
+    json_t *record =
+        json_pack("{s:{s:s, s:I, s:s}, s:s, s:I}", "federation", "name",
+                  agreement->proposal.federation, "run", (json_int_t)agreement->proposal.run,
+                  "plan", hash, "algorithm", agreement->plan.algorithm->name, "seed",
+                  (json_int_t)agreement->plan.seed);
+    if (record && !fplt__is_zero(&agreement->continues)) {
+        fplt__hex(&agreement->continues, sizeof agreement->continues, hash);
+        json_object_set_new(json_object_get(record, "federation"), "continues", json_string(hash));
+    }
+    return record;
+}
+
+static fplt_status make_model(const fplt__plan_resolution *terms, const fplt__naming *naming,
+                              const fplt_transform *transform, const double *x, const char *record,
+                              const fplt_inference *inference, fplt_model **model,
+                              fplt_error *error)
+{
+    const fplt__form *form = &terms->job.form;
+    fplt_model_info info = {.task = form->task,
+                            .loss = terms->job.cost.loss,
+                            .huber_delta = terms->job.cost.huber_delta,
+                            .ties = terms->job.cost.ties,
+                            .intercept = terms->job.cost.intercept,
+                            .features = form->features,
+                            .classes = fplt_task_classifies(form->task) ? form->outputs : 0,
+                            .feature_names = naming->features.item,
+                            .class_names = naming->classes.item,
+                            .label = naming->dictionary.label.name,
+                            .drop_first_level = naming->dictionary.drops_first,
+                            .schema = terms->schema,
+                            .transform = transform,
+                            .weights = x,
+                            .dimension = terms->job.dimension,
+                            .program = "fedplt " FPLT_VERSION,
+                            .training = record,
+                            .inference = inference->information ? inference : NULL};
+    return fplt_model_create(&info, model, error);
+}
+
+static fplt_status infer(const fplt__plan_resolution *terms, const double *information,
+                         fplt_inference *inference, fplt_error *error)
+{
+    size_t n = terms->job.dimension, square = n * n;
+    size_t intercepts = terms->job.cost.intercept ? n / (terms->job.form.features + 1) : 0;
+    fplt_status status;
+    if (!information)
+        return FPLT_OK;
+    FPLT__ASSERT(n > 0 && intercepts <= n);
+    inference->penalised =
+        !fplt_prox_is_zero(terms->job.prox) ||
+        (terms->job.cost.weight > 0 && strcmp(terms->job.cost.regulariser, "none") != 0);
+    inference->by_rows = terms->job.cost.weigh_rows;
+    if ((status = fplt__alloc_into(&inference->information, square, sizeof(double),
+                                   "the information", error)) ||
+        (status = fplt__alloc_into(&inference->scores, square, sizeof(double), "the information",
+                                   error)))
+        return status;
+    memcpy(inference->information, information, square * sizeof(double));
+    memcpy(inference->scores, information + square, square * sizeof(double));
+    return fplt__inference_complete(terms->job.cost.loss, n, intercepts, information + 2 * square,
+                                    inference, error);
+}
+
+fplt_status fplt__plan_resolution_model(const fplt__agreement *agreement, const double *x,
+                                        const char *record, const double *information,
+                                        fplt_model **model, fplt_error *error)
+{
+    fplt_inference inference = {.information = NULL};
+    fplt__plan_resolution terms = {.settings = NULL};
+    fplt__form form;
+    fplt__naming naming = {.features = {0, NULL}};
+    fplt_transform transform = {.features = 0};
+    fplt_status status = fplt__agreement_form(agreement, &form, error);
+    if (!status)
+        status = fplt__plan_resolution_of(&agreement->proposal, &form, &terms, error);
+    if (!status)
+        status = fplt__naming_make(&terms, agreement, &naming, error);
+    if (!status)
+        status = fplt__plan_resolution_transform(terms.settings, &terms.source, form.features,
+                                                 agreement, &transform, error);
+    if (!status)
+        status = infer(&terms, information, &inference, error);
+    if (!status)
+        status = make_model(&terms, &naming, &transform, x, record, &inference, model, error);
+    fplt_inference_clear(&inference);
+    fplt_transform_clear(&transform);
+    fplt__naming_clear(&naming);
+    fplt__plan_resolution_clear(&terms);
+    return status;
+}
