@@ -105,6 +105,16 @@ void fplt__site_take_joined(fplt__site *site, const void *body, size_t size)
         fplt__site_back_off(site);
         return;
     }
+    int same = site->document && fplt__same(&joined.document, &site->record.hash) &&
+               joined.planned == site->record.planned;
+    if (site->agreement && same && joined.member_index != site->record.member_index) {
+        fplt__site_log(site, "refused",
+                       "the coordinator gives this agent another number (%u) than "
+                       "in the plan (%u)",
+                       joined.member_index, site->record.member_index);
+        fplt__site_back_off(site);
+        return;
+    }
     if (joined.session != site->session) /* in the same one, numbers go on */
         site->sequence = 0;
     site->session = joined.session;
@@ -117,8 +127,7 @@ void fplt__site_take_joined(fplt__site *site, const void *body, size_t size)
         if (action)
             action->charged = joined.charged.receipt;
     }
-    if (site->document && fplt__same(&joined.document, &site->record.hash) &&
-        joined.planned == site->record.planned) {
+    if (same) {
         proceed(site);
         return;
     }

@@ -115,12 +115,27 @@ static fplt_status judge_method(const fplt__agent *agent, const fplt__proposal *
 /* Whether policy, disclosure rules and, unless that was done before, a person agree to the proposal. A plan may come
  * first, to an agent that lost its state or from a coordinator that skips the proposal: its proposal is judged in the
  * same way. */
+/* The coordinator says which number of the roster this agent has: numbers of the plan are found by it. */
+static fplt_status check_place(const fplt__agent *agent, const fplt__proposal *proposal,
+                               fplt_error *error)
+{
+    uint32_t at = fplt__site_get_view(agent->site).member_index;
+    if (at < proposal->members && strcmp(proposal->roster[at], agent->self.name) == 0)
+        return FPLT_OK;
+    return fplt_error_set(error, FPLT_BAD_DATA,
+                          "the coordinator says that %s is number %u of the roster, but its "
+                          "proposal has %s there",
+                          agent->self.name, at,
+                          at < proposal->members ? proposal->roster[at] : "nobody");
+}
+
 static fplt_status judge_proposal(fplt__agent *agent, const fplt__proposal *proposal,
                                   const fplt__digest *hash, int agreed, fplt_error *error)
 {
     fplt__consent_source source = {agent->settings, agent->watch, &agent->self, agent->authority};
     fplt_status status;
-    if ((status = fplt__policy_judge(&source, proposal, hash, error)) ||
+    if ((status = check_place(agent, proposal, error)) ||
+        (status = fplt__policy_judge(&source, proposal, hash, error)) ||
         (status = fplt__disclosure_judge(agent->settings, proposal, error)) ||
         (!agreed && (status = fplt__policy_agree(&source, proposal, hash, error))) ||
         (status = read_data(agent, proposal, hash, error)))

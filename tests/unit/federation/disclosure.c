@@ -262,13 +262,41 @@ static void counts_that_cannot_be(void **state)
     unlink(path);
 }
 
+/* The coordinator chooses the number by which an agent finds its rate, noise and records in a plan: another than that of
+ * its own name is refused before anything is read. */
+static void another_place_in_the_roster(void **state)
+{
+    (void)state;
+    struct told told = {.word = ""};
+    fplt_federation_watch watch = {.size = sizeof watch, .context = &told, .tell = tell};
+    fplt__proposal proposal = {.federation = "heart", .members = 2, .roster = roster};
+    fplt__site_settings machine = {.once = 1};
+    fplt_error error;
+    fplt_settings *site = site_of(off);
+    fplt__agent agent = {.settings = site, .watch = &watch};
+    snprintf(agent.self.name, sizeof agent.self.name, "%s", roster[1]);
+    assert_ok(fplt__site_create(&machine, &agent.site, &error), error); /* its number is 0 */
+    char *document;
+    assert_ok(fplt__proposal_text(&proposal, &document, &error), error);
+    fplt__site_action action = {.document = document,
+                                .document_size = strlen(document),
+                                .hash = fplt__document_hash(document, strlen(document))};
+    fplt__agent_ask(&agent, &action);
+    assert_string_equal(told.word, "refused");
+    assert_non_null(strstr(told.sentence, "is number 0 of the roster, but its proposal has"));
+    assert_null(agent.material);
+    fplt__free(document);
+    fplt__site_destroy(agent.site);
+    fplt_settings_destroy(site);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_solver_by_its_trait), cmocka_unit_test(numbers_that_shape_answers),
         cmocka_unit_test(privacy_that_protects),     cmocka_unit_test(coordinator_is_trusted),
         cmocka_unit_test(rows_for_hessians),         cmocka_unit_test(steps_of_a_plan),
-        cmocka_unit_test(counts_that_cannot_be),
+        cmocka_unit_test(counts_that_cannot_be),     cmocka_unit_test(another_place_in_the_roster),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
