@@ -20,7 +20,7 @@ fplt_status fplt__site_create(const fplt__site_settings *settings, fplt__site **
         return status;
     (*out)->settings = *settings;
     (*out)->random = settings->random;
-    (*out)->wake = UINT64_MAX;
+    (*out)->wake = 0; /* waits for time, which is due, until it is opened */
     return FPLT_OK;
 }
 
