@@ -15,21 +15,28 @@ static inline void check(fplt_status status, const fplt_error *error)
     }
 }
 
-/* The paper's cost over so many generated records an agent. */
-static inline fplt_objective *cost_of(uint32_t agents, size_t rows, size_t features)
+/* A cost over so many generated records an agent. */
+static inline fplt_objective *cost_with(const fplt_objective_settings *cost, uint32_t agents,
+                                        size_t rows, size_t features)
 {
     fplt_error error;
     fplt_dataset *dataset;
     fplt_objective *objective;
     fplt_generate_settings data = fplt_generate_defaults();
-    fplt_objective_settings cost = fplt_objective_defaults();
     data.agents = agents;
     data.rows = rows;
     data.features = features;
     check(fplt_dataset_generate(&data, &dataset, &error), &error);
-    check(fplt_objective_create(&cost, dataset, &objective, &error), &error);
+    check(fplt_objective_create(cost, dataset, &objective, &error), &error);
     fplt_dataset_destroy(dataset);
     return objective;
+}
+
+/* The paper's cost. */
+static inline fplt_objective *cost_of(uint32_t agents, size_t rows, size_t features)
+{
+    fplt_objective_settings cost = fplt_objective_defaults();
+    return cost_with(&cost, agents, rows, features);
 }
 
 #endif

@@ -18,20 +18,10 @@ static const char *const names[2] = {"avx2", "avx512"};
 static fplt_objective *cost_by(const char *kernel, const char *precision, uint32_t agents,
                                size_t rows, size_t features)
 {
-    fplt_error error;
-    fplt_dataset *dataset;
-    fplt_objective *objective;
-    fplt_generate_settings data = fplt_generate_defaults();
     fplt_objective_settings cost = fplt_objective_defaults();
-    data.agents = agents;
-    data.rows = rows;
-    data.features = features;
     cost.kernel = kernel;
     cost.precision = precision;
-    check(fplt_dataset_generate(&data, &dataset, &error), &error);
-    check(fplt_objective_create(&cost, dataset, &objective, &error), &error);
-    fplt_dataset_destroy(dataset);
-    return objective;
+    return cost_with(&cost, agents, rows, features);
 }
 
 struct place {

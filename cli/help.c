@@ -115,7 +115,7 @@ fplt_settings *cli_settings_of(const cli_call *cli)
     return settings;
 }
 
-/* As if data of one's own were given; NULL where the command has no flag for them. */
+/* As if the user's own data were given; NULL where the command has no flag for them. */
 static fplt_settings *settings_with_data(const cli_call *cli, const fplt_settings *settings)
 {
     static char flag[] = "--data", file[] = "FILE";

@@ -16,7 +16,7 @@ typedef struct fplt__left_out {
 fplt_status fplt__left_out_add(fplt__left_out *left_out, size_t rows, fplt__span site,
                                fplt_error *error);
 void fplt__left_out_clear(fplt__left_out *left_out);
-/* Tells whoever listens how many rows of which site were left out. */
+/* Logs how many rows of which site were left out. */
 void fplt__left_out_log(const fplt__left_out *left_out, const char *path);
 
 #endif
