@@ -134,7 +134,7 @@ FPLT_API fplt_status fplt_training_check(const fplt_training *training,
 FPLT_API fplt_status fplt_local_run(fplt_local *local, double *w, fplt_error *error);
 
 /* Gradient of d at w (fplt_local_gradient), with its value (fplt_local_value_gradient): building
- * blocks for solvers of one's own. Each call counts as one gradient in local->gradients and uses
+ * blocks for a user's own solvers. Each call counts as one gradient in local->gradients and uses
  * the objective's part of the scratch. FPLT_FAILED where a callback failed. */
 FPLT_API fplt_status fplt_local_gradient(fplt_local *local, const double *w, double *gradient);
 FPLT_API fplt_status fplt_local_value_gradient(fplt_local *local, const double *w, double *value,

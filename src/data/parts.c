@@ -74,7 +74,7 @@ struct piece {
     fplt__source source; /* its rows */
     fplt__builder part;
     size_t place;      /* part.pieces.is_lent: of the first number, in the memory of the whole */
-    struct values own; /* part.pieces.is_lent: what the part has of its own meanwhile */
+    struct values own; /* part.pieces.is_lent: values of the part itself meanwhile */
     size_t near, far;  /* numbers of the whole whose memory it sees to */
 };
 

@@ -228,7 +228,7 @@ static void perform(fplt__agent *agent, const fplt__site_action *action)
         } else if (agent->unwritten) {
             agent->failure =
                 fplt_error_set(&agent->error, FPLT_FAILED,
-                               "the model was not written; mend what the log says of the disk, and "
+                               "the model was not written; fix the disk error in the log, and "
                                "start again: it is fetched anew");
         }
         break;
@@ -404,7 +404,7 @@ static void warn_of_disclosure(const fplt__agent *agent)
     if (!fplt__policy_has_budget(agent->settings) &&
         !fplt__disclosure_preset_of(agent->settings)->known_starts)
         fplt__agent_log(agent, "WARNING",
-                        "policy.disclosure is off: whoever leads a run without privacy can read "
+                        "policy.disclosure is off: the operator of a run without privacy can read "
                         "single records of this site (docs/disclosure.md)");
 }
 

@@ -53,7 +53,7 @@ fplt_status fplt__policy_judge_plan(const fplt_settings *settings, const fplt__a
  * every message; infinite where no budget is stated. */
 fplt_ledger_budget fplt__policy_budget(const fplt_settings *settings, uint64_t group);
 
-/* Whether policy.allow has the word; without a policy whoever agrees allows it. */
+/* Whether policy.allow has the word; without a policy the person who agrees allows it. */
 int fplt__policy_allows_word(const fplt_settings *settings, const char *word);
 /* Bit k where questions of kind k are answered while privacy is off. */
 unsigned fplt__policy_allows(const fplt_settings *settings);

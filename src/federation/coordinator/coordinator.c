@@ -505,7 +505,7 @@ fplt_status fplt_federation_lead(const fplt_settings *settings, const fplt_feder
             *error = c->error;
         else if (c->write_at)
             status = fplt_error_set(error, FPLT_FAILED,
-                                    "the model was not written; mend what the log says of the "
+                                    "the model was not written; fix the error in the log about the "
                                     "disk, and start again");
         *outcome = c->outcome;
     }

@@ -93,7 +93,7 @@ static double table_since(fplt__coordinator *c, double now)
     if (now - c->table_asked < judged_seconds)
         return c->table_since;
     if (fplt__authority_version(&c->authority, &version, &error))
-        return now; /* unknown: whoever comes is judged anew */
+        return now; /* unknown: certificates are checked again */
     FPLT__ASSERT(c->table_since <= now && c->table_asked <= now);
     c->table_asked = now;
     if (version != c->table_version)
